@@ -1,1 +1,56 @@
-//! x
+//! Device code in files: the containers that LLVM, ROCm and CUDA use, the names of what an image is for, and the rules
+//! for what runs where.
+//!
+//! | module | has |
+//! |---|---|
+//! | [`target`] | target triples, target IDs (`gfx90a:sramecc+:xnack-`), NVIDIA architectures (`sm_90a`), GPU tables |
+//! | [`bundle`] | `__CLANG_OFFLOAD_BUNDLE__`: read and written |
+//! | [`offload_binary`] | the container with magic `10 FF 10 AD`: read and written |
+//! | [`image`] | what an image says of itself: AMD code object, cubin, PTX |
+//! | [`mod@select`] | which image a device gets, and why not the others |
+//! | [`host_object`], [`archive`] | the relocatable object, and the library around it, that carry device code into a link |
+//! | [`layout`] | files described before they are written, so that payloads are copied and never held |
+//! | [`embedded`], [`pack_index`] | what `include_offload!` expands to, and the file it reads |
+//!
+//! Views borrow from the bytes they were parsed from; parsing allocates nothing. There is no file, environment, process
+//! or clock in here. Bytes from outside may be hostile: a view that parsed iterates without failing, and nothing read
+//! from a file is used as an index or a size before it was checked.
+//!
+//! ```
+//! use offload_format::bundle::{BundleBuilder, Bundle};
+//! use offload_format::target::TargetId;
+//!
+//! let code_object = b"\x7fELF...";
+//! let mut builder = BundleBuilder::hip();
+//! builder.entry("hipv4-amdgcn-amd-amdhsa--gfx90a", code_object.len() as u64).unwrap();
+//! let file = builder.layout().to_vec(&[b"", code_object]);
+//!
+//! let bundle = Bundle::parse(&file).unwrap();
+//! let device = TargetId::parse("gfx90a:sramecc+:xnack-").unwrap();
+//! let entry = bundle
+//!     .entries()
+//!     .find(|entry| entry.id().is_ok_and(|id| id.target_id().is_some_and(|it| it.provides_for(&device))))
+//!     .unwrap();
+//! assert_eq!(entry.code_object(), code_object);
+//! ```
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod archive;
+pub mod bundle;
+pub mod embedded;
+mod error;
+pub mod host_object;
+pub mod image;
+pub mod layout;
+pub mod offload_binary;
+pub mod pack_index;
+mod reader;
+pub mod select;
+pub mod target;
+
+pub use embedded::KernelPack;
+pub use error::{Error, ErrorKind, Result};
+pub use select::{Device, select};

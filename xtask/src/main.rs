@@ -1,2 +1,54 @@
-//! x
-fn main(){}
+//! The project's own commands, run as `cargo xtask COMMAND`.
+
+mod apt;
+mod ci;
+mod prebuilt;
+mod run;
+mod setup;
+mod test;
+mod tools;
+mod wheels;
+
+use run::{Failure, Result};
+use std::process::ExitCode;
+
+const HELP: &str = "\
+The project's own commands:
+
+  cargo xtask setup [--check]     install what the tests need (--check: only say what is missing)
+  cargo xtask test [ARGS...]      set up, then `cargo test --workspace ARGS`
+  cargo xtask ci [STEP...]        what CI runs: set up, then fmt, clippy, doc, test (or only STEPs)
+  cargo xtask prebuilt [--check]  remake the prebuilt GPU images of examples/saxpy
+                                  (--check: then fail if git sees a difference)
+  cargo xtask help                this text
+
+Set-up uses apt-get (Debian, Ubuntu; as root or through sudo) and puts everything else into .tools/.
+Where it cannot install, it lists what is missing, and the tests that need it say \"ignored\".
+CONTRIBUTING.md says more.
+";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let (command, rest) = match args.split_first() {
+        Some((command, rest)) => (command.as_str(), rest),
+        None => ("help", &[][..]),
+    };
+    match dispatch(command, rest) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(HELP),
+    }
+}
+
+fn dispatch(command: &str, args: &[String]) -> Result {
+    match command {
+        "setup" => setup::command(args),
+        "test" => test::command(args),
+        "ci" => ci::command(args),
+        "prebuilt" => prebuilt::command(args),
+        "help" | "-h" | "--help" => {
+            print!("{HELP}");
+            Ok(())
+        }
+        other => Err(Failure::Usage(format!("there is no command `{other}`"))),
+    }
+}

@@ -1,0 +1,5 @@
+//! Archives (`ar`).
+
+mod write;
+
+pub use write::write_library;

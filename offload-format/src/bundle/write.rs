@@ -1,0 +1,141 @@
+//! Writing a binary bundle.
+
+use super::{ENTRY_FIXED_SIZE, EntryId, FIRST_ENTRY_OFFSET, HIP_ALIGN, HIP_HOST_ENTRY_ID, MAGIC};
+use crate::layout::{Layout, Piece};
+use crate::target::ParseError;
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+
+/// Collects entries and lays out the bundle that `clang-offload-bundler` 22 writes for them.
+///
+/// It is told the sizes of the code objects; [`Layout`] takes the bytes, from memory or from files.
+#[derive(Debug, Clone)]
+pub struct BundleBuilder {
+    align: u64,
+    entries: Vec<(String, u64)>,
+}
+
+/// Why an entry cannot be added.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WriteError {
+    /// The bundle entry ID does not follow the grammar.
+    Id(ParseError),
+    /// The bundle has an entry of this canonical ID already.
+    Duplicate(String),
+    /// Some device would fit both entries: their target IDs may not stand in one bundle.
+    Conflict(String, String),
+}
+
+impl fmt::Display for WriteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WriteError::Id(error) => error.fmt(f),
+            WriteError::Duplicate(id) => write!(f, "the bundle has an entry '{id}' already"),
+            WriteError::Conflict(a, b) => write!(f, "Cannot bundle inputs with conflicting targets: '{a}' and '{b}'"),
+        }
+    }
+}
+
+impl core::error::Error for WriteError {}
+
+impl BundleBuilder {
+    /// A bundle without entries, code objects not aligned.
+    pub fn new() -> Self {
+        Self { align: 1, entries: Vec::new() }
+    }
+
+    /// A bundle as HIP's runtime wants it: the empty host entry first, code objects at multiples of 4096 bytes.
+    pub fn hip() -> Self {
+        Self { align: HIP_ALIGN, entries: vec![(HIP_HOST_ENTRY_ID.to_owned(), 0)] }
+    }
+
+    /// Puts every code object at a multiple of `align` bytes from the start, which need not be a power of two.
+    pub fn align(&mut self, align: u64) -> &mut Self {
+        self.align = align.max(1);
+        self
+    }
+
+    /// Adds an entry whose code object has `size` bytes; entries stand in the order in which they were added. The ID is
+    /// written in its canonical form.
+    ///
+    /// Returns an error if the ID is malformed, if an entry of the same canonical ID is there, or if the target ID
+    /// conflicts with another of the same kind and triple.
+    pub fn entry(&mut self, id: &str, size: u64) -> Result<&mut Self, WriteError> {
+        let new = EntryId::parse(id).map_err(WriteError::Id)?;
+        let canonical = new.to_canonical();
+        for (other, _) in &self.entries {
+            if *other == canonical {
+                return Err(WriteError::Duplicate(canonical));
+            }
+            let other_id = EntryId::parse(other).map_err(WriteError::Id)?;
+            let same_table = other_id.kind() == new.kind()
+                && canonical.strip_suffix(new.target()) == other.strip_suffix(other_id.target());
+            if let (true, Some(a), Some(b)) = (same_table, other_id.target_id(), new.target_id())
+                && a.conflicts_with(&b)
+            {
+                return Err(WriteError::Conflict(other.clone(), canonical));
+            }
+        }
+        self.entries.push((canonical, size));
+        Ok(self)
+    }
+
+    /// The bundle as runs of bytes. Payload numbers are entry numbers, from 0; [`BundleBuilder::hip`]'s host entry is 0.
+    pub fn layout(&self) -> Layout {
+        let table: u64 = self.entries.iter().map(|(id, _)| ENTRY_FIXED_SIZE + id.len() as u64).sum();
+        let mut offset = FIRST_ENTRY_OFFSET + table;
+        let mut header = Vec::with_capacity(offset as usize);
+        header.extend_from_slice(MAGIC);
+        header.extend_from_slice(&(self.entries.len() as u64).to_le_bytes());
+        for (id, size) in &self.entries {
+            offset = offset.next_multiple_of(self.align);
+            for field in [offset, *size, id.len() as u64] {
+                header.extend_from_slice(&field.to_le_bytes());
+            }
+            header.extend_from_slice(id.as_bytes());
+            offset += size;
+        }
+        let mut layout = Layout::new();
+        layout.push(Piece::Bytes(header));
+        for (index, (_, size)) in self.entries.iter().enumerate() {
+            layout.pad_to(self.align);
+            layout.push(Piece::Payload { index, size: *size });
+        }
+        layout
+    }
+}
+
+impl Default for BundleBuilder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_not_stand_together_is_refused_in_either_order() {
+        for (a, b) in [("gfx906", "gfx906:xnack+"), ("gfx906:sramecc+:xnack+", "gfx906:xnack+")] {
+            for (first, second) in [(a, b), (b, a)] {
+                let mut builder = BundleBuilder::new();
+                builder.entry(&alloc::format!("hip-amdgcn-amd-amdhsa--{first}"), 1).unwrap();
+                let error = builder.entry(&alloc::format!("hip-amdgcn-amd-amdhsa-{second}"), 2).unwrap_err();
+                assert!(matches!(error, WriteError::Conflict(..)), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn two_spellings_of_one_id_are_duplicates() {
+        let mut builder = BundleBuilder::new();
+        builder.entry("hip-amdgcn-amd-amdhsa-gfx906", 1).unwrap();
+        let error = builder.entry("hip-amdgcn-amd-amdhsa--gfx906", 2).unwrap_err();
+        assert_eq!(error, WriteError::Duplicate("hip-amdgcn-amd-amdhsa--gfx906".into()));
+    }
+}

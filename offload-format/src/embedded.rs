@@ -1,0 +1,233 @@
+//! What `include_offload!` expands to: a pack of images inside this program, described at compile time.
+//!
+//! Nothing is parsed when the program starts. The expansion gives the bytes, which the linker put into the section, and
+//! the table of images, which the macro took from the pack's index; [`KernelPack::new`] checks one against the other
+//! while the program is compiled.
+
+use crate::host_object::DeviceSection;
+use crate::select::{Candidate, Choice, Code, Device, SelectError, select};
+use crate::target::{NvidiaArch, PtxVersion, TargetId, TargetTriple};
+use core::ffi::c_void;
+use core::fmt;
+
+/// A pack: one module, compiled for several targets.
+#[derive(Clone, Copy)]
+pub struct KernelPack {
+    name: &'static str,
+    section: DeviceSection,
+    bytes: &'static [u8],
+    images: &'static [ImageRecord],
+    absent: Option<&'static str>,
+}
+
+/// What is known of one image at compile time. The macro writes it; programs use [`PackImage`].
+#[derive(Debug, Clone, Copy)]
+pub struct ImageRecord {
+    /// What was asked for: `gfx90a:xnack-`, `sm_80`, `compute_80`, `cpu`.
+    pub target: &'static str,
+    /// What the image is.
+    pub kind: PackImageKind,
+    /// Offset in bytes from the start of the pack.
+    pub offset: usize,
+    /// Size in bytes.
+    pub size: usize,
+    /// Where it came from.
+    pub origin: Origin,
+}
+
+/// What an image of a pack is, with what the rules of selection need beside its target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PackImageKind {
+    /// An AMD code object.
+    CodeObject {
+        /// Its code object version.
+        version: u32,
+    },
+    /// NVIDIA machine code.
+    Cubin,
+    /// PTX text. A NUL follows its last byte in the pack.
+    Ptx {
+        /// Its PTX ISA version.
+        version: PtxVersion,
+    },
+    /// A shared object for the CPU.
+    SharedObject {
+        /// The host's target triple, as Cargo has it.
+        triple: &'static str,
+    },
+}
+
+impl fmt::Display for PackImageKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            PackImageKind::CodeObject { .. } => "code object",
+            PackImageKind::Cubin => "cubin",
+            PackImageKind::Ptx { .. } => "PTX",
+            PackImageKind::SharedObject { .. } => "shared object",
+        })
+    }
+}
+
+/// Where an image came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// Compiled by this build.
+    Compiled,
+    /// Taken from the prebuilt set in the package, whose recorded inputs match.
+    Prebuilt,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Origin::Compiled => "compiled",
+            Origin::Prebuilt => "prebuilt",
+        })
+    }
+}
+
+impl KernelPack {
+    /// Puts bytes and table together; the macro's expansion calls it.
+    ///
+    /// # Panics
+    /// If an image lies outside the bytes, which ends a compilation, since expansions are evaluated then.
+    #[doc(hidden)]
+    pub const fn new(
+        name: &'static str,
+        section: DeviceSection,
+        bytes: &'static [u8],
+        images: &'static [ImageRecord],
+    ) -> Self {
+        let mut i = 0;
+        while i < images.len() {
+            assert!(images[i].offset <= bytes.len(), "an image starts past the end of its pack");
+            assert!(images[i].size <= bytes.len() - images[i].offset, "an image ends past the end of its pack");
+            i += 1;
+        }
+        Self { name, section, bytes, images, absent: None }
+    }
+
+    /// A pack that was not built, and why: every `select` says so.
+    #[doc(hidden)]
+    pub const fn new_absent(name: &'static str, why: &'static str) -> Self {
+        Self { name, section: DeviceSection::LlvmOffloading, bytes: &[], images: &[], absent: Some(why) }
+    }
+
+    /// The name that the build script gave it.
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Name of the section that holds it, in ELF programs.
+    pub const fn section(&self) -> &'static str {
+        self.section.elf_name()
+    }
+
+    /// The whole pack: an offload bundle in `.hip_fatbin`, offload binaries in `.llvm.offloading`.
+    pub const fn bytes(&self) -> &'static [u8] {
+        self.bytes
+    }
+
+    /// Why the pack is empty, if it was not built (`OFFLOAD_SKIP=1`, docs.rs).
+    pub const fn absent(&self) -> Option<&'static str> {
+        self.absent
+    }
+
+    /// The images, in file order.
+    pub fn images(&self) -> impl ExactSizeIterator<Item = PackImage> + Clone + use<> {
+        let pack = self.bytes;
+        self.images.iter().map(move |record| PackImage { pack, record })
+    }
+
+    /// The best image for a device, by the rules of [`mod@crate::select`].
+    ///
+    /// Returns an error that lists every image and why it was refused, if none fits.
+    pub fn select(&self, device: &Device) -> Result<Choice<PackImage>, SelectError<PackImage>> {
+        match self.absent {
+            Some(why) => Err(SelectError::absent(device, why)),
+            None => select(self.images(), device),
+        }
+    }
+}
+
+impl fmt::Debug for KernelPack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KernelPack")
+            .field("name", &self.name)
+            .field("section", &self.section())
+            .field("size", &self.bytes.len())
+            .field("images", &self.images)
+            .finish()
+    }
+}
+
+/// One image of a pack.
+#[derive(Clone, Copy)]
+pub struct PackImage {
+    pack: &'static [u8],
+    record: &'static ImageRecord,
+}
+
+impl PackImage {
+    /// What it was made for, in canonical form: `gfx90a:xnack-`, `sm_80`, `compute_80`, `cpu`.
+    pub fn target(&self) -> &'static str {
+        self.record.target
+    }
+
+    /// What it is.
+    pub fn kind(&self) -> PackImageKind {
+        self.record.kind
+    }
+
+    /// Where it came from.
+    pub fn origin(&self) -> Origin {
+        self.record.origin
+    }
+
+    /// Offset in bytes from the start of the pack.
+    pub fn offset(&self) -> usize {
+        self.record.offset
+    }
+
+    /// The image.
+    pub fn bytes(&self) -> &'static [u8] {
+        // `KernelPack::new` has checked the range.
+        &self.pack[self.record.offset..][..self.record.size]
+    }
+
+    /// Where the image starts, fit for `cuModuleLoadData` and `hipModuleLoadData`: PTX is followed by a NUL, code objects
+    /// are aligned to at least 8 bytes.
+    pub fn as_ptr(&self) -> *const c_void {
+        // Of the pack, not of the image: the NUL behind PTX is outside the image's slice.
+        self.pack.as_ptr().wrapping_add(self.record.offset).cast()
+    }
+}
+
+impl fmt::Debug for PackImage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.record.fmt(f)
+    }
+}
+
+impl Candidate for PackImage {
+    fn code(&self) -> Code<'_> {
+        let code = || {
+            Some(match self.record.kind {
+                PackImageKind::CodeObject { version } => {
+                    Code::Amdgpu { id: TargetId::parse(self.record.target).ok()?, version: Some(version) }
+                }
+                PackImageKind::Cubin => Code::Cubin(NvidiaArch::parse(self.record.target).ok()?),
+                PackImageKind::Ptx { version } => {
+                    Code::Ptx { arch: NvidiaArch::parse(self.record.target).ok()?, version: Some(version) }
+                }
+                PackImageKind::SharedObject { triple } => Code::Cpu(TargetTriple::parse(triple).ok()?),
+            })
+        };
+        code().unwrap_or(Code::Other)
+    }
+
+    fn label(&self) -> &str {
+        self.record.target
+    }
+}

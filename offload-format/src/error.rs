@@ -1,0 +1,93 @@
+//! What is wrong with bytes that were read.
+
+use core::fmt;
+
+/// The result of reading bytes.
+pub type Result<T> = core::result::Result<T, Error>;
+
+/// Why bytes could not be read: the kind, the part concerned in the format's own words, and where it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Error {
+    kind: ErrorKind,
+    what: &'static str,
+    index: Option<u64>,
+    offset: u64,
+}
+
+/// The kinds of [`Error`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// Not this format at all.
+    BadMagic,
+    /// The bytes end inside the part: so many bytes were needed, so many are there.
+    Truncated {
+        /// Bytes needed from the part's start.
+        need: u64,
+        /// Bytes present from the part's start.
+        have: u64,
+    },
+    /// A range given by the file lies outside it.
+    OutOfBounds {
+        /// First byte of the range, from the start of the container.
+        start: u64,
+        /// Bytes in the range.
+        size: u64,
+        /// Bytes in the container.
+        len: u64,
+    },
+    /// A version that this crate does not read.
+    UnsupportedVersion {
+        /// The version found.
+        version: u64,
+    },
+    /// Anything else; the part says what.
+    Malformed,
+}
+
+impl Error {
+    pub(crate) const fn new(kind: ErrorKind, what: &'static str, offset: u64) -> Self {
+        Self { kind, what, index: None, offset }
+    }
+
+    /// Says that the part belongs to entry `index`, counted from 0.
+    pub(crate) const fn in_entry(mut self, index: u64) -> Self {
+        self.index = Some(index);
+        self
+    }
+
+    /// What kind of failure this is.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// Offset in bytes, from the start of the bytes that were parsed, of the part that is wrong.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(index) = self.index {
+            write!(f, "entry {index}, ")?;
+        }
+        let (what, offset) = (self.what, self.offset);
+        match self.kind {
+            ErrorKind::BadMagic => write!(f, "no {what} at offset {offset}"),
+            ErrorKind::Truncated { need, have } => {
+                write!(f, "{what}: {need} bytes needed at offset {offset}, {have} left")
+            }
+            ErrorKind::OutOfBounds { start, size, len } => write!(
+                f,
+                "{what}: {size} bytes from {start} lie past the end of the {len} bytes there are (field at offset {offset})"
+            ),
+            ErrorKind::UnsupportedVersion { version } => {
+                write!(f, "{what}: version {version} is not known (field at offset {offset})")
+            }
+            ErrorKind::Malformed => write!(f, "{what} is malformed (at offset {offset})"),
+        }
+    }
+}
+
+impl core::error::Error for Error {}

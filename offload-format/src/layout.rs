@@ -1,0 +1,129 @@
+//! Files described before they are written.
+//!
+//! A container is a few small runs of bytes around large payloads. A [`Layout`] names the runs and leaves the payloads to
+//! whoever has them: in memory ([`Layout::to_vec`]), or on disk, where the kernel copies them from file to file.
+//! Layouts nest: [`Layout::nest`] puts a whole layout in the place of a payload (a bundle inside a host object inside an
+//! archive).
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// One run of bytes of a file to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Piece {
+    /// These bytes.
+    Bytes(Vec<u8>),
+    /// So many zero bytes.
+    Zeros(u64),
+    /// The payload with this number, which has this size in bytes.
+    Payload {
+        /// The payload's number, as the caller counts.
+        index: usize,
+        /// Its size in bytes.
+        size: u64,
+    },
+}
+
+impl Piece {
+    /// Size in bytes.
+    pub fn size(&self) -> u64 {
+        match self {
+            Piece::Bytes(bytes) => bytes.len() as u64,
+            Piece::Zeros(size) | Piece::Payload { size, .. } => *size,
+        }
+    }
+}
+
+/// The runs of a file, in order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Layout {
+    pieces: Vec<Piece>,
+}
+
+impl Layout {
+    /// A layout without any bytes.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The layout that is payload `index` of `size` bytes and nothing else.
+    pub fn payload(index: usize, size: u64) -> Self {
+        Self { pieces: vec![Piece::Payload { index, size }] }
+    }
+
+    /// The runs, in file order.
+    pub fn pieces(&self) -> &[Piece] {
+        &self.pieces
+    }
+
+    /// Size of the whole in bytes.
+    pub fn size(&self) -> u64 {
+        self.pieces.iter().map(Piece::size).sum()
+    }
+
+    /// Offset in bytes of payload `index` from the start of the file; `None` if it is not in it.
+    pub fn offset_of(&self, index: usize) -> Option<u64> {
+        let mut offset = 0;
+        for piece in &self.pieces {
+            if matches!(piece, Piece::Payload { index: found, .. } if *found == index) {
+                return Some(offset);
+            }
+            offset += piece.size();
+        }
+        None
+    }
+
+    /// Adds bytes at the end.
+    pub fn push(&mut self, piece: Piece) {
+        if piece.size() > 0 || matches!(piece, Piece::Payload { .. }) {
+            self.pieces.push(piece);
+        }
+    }
+
+    /// Adds zero bytes until the size is a multiple of `align`, which need not be a power of two; 0 counts as 1.
+    pub fn pad_to(&mut self, align: u64) {
+        let size = self.size();
+        self.push(Piece::Zeros(size.next_multiple_of(align.max(1)) - size));
+    }
+
+    /// Adds all runs of another layout at the end.
+    pub fn append(&mut self, other: Layout) {
+        self.pieces.extend(other.pieces);
+    }
+
+    /// Replaces every payload by what `inner` returns for its number.
+    #[must_use]
+    pub fn nest(self, mut inner: impl FnMut(usize) -> Layout) -> Layout {
+        let mut outer = Layout::new();
+        for piece in self.pieces {
+            match piece {
+                Piece::Payload { index, size } => {
+                    let layout = inner(index);
+                    debug_assert_eq!(layout.size(), size, "payload {index} is another size than was said");
+                    outer.append(layout);
+                }
+                other => outer.push(other),
+            }
+        }
+        outer
+    }
+
+    /// The file as bytes, with `payloads[index]` in the place of each payload.
+    ///
+    /// # Panics
+    /// If a payload is missing or has another size than the layout says.
+    pub fn to_vec(&self, payloads: &[&[u8]]) -> Vec<u8> {
+        let mut out = Vec::with_capacity(usize::try_from(self.size()).unwrap_or(0));
+        for piece in &self.pieces {
+            match piece {
+                Piece::Bytes(bytes) => out.extend_from_slice(bytes),
+                Piece::Zeros(size) => out.resize(out.len() + *size as usize, 0),
+                Piece::Payload { index, size } => {
+                    assert_eq!(payloads[*index].len() as u64, *size, "payload {index} is another size than was said");
+                    out.extend_from_slice(payloads[*index]);
+                }
+            }
+        }
+        out
+    }
+}

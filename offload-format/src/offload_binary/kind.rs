@@ -1,0 +1,83 @@
+//! The two enumerations of the entry.
+
+use core::fmt;
+
+/// What kind of file the image is. Unknown numbers are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ImageKind(pub u16);
+
+impl ImageKind {
+    /// Not said.
+    pub const NONE: Self = Self(0);
+    /// An object file: AMD code objects, CPU images.
+    pub const OBJECT: Self = Self(1);
+    /// LLVM bitcode.
+    pub const BITCODE: Self = Self(2);
+    /// NVIDIA machine code, an ELF file.
+    pub const CUBIN: Self = Self(3);
+    /// NVIDIA's container.
+    pub const FATBINARY: Self = Self(4);
+    /// PTX text.
+    pub const PTX: Self = Self(5);
+    /// SPIR-V (LLVM 23 and later).
+    pub const SPIRV: Self = Self(6);
+
+    /// The kind that `llvm-offload-binary` 22 derives from a file name's extension; [`ImageKind::NONE`] for others.
+    pub fn from_extension(extension: &str) -> Self {
+        match extension {
+            "o" => Self::OBJECT,
+            "bc" => Self::BITCODE,
+            "cubin" => Self::CUBIN,
+            "fatbin" => Self::FATBINARY,
+            "s" => Self::PTX,
+            _ => Self::NONE,
+        }
+    }
+}
+
+impl fmt::Display for ImageKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match *self {
+            Self::NONE => "none",
+            Self::OBJECT => "object",
+            Self::BITCODE => "bitcode",
+            Self::CUBIN => "cubin",
+            Self::FATBINARY => "fatbinary",
+            Self::PTX => "PTX",
+            Self::SPIRV => "SPIR-V",
+            Self(other) => return write!(f, "kind {other}"),
+        })
+    }
+}
+
+/// Which programming model made the image. A bit mask since LLVM 21; the published page still counts 1, 2, 3.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct OffloadKind(pub u16);
+
+impl OffloadKind {
+    /// Not said.
+    pub const NONE: Self = Self(0);
+    /// OpenMP.
+    pub const OPENMP: Self = Self(1);
+    /// CUDA.
+    pub const CUDA: Self = Self(2);
+    /// HIP, in the old counting.
+    pub const HIP_OLD: Self = Self(3);
+    /// HIP.
+    pub const HIP: Self = Self(4);
+    /// SYCL.
+    pub const SYCL: Self = Self(8);
+}
+
+impl fmt::Display for OffloadKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match *self {
+            Self::NONE => "none",
+            Self::OPENMP => "openmp",
+            Self::CUDA => "cuda",
+            Self::HIP | Self::HIP_OLD => "hip",
+            Self::SYCL => "sycl",
+            Self(other) => return write!(f, "kind {other}"),
+        })
+    }
+}

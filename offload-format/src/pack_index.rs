@@ -1,0 +1,206 @@
+//! The index of a pack: what the build script knows of it, for the macro that embeds it. A text file in `OUT_DIR`:
+//!
+//! ```text
+//! offload-pack 1
+//! name saxpy
+//! library offload_saxpy_90f2c1…
+//! symbol offload_pack_90f2c1…
+//! section .llvm.offloading
+//! size 31744
+//! image gfx90a 208 5376 compiled code-object 6
+//! image sm_80 5888 3432 prebuilt cubin
+//! image compute_80 9536 1177 compiled ptx 7.0
+//! image cpu 10960 15608 compiled shared-object x86_64-unknown-linux-gnu
+//! ```
+//!
+//! An `image` line has the target, offset and size in bytes in the pack, the origin, the kind and what belongs to it.
+//! A pack that was not built has `absent` and the reason in place of all lines behind `name`.
+
+use crate::embedded::Origin;
+use crate::host_object::DeviceSection;
+use crate::target::PtxVersion;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
+
+const FIRST_LINE: &str = "offload-pack 1";
+
+/// A pack's index, for a pack that was built.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PackIndex {
+    /// Name of the pack.
+    pub name: String,
+    /// The static library that holds it, without `lib` and `.a`.
+    pub library: String,
+    /// The symbol that covers it.
+    pub symbol: String,
+    /// The section that it is linked into.
+    pub section: DeviceSection,
+    /// Size of the pack in bytes.
+    pub size: u64,
+    /// The images, in file order.
+    pub images: Vec<IndexImage>,
+}
+
+/// One image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexImage {
+    /// Canonical name of the target.
+    pub target: String,
+    /// Offset in bytes from the start of the pack.
+    pub offset: u64,
+    /// Size in bytes.
+    pub size: u64,
+    /// Where it came from.
+    pub origin: Origin,
+    /// What it is.
+    pub kind: IndexImageKind,
+}
+
+/// [`PackImageKind`](crate::embedded::PackImageKind) with an owned triple.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum IndexImageKind {
+    /// See [`PackImageKind::CodeObject`](crate::embedded::PackImageKind::CodeObject).
+    CodeObject {
+        /// Code object version.
+        version: u32,
+    },
+    /// See [`PackImageKind::Cubin`](crate::embedded::PackImageKind::Cubin).
+    Cubin,
+    /// See [`PackImageKind::Ptx`](crate::embedded::PackImageKind::Ptx).
+    Ptx {
+        /// PTX ISA version.
+        version: PtxVersion,
+    },
+    /// See [`PackImageKind::SharedObject`](crate::embedded::PackImageKind::SharedObject).
+    SharedObject {
+        /// The host's target triple.
+        triple: String,
+    },
+}
+
+/// What an index file says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Index {
+    /// The pack was built.
+    Built(PackIndex),
+    /// It was not.
+    Absent {
+        /// Name of the pack.
+        name: String,
+        /// Why not.
+        why: String,
+    },
+}
+
+/// A line of an index that cannot be read: its number, from 1, and the line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexError {
+    line: usize,
+    text: String,
+}
+
+impl fmt::Display for IndexError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {} of the pack's index is not understood: '{}'", self.line, self.text)
+    }
+}
+
+impl core::error::Error for IndexError {}
+
+impl Index {
+    /// Reads an index.
+    ///
+    /// Returns an error that names the first line which is not understood, or the line behind the last one if something
+    /// is missing.
+    pub fn parse(text: &str) -> Result<Self, IndexError> {
+        let mut parser = Parser { lines: text.lines(), number: 0, text: "" };
+        parser.line().filter(|line| *line == FIRST_LINE).ok_or_else(|| parser.error())?;
+        let name = parser.field("name")?;
+        parser.line();
+        if let Some(why) = parser.text.strip_prefix("absent ") {
+            return Ok(Index::Absent { name, why: why.to_string() });
+        }
+        let library = parser.this_field("library")?;
+        let symbol = parser.field("symbol")?;
+        let section = parser.field("section")?;
+        let section = DeviceSection::from_elf_name(&section).ok_or_else(|| parser.error())?;
+        let size = parser.field("size")?.parse().map_err(|_| parser.error())?;
+        let mut images = Vec::new();
+        while parser.line().is_some() {
+            images.push(parse_image(parser.text).ok_or_else(|| parser.error())?);
+        }
+        Ok(Index::Built(PackIndex { name, library, symbol, section, size, images }))
+    }
+}
+
+struct Parser<'a> {
+    lines: core::str::Lines<'a>,
+    number: usize,
+    text: &'a str,
+}
+
+impl<'a> Parser<'a> {
+    fn line(&mut self) -> Option<&'a str> {
+        self.number += 1;
+        let line = self.lines.next();
+        self.text = line.unwrap_or("");
+        line
+    }
+
+    fn field(&mut self, key: &str) -> Result<String, IndexError> {
+        self.line();
+        self.this_field(key)
+    }
+
+    fn this_field(&mut self, key: &str) -> Result<String, IndexError> {
+        let value = self.text.strip_prefix(key).and_then(|rest| rest.strip_prefix(' '));
+        value.map(ToString::to_string).ok_or_else(|| self.error())
+    }
+
+    fn error(&self) -> IndexError {
+        IndexError { line: self.number, text: self.text.to_string() }
+    }
+}
+
+fn parse_image(line: &str) -> Option<IndexImage> {
+    let mut words = line.split(' ');
+    let mut next = || words.next();
+    (next()? == "image").then_some(())?;
+    let (target, offset, size) = (next()?.to_string(), next()?.parse().ok()?, next()?.parse().ok()?);
+    let origin = next()?;
+    let origin = [Origin::Compiled, Origin::Prebuilt].into_iter().find(|it| it.to_string() == origin)?;
+    let kind = match (next()?, next()) {
+        ("code-object", Some(version)) => IndexImageKind::CodeObject { version: version.parse().ok()? },
+        ("cubin", None) => IndexImageKind::Cubin,
+        ("ptx", Some(version)) => {
+            let (major, minor) = version.split_once('.')?;
+            IndexImageKind::Ptx { version: PtxVersion { major: major.parse().ok()?, minor: minor.parse().ok()? } }
+        }
+        ("shared-object", Some(triple)) => IndexImageKind::SharedObject { triple: triple.to_string() },
+        _ => return None,
+    };
+    Some(IndexImage { target, offset, size, origin, kind })
+}
+
+impl fmt::Display for Index {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{FIRST_LINE}")?;
+        let index = match self {
+            Index::Absent { name, why } => return writeln!(f, "name {name}\nabsent {}", why.replace('\n', " ")),
+            Index::Built(index) => index,
+        };
+        writeln!(f, "name {}\nlibrary {}\nsymbol {}", index.name, index.library, index.symbol)?;
+        writeln!(f, "section {}\nsize {}", index.section.elf_name(), index.size)?;
+        for IndexImage { target, offset, size, origin, kind } in &index.images {
+            write!(f, "image {target} {offset} {size} {origin} ")?;
+            match kind {
+                IndexImageKind::CodeObject { version } => writeln!(f, "code-object {version}")?,
+                IndexImageKind::Cubin => writeln!(f, "cubin")?,
+                IndexImageKind::Ptx { version } => writeln!(f, "ptx {version}")?,
+                IndexImageKind::SharedObject { triple } => writeln!(f, "shared-object {triple}")?,
+            }
+        }
+        Ok(())
+    }
+}

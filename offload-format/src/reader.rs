@@ -1,0 +1,62 @@
+//! The only code that slices by numbers which came from a file.
+
+use crate::{Error, ErrorKind, Result};
+
+/// Little-endian reads at checked offsets. Offsets are bytes from the start of `data`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reader<'data> {
+    data: &'data [u8],
+}
+
+impl<'data> Reader<'data> {
+    pub(crate) fn new(data: &'data [u8]) -> Self {
+        Self { data }
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        self.data.len() as u64
+    }
+
+    /// `size` bytes at `offset`, which the caller knows itself: running out means that the file was cut short.
+    pub(crate) fn bytes(&self, offset: u64, size: u64, what: &'static str) -> Result<&'data [u8]> {
+        self.get(offset, size).ok_or_else(|| {
+            let have = self.len().saturating_sub(offset);
+            Error::new(ErrorKind::Truncated { need: size, have }, what, offset)
+        })
+    }
+
+    /// A range that the file itself gives, in a field at offset `field`.
+    pub(crate) fn range(&self, start: u64, size: u64, field: u64, what: &'static str) -> Result<&'data [u8]> {
+        self.get(start, size).ok_or_else(|| {
+            let len = self.len();
+            Error::new(ErrorKind::OutOfBounds { start, size, len }, what, field)
+        })
+    }
+
+    fn get(&self, offset: u64, size: u64) -> Option<&'data [u8]> {
+        let start = usize::try_from(offset).ok()?;
+        let end = usize::try_from(offset.checked_add(size)?).ok()?;
+        self.data.get(start..end)
+    }
+
+    fn array<const N: usize>(&self, offset: u64, what: &'static str) -> Result<[u8; N]> {
+        let bytes = self.bytes(offset, N as u64, what)?;
+        bytes.try_into().map_err(|_| Error::new(ErrorKind::Malformed, what, offset))
+    }
+
+    pub(crate) fn u8(&self, offset: u64, what: &'static str) -> Result<u8> {
+        self.array::<1>(offset, what).map(|[byte]| byte)
+    }
+
+    pub(crate) fn u16(&self, offset: u64, what: &'static str) -> Result<u16> {
+        self.array(offset, what).map(u16::from_le_bytes)
+    }
+
+    pub(crate) fn u32(&self, offset: u64, what: &'static str) -> Result<u32> {
+        self.array(offset, what).map(u32::from_le_bytes)
+    }
+
+    pub(crate) fn u64(&self, offset: u64, what: &'static str) -> Result<u64> {
+        self.array(offset, what).map(u64::from_le_bytes)
+    }
+}

@@ -1,0 +1,45 @@
+//! The host's rule: a shared object for another architecture, system or C library does not load.
+
+use super::{Fit, Refusal};
+use crate::target::TargetTriple;
+use alloc::string::ToString;
+
+pub(super) fn judge(triple: TargetTriple<'_>) -> Result<Fit, Refusal> {
+    if is_this_arch(triple.arch) && is_this_system(triple) {
+        Ok(Fit::Cpu)
+    } else {
+        Err(Refusal::OtherHost(triple.to_string()))
+    }
+}
+
+fn is_this_arch(arch: &str) -> bool {
+    match arch {
+        "x86_64" => cfg!(target_arch = "x86_64"),
+        "aarch64" | "arm64" => cfg!(target_arch = "aarch64"),
+        "i386" | "i486" | "i586" | "i686" => cfg!(target_arch = "x86"),
+        "loongarch64" => cfg!(target_arch = "loongarch64"),
+        "s390x" => cfg!(target_arch = "s390x"),
+        "powerpc64le" => cfg!(all(target_arch = "powerpc64", target_endian = "little")),
+        "powerpc64" => cfg!(all(target_arch = "powerpc64", target_endian = "big")),
+        _ if arch.starts_with("riscv64") => cfg!(target_arch = "riscv64"),
+        _ if arch.starts_with("arm") || arch.starts_with("thumb") => cfg!(target_arch = "arm"),
+        _ => false,
+    }
+}
+
+fn is_this_system(triple: TargetTriple<'_>) -> bool {
+    // Versions may follow the names: macosx14.0, windows-msvc19.33.
+    let os = triple.os;
+    let same_os = (os.starts_with("linux") && cfg!(target_os = "linux"))
+        || (os.starts_with("android") && cfg!(target_os = "android"))
+        || (os.starts_with("windows") && cfg!(target_os = "windows"))
+        || (os.starts_with("freebsd") && cfg!(target_os = "freebsd"))
+        || ((os.starts_with("darwin") || os.starts_with("macos")) && cfg!(target_os = "macos"));
+    let env = triple.env;
+    let same_env = (env.starts_with("gnu") && cfg!(target_env = "gnu"))
+        || (env.starts_with("musl") && cfg!(target_env = "musl"))
+        || (env.starts_with("msvc") && cfg!(target_env = "msvc"))
+        || (matches!(env, "" | "unknown")
+            && cfg!(not(any(target_env = "gnu", target_env = "musl", target_env = "msvc"))));
+    same_os && same_env
+}

@@ -1,0 +1,153 @@
+//! How well an image fits, and why one does not.
+
+use super::device::driver_text;
+use crate::target::{FeatureState, NvidiaArch, NvidiaSuffix, PtxVersion};
+use alloc::string::String;
+use core::cmp::Ordering;
+use core::fmt;
+
+/// How an image fits a device. Greater is better; fits for different kinds of device are not compared with each other by
+/// anything that means something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fit {
+    /// Made for the device's processor; so many of its features are named.
+    Processor {
+        /// Number of features named.
+        features: usize,
+    },
+    /// Made for the family that the device's processor belongs to; so many features are named.
+    GenericTarget {
+        /// Number of features named.
+        features: usize,
+    },
+    /// SPIR-V, which the runtime compiles.
+    SpirV,
+    /// Machine code for this architecture.
+    Cubin(NvidiaArch),
+    /// PTX for this architecture, which the driver compiles.
+    Ptx(NvidiaArch),
+    /// Made for the host.
+    Cpu,
+}
+
+impl Fit {
+    /// What the order compares: the kind of image, then its number, then its suffix.
+    fn rank(&self) -> (u8, usize, u8) {
+        let nvidia = |arch: &NvidiaArch| {
+            let suffix = match arch.suffix {
+                Some(NvidiaSuffix::ArchSpecific) => 2,
+                Some(NvidiaSuffix::FamilySpecific) => 1,
+                None => 0,
+            };
+            (arch.number() as usize, suffix)
+        };
+        match self {
+            Fit::Processor { features } => (2, *features, 0),
+            Fit::GenericTarget { features } => (1, *features, 0),
+            Fit::SpirV => (0, 0, 0),
+            Fit::Cubin(arch) => (2, nvidia(arch).0, nvidia(arch).1),
+            Fit::Ptx(arch) => (1, nvidia(arch).0, nvidia(arch).1),
+            Fit::Cpu => (2, 0, 0),
+        }
+    }
+}
+
+impl PartialOrd for Fit {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.rank().cmp(&other.rank()))
+    }
+}
+
+impl fmt::Display for Fit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fit::Processor { features: 0 } => f.write_str("made for this processor, in any mode"),
+            Fit::Processor { .. } => f.write_str("made for this processor and its mode"),
+            Fit::GenericTarget { .. } => f.write_str("made for the family that this processor belongs to"),
+            Fit::SpirV => f.write_str("SPIR-V, compiled by the runtime"),
+            Fit::Cubin(arch) => {
+                write!(f, "machine code for {}.{}: same major, minor not higher", arch.major, arch.minor)
+            }
+            Fit::Ptx(arch) => write!(f, "PTX for {}.{} and up, compiled by the driver", arch.major, arch.minor),
+            Fit::Cpu => f.write_str("made for this CPU"),
+        }
+    }
+}
+
+/// Why an image does not run on a device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// It is code for another kind of device, named here.
+    OtherKindOfDevice(&'static str),
+    /// It is code for another AMD processor.
+    OtherProcessor,
+    /// It was made for a state of a feature that the device is not in, or does not report.
+    Feature {
+        /// `xnack`, `sramecc`.
+        name: String,
+        /// What the image was made for.
+        image: FeatureState,
+        /// What the device reports.
+        device: FeatureState,
+    },
+    /// It is for a generic target, in a code object version that runtimes refuse for one.
+    GenericBeforeVersion6 {
+        /// The image's code object version.
+        version: u32,
+    },
+    /// Machine code for another major compute capability.
+    OtherMajor(NvidiaArch),
+    /// Made for a higher compute capability than the device has.
+    ComputeCapabilityTooHigh(NvidiaArch),
+    /// Made for one compute capability (`a`) or one family (`f`), which is not the device's.
+    OtherSpecific(NvidiaArch),
+    /// PTX of a version that the driver does not know yet.
+    PtxTooNew {
+        /// The text's PTX ISA version.
+        version: PtxVersion,
+        /// The device's driver, as `cuDriverGetVersion` counts.
+        driver: u32,
+    },
+    /// Made for another host.
+    OtherHost(String),
+    /// Nothing that these rules know.
+    NotUnderstood,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::OtherKindOfDevice(kind) => write!(f, "code for {kind}"),
+            Refusal::OtherProcessor => f.write_str("code for another processor"),
+            Refusal::Feature { name, image, device: FeatureState::Any } => {
+                write!(f, "needs {name}{image}, the device does not report {name}")
+            }
+            Refusal::Feature { name, image, device } => write!(f, "needs {name}{image}, the device has {name}{device}"),
+            Refusal::GenericBeforeVersion6 { version } => {
+                write!(f, "a generic target needs code object version 6, this is version {version}")
+            }
+            Refusal::OtherMajor(arch) => {
+                write!(f, "machine code for compute capability {}.x, from {}.{} on", arch.major, arch.major, arch.minor)
+            }
+            Refusal::ComputeCapabilityTooHigh(arch) => {
+                write!(f, "needs compute capability {}.{}", arch.major, arch.minor)
+            }
+            Refusal::OtherSpecific(arch) => match arch.suffix {
+                Some(NvidiaSuffix::FamilySpecific) => {
+                    write!(f, "runs on the family of compute capability {}.{} alone ('f')", arch.major, arch.minor)
+                }
+                _ => write!(f, "runs on compute capability {}.{} alone ('a')", arch.major, arch.minor),
+            },
+            Refusal::PtxTooNew { version, driver } => write!(
+                f,
+                "PTX ISA {version} needs a driver for CUDA {} or later, this one is for {}",
+                driver_text(version.first_driver()),
+                driver_text(*driver)
+            ),
+            Refusal::OtherHost(triple) => write!(f, "made for {triple}"),
+            Refusal::NotUnderstood => f.write_str("not an image that these rules know"),
+        }
+    }
+}

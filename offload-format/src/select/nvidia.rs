@@ -1,0 +1,42 @@
+//! NVIDIA's rules.
+
+use super::{Fit, Refusal};
+use crate::target::{NvidiaArch, NvidiaSuffix, PtxVersion};
+
+pub(super) fn judge_cubin(arch: NvidiaArch, major: u32, minor: u32) -> Result<Fit, Refusal> {
+    check_suffix(arch, major, minor)?;
+    if arch.suffix.is_none() && arch.major != major {
+        return Err(Refusal::OtherMajor(arch));
+    }
+    if arch.suffix.is_none() && arch.minor > minor {
+        return Err(Refusal::ComputeCapabilityTooHigh(arch));
+    }
+    Ok(Fit::Cubin(arch))
+}
+
+pub(super) fn judge_ptx(
+    arch: NvidiaArch,
+    version: Option<PtxVersion>,
+    major: u32,
+    minor: u32,
+    driver: Option<u32>,
+) -> Result<Fit, Refusal> {
+    check_suffix(arch, major, minor)?;
+    if (arch.major, arch.minor) > (major, minor) && arch.suffix.is_none() {
+        return Err(Refusal::ComputeCapabilityTooHigh(arch));
+    }
+    match (version, driver) {
+        (Some(version), Some(driver)) if version.first_driver() > driver => Err(Refusal::PtxTooNew { version, driver }),
+        _ => Ok(Fit::Ptx(arch)),
+    }
+}
+
+/// `a` and `f` say by themselves where the code runs, machine code and PTX alike.
+fn check_suffix(arch: NvidiaArch, major: u32, minor: u32) -> Result<(), Refusal> {
+    let runs = match arch.suffix {
+        None => true,
+        Some(NvidiaSuffix::ArchSpecific) => (arch.major, arch.minor) == (major, minor),
+        Some(NvidiaSuffix::FamilySpecific) => arch.family_has(major, minor),
+    };
+    if runs { Ok(()) } else { Err(Refusal::OtherSpecific(arch)) }
+}

@@ -1,0 +1,142 @@
+//! AMD's processors as data: names, features, ELF machine numbers, which generic target covers which.
+//!
+//! Source: `clang -mcpu=...` and the ELF headers it wrote, LLVM 22.1.8; LLVM's AMDGPUUsage for the generic targets.
+//! A name that is not in the table is no error anywhere in this crate: it only gets fewer checks.
+
+/// One row of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Processor {
+    /// `gfx90a`, `gfx12-generic`.
+    pub name: &'static str,
+    /// Other names for it (`fiji` for `gfx803`).
+    pub aliases: &'static [&'static str],
+    /// Features that its target ID may name, in alphabetic order.
+    pub features: &'static [&'static str],
+    /// The low 8 bits of `e_flags` of its code objects.
+    pub mach: u8,
+    /// The generic target that covers it.
+    pub generic: Option<&'static str>,
+}
+
+const NONE: &[&str] = &[];
+const XNACK: &[&str] = &["xnack"];
+const BOTH: &[&str] = &["sramecc", "xnack"];
+
+const fn row(
+    name: &'static str,
+    mach: u8,
+    features: &'static [&'static str],
+    generic: Option<&'static str>,
+    aliases: &'static [&'static str],
+) -> Processor {
+    Processor { name, aliases, features, mach, generic }
+}
+
+const G9: Option<&str> = Some("gfx9-generic");
+const G9_4: Option<&str> = Some("gfx9-4-generic");
+const G10_1: Option<&str> = Some("gfx10-1-generic");
+const G10_3: Option<&str> = Some("gfx10-3-generic");
+const G11: Option<&str> = Some("gfx11-generic");
+const G12: Option<&str> = Some("gfx12-generic");
+const G12_5: Option<&str> = Some("gfx12-5-generic");
+
+/// Every processor of the `amdgcn` architecture that LLVM 22 knows, and gfx940/gfx941, which LLVM 20 still knew.
+pub const PROCESSORS: &[Processor] = &[
+    row("gfx600", 0x20, NONE, None, &["tahiti"]),
+    row("gfx601", 0x21, NONE, None, &["pitcairn", "verde"]),
+    row("gfx602", 0x3a, NONE, None, &["hainan", "oland"]),
+    row("gfx700", 0x22, NONE, None, &["kaveri"]),
+    row("gfx701", 0x23, NONE, None, &["hawaii"]),
+    row("gfx702", 0x24, NONE, None, &[]),
+    row("gfx703", 0x25, NONE, None, &["kabini", "mullins"]),
+    row("gfx704", 0x26, NONE, None, &["bonaire"]),
+    row("gfx705", 0x3b, NONE, None, &[]),
+    row("gfx801", 0x28, XNACK, None, &["carrizo"]),
+    row("gfx802", 0x29, NONE, None, &["iceland", "tonga"]),
+    row("gfx803", 0x2a, NONE, None, &["fiji", "polaris10", "polaris11"]),
+    row("gfx805", 0x3c, NONE, None, &["tongapro"]),
+    row("gfx810", 0x2b, XNACK, None, &["stoney"]),
+    row("gfx900", 0x2c, XNACK, G9, &[]),
+    row("gfx902", 0x2d, XNACK, G9, &[]),
+    row("gfx904", 0x2e, XNACK, G9, &[]),
+    row("gfx906", 0x2f, BOTH, G9, &[]),
+    row("gfx908", 0x30, BOTH, None, &[]),
+    row("gfx909", 0x31, XNACK, G9, &[]),
+    row("gfx90a", 0x3f, BOTH, None, &[]),
+    row("gfx90c", 0x32, XNACK, G9, &[]),
+    row("gfx940", 0x40, BOTH, G9_4, &[]),
+    row("gfx941", 0x4b, BOTH, G9_4, &[]),
+    row("gfx942", 0x4c, BOTH, G9_4, &[]),
+    row("gfx950", 0x4f, BOTH, G9_4, &[]),
+    row("gfx1010", 0x33, XNACK, G10_1, &[]),
+    row("gfx1011", 0x34, XNACK, G10_1, &[]),
+    row("gfx1012", 0x35, XNACK, G10_1, &[]),
+    row("gfx1013", 0x42, XNACK, G10_1, &[]),
+    row("gfx1030", 0x36, NONE, G10_3, &[]),
+    row("gfx1031", 0x37, NONE, G10_3, &[]),
+    row("gfx1032", 0x38, NONE, G10_3, &[]),
+    row("gfx1033", 0x39, NONE, G10_3, &[]),
+    row("gfx1034", 0x3e, NONE, G10_3, &[]),
+    row("gfx1035", 0x3d, NONE, G10_3, &[]),
+    row("gfx1036", 0x45, NONE, G10_3, &[]),
+    row("gfx1100", 0x41, NONE, G11, &[]),
+    row("gfx1101", 0x46, NONE, G11, &[]),
+    row("gfx1102", 0x47, NONE, G11, &[]),
+    row("gfx1103", 0x44, NONE, G11, &[]),
+    row("gfx1150", 0x43, NONE, G11, &[]),
+    row("gfx1151", 0x4a, NONE, G11, &[]),
+    row("gfx1152", 0x55, NONE, G11, &[]),
+    row("gfx1153", 0x58, NONE, G11, &[]),
+    row("gfx1200", 0x48, NONE, G12, &[]),
+    row("gfx1201", 0x4e, NONE, G12, &[]),
+    row("gfx1250", 0x49, NONE, G12_5, &[]),
+    row("gfx1251", 0x5a, NONE, G12_5, &[]),
+    row("gfx9-generic", 0x51, XNACK, None, &[]),
+    row("gfx9-4-generic", 0x5f, BOTH, None, &[]),
+    row("gfx10-1-generic", 0x52, XNACK, None, &[]),
+    row("gfx10-3-generic", 0x53, NONE, None, &[]),
+    row("gfx11-generic", 0x54, NONE, None, &[]),
+    row("gfx12-generic", 0x59, NONE, None, &[]),
+];
+
+/// The row whose name or alias this is.
+pub fn find(name: &str) -> Option<&'static Processor> {
+    PROCESSORS.iter().find(|it| it.name == name || it.aliases.contains(&name))
+}
+
+/// The row whose code objects have this value in the low 8 bits of `e_flags`.
+pub fn find_mach(mach: u8) -> Option<&'static Processor> {
+    PROCESSORS.iter().find(|it| it.mach == mach)
+}
+
+/// Whether a name is that of a generic target: one that stands for a family (`gfx11-generic`).
+pub fn is_generic(name: &str) -> bool {
+    name.ends_with("-generic")
+}
+
+/// The target that stands for "any AMD GPU, compiled by the driver": SPIR-V.
+pub const SPIRV: &str = "amdgcnspirv";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_machine_numbers_are_unique() {
+        for (i, a) in PROCESSORS.iter().enumerate() {
+            for b in &PROCESSORS[i + 1..] {
+                assert_ne!(a.name, b.name);
+                assert_ne!(a.mach, b.mach, "{} and {}", a.name, b.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_generic_target_has_the_features_that_its_members_share() {
+        for it in PROCESSORS {
+            if let Some(generic) = it.generic.and_then(find) {
+                assert!(generic.features.iter().all(|f| it.features.contains(f)), "{}", it.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Target IDs: `<processor>(:<feature>[+-])*`.
+//!
+//! Rules: LLVM's AMDGPUUsage, "Target ID"; checked against LLVM 22.1.8 (docs/formats.md).
+
+use super::{ParseError, amdgpu};
+use alloc::string::String;
+use core::fmt;
+
+/// What a target ID says of one feature.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FeatureState {
+    /// Not named: code for it runs in either mode.
+    Any,
+    /// `+`.
+    On,
+    /// `-`.
+    Off,
+}
+
+impl fmt::Display for FeatureState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            FeatureState::Any => "any",
+            FeatureState::On => "+",
+            FeatureState::Off => "-",
+        })
+    }
+}
+
+/// A well-formed target ID. The processor need not be one that this crate knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TargetId<'a> {
+    processor: &'a str,
+    features: &'a str,
+}
+
+impl<'a> TargetId<'a> {
+    /// Reads `gfx90a`, `gfx90a:xnack+`, `gfx906:sramecc-:xnack+`; the features in any order.
+    ///
+    /// Returns an error if the processor is empty or has a character that no processor has, or if a feature is empty,
+    /// has no sign or is named twice.
+    pub fn parse(text: &'a str) -> Result<Self, ParseError> {
+        let (processor, features) = match text.find(':') {
+            Some(colon) => (&text[..colon], &text[colon..]),
+            None => (text, ""),
+        };
+        if processor.is_empty() {
+            return Err(ParseError::new(text, 0, "a target ID starts with a processor name"));
+        }
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if let Some(bad) = processor.find(|c| !is_name(c)) {
+            return Err(ParseError::new(text, bad, "a processor name has letters, digits, '-' and '_' only"));
+        }
+        let mut at = processor.len();
+        for feature in features.split(':').skip(1) {
+            at += 1;
+            let Some(name) = feature.strip_suffix(['+', '-']) else {
+                return Err(ParseError::new(text, at, "a feature is a name followed by '+' or '-', such as 'xnack-'"));
+            };
+            if name.is_empty() || !name.chars().all(is_name) {
+                return Err(ParseError::new(text, at, "a feature is a name followed by '+' or '-', such as 'xnack-'"));
+            }
+            if (Features { rest: &features[..at - processor.len() - 1] }).any(|(other, _)| other == name) {
+                return Err(ParseError::new(text, at, "a feature is named twice"));
+            }
+            at += feature.len();
+        }
+        Ok(Self { processor, features })
+    }
+
+    /// The processor as written: `gfx90a`, `gfx11-generic`, or an alias.
+    pub fn processor(&self) -> &'a str {
+        self.processor
+    }
+
+    /// The processor's primary name: that of the alias's row, or the name as written.
+    pub fn primary_processor(&self) -> &'a str {
+        amdgpu::find(self.processor).map_or(self.processor, |row| row.name)
+    }
+
+    /// The features that are named, in the order written.
+    pub fn features(&self) -> Features<'a> {
+        Features { rest: self.features }
+    }
+
+    /// What is said of a feature.
+    pub fn feature(&self, name: &str) -> FeatureState {
+        self.features().find(|(found, _)| *found == name).map_or(FeatureState::Any, |(_, state)| state)
+    }
+
+    /// The first named feature that the processor does not have; `None` also for a processor that no table holds.
+    pub fn unsupported_feature(&self) -> Option<&'a str> {
+        let row = amdgpu::find(self.processor)?;
+        self.features().map(|(name, _)| name).find(|name| !row.features.contains(name))
+    }
+
+    /// Whether code made for `self` runs on a device that reports `requested`: the same processor, and each feature
+    /// named here in the same state there. What is named only there does not matter.
+    ///
+    /// Generic targets are [`select`](crate::select())'s business: a name is all that counts here, as in LLVM.
+    pub fn provides_for(&self, requested: &TargetId<'_>) -> bool {
+        self.primary_processor() == requested.primary_processor()
+            && self.features().all(|(name, state)| requested.feature(name) == state)
+    }
+
+    /// Whether the two may not stand in one bundle: the same processor, and one of them names a feature that the other
+    /// leaves open, so that both would fit some device. Symmetric, as LLVM's documentation has it.
+    pub fn conflicts_with(&self, other: &TargetId<'_>) -> bool {
+        let leaves_open =
+            |a: &TargetId<'_>, b: &TargetId<'_>| a.features().any(|(name, _)| b.feature(name) == FeatureState::Any);
+        self.primary_processor() == other.primary_processor() && (leaves_open(self, other) || leaves_open(other, self))
+    }
+
+    /// The canonical form: primary processor name, features in alphabetic order.
+    pub fn to_canonical(&self) -> String {
+        let mut features: alloc::vec::Vec<_> = self.features().collect();
+        features.sort_unstable_by_key(|(name, _)| *name);
+        let mut out = String::from(self.primary_processor());
+        for (name, state) in features {
+            out.push(':');
+            out.push_str(name);
+            out.push(if state == FeatureState::On { '+' } else { '-' });
+        }
+        out
+    }
+}
+
+impl fmt::Display for TargetId<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.processor, self.features)
+    }
+}
+
+/// The named features of a [`TargetId`]; returned by [`TargetId::features`].
+#[derive(Debug, Clone)]
+pub struct Features<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Iterator for Features<'a> {
+    type Item = (&'a str, FeatureState);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let rest = self.rest.strip_prefix(':')?;
+        let end = rest.find(':').unwrap_or(rest.len());
+        let (feature, rest) = rest.split_at(end);
+        self.rest = rest;
+        let state = if feature.ends_with('+') { FeatureState::On } else { FeatureState::Off };
+        Some((feature.trim_end_matches(['+', '-']), state))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(text: &str) -> TargetId<'_> {
+        TargetId::parse(text).unwrap()
+    }
+
+    #[test]
+    fn canonical_form_sorts_features_and_resolves_aliases() {
+        assert_eq!(id("gfx906:xnack+:sramecc-").to_canonical(), "gfx906:sramecc-:xnack+");
+        assert_eq!(id("fiji").to_canonical(), "gfx803");
+        assert_eq!(id("gfx9-4-generic:xnack-").to_canonical(), "gfx9-4-generic:xnack-");
+    }
+
+    #[test]
+    fn malformed_ids_say_where() {
+        for (text, position) in
+            [("", 0), (":xnack+", 0), ("gfx906:", 7), ("gfx906:xnack", 7), ("gfx906:+", 7), ("gfx 906", 3)]
+        {
+            assert_eq!(TargetId::parse(text).unwrap_err().position(), position, "{text}");
+        }
+        assert_eq!(TargetId::parse("gfx906:xnack+:xnack-").unwrap_err().position(), 14);
+        assert_eq!(TargetId::parse("gfx906::xnack+").unwrap_err().position(), 7);
+    }
+
+    #[test]
+    fn compatibility_has_a_direction() {
+        assert!(id("gfx90a").provides_for(&id("gfx90a:sramecc+:xnack-")));
+        assert!(!id("gfx90a:xnack-").provides_for(&id("gfx90a")));
+        assert!(!id("gfx90a:xnack+").provides_for(&id("gfx90a:sramecc+:xnack-")));
+        assert!(id("gfx906:xnack+:sramecc+").provides_for(&id("gfx906:sramecc+:xnack+")));
+    }
+
+    #[test]
+    fn composition_is_symmetric() {
+        for (a, b, conflict) in [
+            ("gfx906", "gfx906:xnack+", true),
+            ("gfx906:xnack+", "gfx906:xnack-", false),
+            ("gfx906:sramecc+", "gfx906:xnack+", true),
+            ("gfx906:sramecc+:xnack+", "gfx906:xnack+", true),
+            ("gfx906:sramecc+:xnack+", "gfx906:sramecc-", true),
+            ("gfx906", "gfx908:xnack+", false),
+        ] {
+            assert_eq!(id(a).conflicts_with(&id(b)), conflict, "{a} {b}");
+            assert_eq!(id(b).conflicts_with(&id(a)), conflict, "{b} {a}");
+        }
+    }
+}

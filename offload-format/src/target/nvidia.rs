@@ -1,0 +1,217 @@
+//! NVIDIA's architectures: `sm_90a` (machine code, a cubin) and `compute_90` (PTX, compiled by the driver).
+//!
+//! Sources: CUDA programming guide, "Compute Capabilities" (CUDA 13); PTX ISA 9.1, release history; LLVM 22.1.8 for the
+//! lowest PTX version that its backend takes for each architecture.
+
+use super::ParseError;
+use core::fmt;
+
+/// Whether an architecture name stands for machine code or for PTX.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum NvidiaCode {
+    /// `sm_*`: machine code, a cubin.
+    Cubin,
+    /// `compute_*`: PTX.
+    Ptx,
+}
+
+/// The letter behind the number, which narrows where the code runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum NvidiaSuffix {
+    /// `a`: this compute capability alone.
+    ArchSpecific,
+    /// `f`: the family of this compute capability.
+    FamilySpecific,
+}
+
+/// An NVIDIA architecture name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct NvidiaArch {
+    /// Machine code or PTX.
+    pub code: NvidiaCode,
+    /// Major compute capability: 9 of `sm_90`, 12 of `sm_121`.
+    pub major: u32,
+    /// Minor compute capability: 0 of `sm_90`, 1 of `sm_121`.
+    pub minor: u32,
+    /// `a`, `f` or nothing.
+    pub suffix: Option<NvidiaSuffix>,
+}
+
+/// Lowest PTX ISA version whose text may name the architecture (compute capability times ten, version).
+const LOWEST_PTX: &[(u32, PtxVersion)] = &[
+    (50, PtxVersion::new(6, 0)),
+    (52, PtxVersion::new(6, 0)),
+    (53, PtxVersion::new(6, 0)),
+    (60, PtxVersion::new(6, 0)),
+    (61, PtxVersion::new(6, 0)),
+    (62, PtxVersion::new(6, 0)),
+    (70, PtxVersion::new(6, 3)),
+    (72, PtxVersion::new(6, 3)),
+    (75, PtxVersion::new(6, 3)),
+    (80, PtxVersion::new(7, 0)),
+    (86, PtxVersion::new(7, 1)),
+    (87, PtxVersion::new(7, 4)),
+    (89, PtxVersion::new(7, 8)),
+    (90, PtxVersion::new(8, 0)),
+    (100, PtxVersion::new(8, 6)),
+    (101, PtxVersion::new(8, 6)),
+    (103, PtxVersion::new(8, 8)),
+    (110, PtxVersion::new(9, 0)),
+    (120, PtxVersion::new(8, 7)),
+    (121, PtxVersion::new(8, 8)),
+];
+
+/// Which compute capabilities run code of each `f` architecture.
+const FAMILIES: &[(u32, &[u32])] =
+    &[(100, &[100, 103]), (101, &[101, 110]), (103, &[103]), (110, &[101, 110]), (120, &[120, 121]), (121, &[121])];
+
+impl NvidiaArch {
+    /// Reads `sm_80`, `sm_90a`, `sm_100f`, `compute_120`. The last digit is the minor number.
+    ///
+    /// Returns an error if the prefix, the number (two or three digits) or the suffix is another.
+    pub fn parse(text: &str) -> Result<Self, ParseError> {
+        let (code, rest) = if let Some(rest) = text.strip_prefix("sm_") {
+            (NvidiaCode::Cubin, rest)
+        } else if let Some(rest) = text.strip_prefix("compute_") {
+            (NvidiaCode::Ptx, rest)
+        } else {
+            return Err(ParseError::new(text, 0, "an NVIDIA architecture starts with 'sm_' or 'compute_'"));
+        };
+        let at = text.len() - rest.len();
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        if !(2..=3).contains(&digits) || rest.starts_with('0') {
+            return Err(ParseError::new(text, at, "expected a compute capability such as 80, 90a or 121"));
+        }
+        let number = rest[..digits].bytes().fold(0, |n, digit| n * 10 + u32::from(digit - b'0'));
+        let suffix = match &rest[digits..] {
+            "" => None,
+            "a" => Some(NvidiaSuffix::ArchSpecific),
+            "f" => Some(NvidiaSuffix::FamilySpecific),
+            _ => return Err(ParseError::new(text, at + digits, "a compute capability ends in 'a', 'f' or its number")),
+        };
+        Ok(Self { code, major: number / 10, minor: number % 10, suffix })
+    }
+
+    /// The compute capability times ten, as names have it: 121 for 12.1.
+    pub fn number(&self) -> u32 {
+        self.major * 10 + self.minor
+    }
+
+    /// The same compute capability and suffix as machine code or as PTX.
+    #[must_use]
+    pub fn with_code(self, code: NvidiaCode) -> Self {
+        Self { code, ..self }
+    }
+
+    /// The lowest PTX ISA version that knows this architecture; `None` for one that the table does not hold.
+    /// Text of the lowest version is taken by the oldest drivers.
+    pub fn lowest_ptx(&self) -> Option<PtxVersion> {
+        if self.suffix == Some(NvidiaSuffix::FamilySpecific) {
+            // Families came with PTX ISA 8.8 (CUDA 12.9).
+            return Some(PtxVersion::new(8, 8).max(self.with_suffix(None).lowest_ptx()?));
+        }
+        LOWEST_PTX.iter().find(|(number, _)| *number == self.number()).map(|(_, version)| *version)
+    }
+
+    fn with_suffix(self, suffix: Option<NvidiaSuffix>) -> Self {
+        Self { suffix, ..self }
+    }
+
+    /// Whether code for `self`'s family runs on a device of this compute capability.
+    pub fn family_has(&self, major: u32, minor: u32) -> bool {
+        let device = major * 10 + minor;
+        match FAMILIES.iter().find(|(number, _)| *number == self.number()) {
+            Some((_, members)) => members.contains(&device),
+            // A family that is newer than the table: the same major, minor not lower.
+            None => self.major == major && self.minor <= minor,
+        }
+    }
+}
+
+impl fmt::Display for NvidiaArch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.code {
+            NvidiaCode::Cubin => "sm_",
+            NvidiaCode::Ptx => "compute_",
+        })?;
+        write!(f, "{}", self.number())?;
+        match self.suffix {
+            Some(NvidiaSuffix::ArchSpecific) => f.write_str("a"),
+            Some(NvidiaSuffix::FamilySpecific) => f.write_str("f"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A version of the PTX instruction set: what `.version` says in the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PtxVersion {
+    /// 8 of 8.6.
+    pub major: u32,
+    /// 6 of 8.6.
+    pub minor: u32,
+}
+
+impl PtxVersion {
+    /// Version `major.minor`.
+    pub const fn new(major: u32, minor: u32) -> Self {
+        Self { major, minor }
+    }
+
+    /// The first CUDA driver that compiles text of this version, as `cuDriverGetVersion` counts: 12080 for CUDA 12.8.
+    /// Versions that are newer than the release history go on as 9.x does: PTX ISA n.m came with CUDA (n+4).m.
+    pub fn first_driver(&self) -> u32 {
+        let (major, minor) = match (self.major, self.minor) {
+            (..=5, _) => (8, 0),
+            (6, minor @ 0..=2) => (9, minor),
+            (6, minor) => (10, minor - 3),
+            (8, minor @ 6..) => (12, minor + 1),
+            (major, minor) => (major + 4, minor),
+        };
+        major * 1000 + minor * 10
+    }
+}
+
+impl fmt::Display for PtxVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    #[test]
+    fn names_round_trip() {
+        for name in ["sm_50", "sm_90", "sm_90a", "sm_100f", "sm_121a", "compute_80", "compute_103f"] {
+            assert_eq!(NvidiaArch::parse(name).unwrap().to_string(), name);
+        }
+    }
+
+    #[test]
+    fn malformed_names_say_where() {
+        for (name, position) in
+            [("gfx90a", 0), ("sm_", 3), ("sm_9", 3), ("sm_1000", 3), ("sm_90x", 5), ("compute_09", 8), ("sm_90af", 5)]
+        {
+            assert_eq!(NvidiaArch::parse(name).unwrap_err().position(), position, "{name}");
+        }
+    }
+
+    #[test]
+    fn drivers_follow_the_release_history() {
+        for ((major, minor), driver) in [
+            ((6, 0), 9000),
+            ((6, 3), 10000),
+            ((6, 5), 10020),
+            ((7, 8), 11080),
+            ((8, 5), 12050),
+            ((8, 6), 12070),
+            ((8, 8), 12090),
+            ((9, 1), 13010),
+        ] {
+            assert_eq!(PtxVersion::new(major, minor).first_driver(), driver);
+        }
+    }
+}

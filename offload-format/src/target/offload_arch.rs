@@ -1,0 +1,64 @@
+//! One item of a list of targets, as `--offload-arch` and `OFFLOAD_ARCH` have it.
+
+use super::{NvidiaArch, ParseError, TargetId};
+use alloc::string::String;
+use core::fmt;
+
+/// What one image is made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OffloadArch<'a> {
+    /// An AMD GPU: a target ID.
+    Amdgpu(TargetId<'a>),
+    /// An NVIDIA architecture: a cubin or PTX.
+    Nvidia(NvidiaArch),
+    /// The CPU that the host program is built for.
+    Cpu,
+}
+
+impl<'a> OffloadArch<'a> {
+    /// Reads `gfx90a:xnack-`, `sm_90a`, `compute_80` or `cpu`.
+    ///
+    /// Returns an error if the name is malformed. A well-formed name that no table holds is fine: what there is to build
+    /// for is the compiler's to know.
+    pub fn parse(text: &'a str) -> Result<Self, ParseError> {
+        if text == "cpu" {
+            Ok(Self::Cpu)
+        } else if text.starts_with("sm_") || text.starts_with("compute_") {
+            NvidiaArch::parse(text).map(Self::Nvidia)
+        } else {
+            let id = TargetId::parse(text)?;
+            if id.processor().starts_with("gfx")
+                || id.processor() == super::amdgpu::SPIRV
+                || super::amdgpu::find(id.processor()).is_some()
+            {
+                Ok(Self::Amdgpu(id))
+            } else {
+                Err(ParseError::new(
+                    text,
+                    0,
+                    "not a target: expected an AMD target ID (gfx90a, gfx942:xnack-, gfx12-generic), \
+                     an NVIDIA architecture (sm_90, compute_80) or cpu",
+                ))
+            }
+        }
+    }
+
+    /// The name in canonical form.
+    pub fn to_canonical(&self) -> String {
+        use alloc::string::ToString;
+        match self {
+            OffloadArch::Amdgpu(id) => id.to_canonical(),
+            other => other.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for OffloadArch<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OffloadArch::Amdgpu(id) => id.fmt(f),
+            OffloadArch::Nvidia(arch) => arch.fmt(f),
+            OffloadArch::Cpu => f.write_str("cpu"),
+        }
+    }
+}

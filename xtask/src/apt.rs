@@ -1,0 +1,103 @@
+//! Debian's packages: which are missing, and installing them.
+
+use crate::run::{self, Failure, Result};
+use std::process::Command;
+
+/// Whether this system installs its packages with apt.
+pub fn is_here() -> bool {
+    run::on_path("apt-get").is_some() && run::on_path("dpkg-query").is_some()
+}
+
+/// Those of the packages that are not installed, in the order given.
+pub fn missing(packages: &[&'static str]) -> Result<Vec<&'static str>> {
+    let mut query = Command::new("dpkg-query");
+    query
+        .args(["-W", "-f=${Package} ${db:Status-Status}\\n"])
+        .args(packages);
+    // Its exit status says only that some name is unknown, which is an answer too.
+    let (_, listing) = run::stdout(&mut query)?;
+    let installed: Vec<&str> = listing
+        .lines()
+        .filter_map(|line| line.strip_suffix(" installed"))
+        .collect();
+    Ok(packages
+        .iter()
+        .copied()
+        .filter(|package| !installed.contains(package))
+        .collect())
+}
+
+/// Installs the packages; those that no apt source has are left out, so that the others arrive all the same.
+pub fn install(packages: &[&'static str]) -> Result {
+    let privilege = privilege()?;
+    eprintln!("xtask setup: installing with apt: {}", packages.join(" "));
+    // An unreachable source among several is no reason to stop: what matters is whether the install works.
+    let update = run::check(&mut apt_get(&privilege, &["update"]));
+    let known = known(packages)?;
+    if !known.is_empty() {
+        let fixed = ["install", "--yes", "--no-install-recommends"];
+        run::check(&mut apt_get(&privilege, &[&fixed[..], &known].concat()))?;
+    }
+    let unknown: Vec<_> = packages
+        .iter()
+        .copied()
+        .filter(|p| !known.contains(p))
+        .collect();
+    match (unknown.is_empty(), update) {
+        (true, _) => Ok(()),
+        (false, Err(failed)) => Err(failed),
+        (false, Ok(())) => Err(Failure::Failed(format!(
+            "no source that apt is set up with has {}\n  \
+             (Debian 12 has LLVM 22 among its security updates; LLVM's own apt repository has it for others)",
+            unknown.join(" ")
+        ))),
+    }
+}
+
+/// The packages that apt could install.
+fn known(packages: &[&'static str]) -> Result<Vec<&'static str>> {
+    let mut show = Command::new("apt-cache");
+    show.env("LC_ALL", "C")
+        .args(["show", "--no-all-versions"])
+        .args(packages);
+    let (_, listing) = run::stdout(&mut show)?;
+    let names: Vec<&str> = listing
+        .lines()
+        .filter_map(|l| l.strip_prefix("Package: "))
+        .collect();
+    Ok(packages
+        .iter()
+        .copied()
+        .filter(|package| names.contains(package))
+        .collect())
+}
+
+/// What stands before `apt-get`: nothing for root, else sudo.
+fn privilege() -> Result<Vec<&'static str>> {
+    let (_, id) = run::stdout(Command::new("id").arg("-u"))?;
+    if id.trim() == "0" {
+        return Ok(Vec::new());
+    }
+    if run::on_path("sudo").is_none() {
+        return Err(Failure::Failed(
+            "apt-get needs root: this is not root, and there is no sudo".to_owned(),
+        ));
+    }
+    // Nobody can type a password in CI: failing is better than waiting.
+    Ok(if crate::setup::is_ci() {
+        vec!["sudo", "-n"]
+    } else {
+        vec!["sudo"]
+    })
+}
+
+fn apt_get(privilege: &[&str], args: &[&str]) -> Command {
+    // The variable goes through `env`, since sudo drops those that it is started with.
+    let fixed = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q"];
+    // Another apt may be at work (unattended upgrades), and a download may fail once.
+    let options = ["-o", "DPkg::Lock::Timeout=300", "-o", "Acquire::Retries=3"];
+    let words = [privilege, &fixed, &options, args].concat();
+    let mut command = Command::new(words[0]);
+    command.args(&words[1..]);
+    command
+}

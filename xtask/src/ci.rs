@@ -1,0 +1,86 @@
+//! `ci`: what CI runs, step by step, up to the first failure.
+
+use crate::run::{self, Failure, Result};
+use crate::setup::{self, Setup};
+use crate::test;
+use std::process::Command;
+
+/// A step: its name, and Cargo's arguments. The tests are a step of their own kind.
+const STEPS: [(&str, &[&str]); 4] = [
+    ("fmt", &["fmt", "--all", "--check"]),
+    (
+        "clippy",
+        &[
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--locked",
+            "--",
+            "-D",
+            "warnings",
+        ],
+    ),
+    ("doc", &["doc", "--workspace", "--no-deps", "--locked"]),
+    ("test", &["--locked"]),
+];
+
+/// `cargo xtask ci [STEP...]`
+pub fn command(args: &[String]) -> Result {
+    let is_step = |name: &String| STEPS.iter().any(|(step, _)| step == name);
+    if let Some(other) = args.iter().find(|arg| !is_step(arg)) {
+        let steps = STEPS.map(|(name, _)| name).join(", ");
+        return Err(Failure::Usage(format!(
+            "`ci` has no step `{other}`; the steps are {steps}"
+        )));
+    }
+    let wanted = |name: &str| args.is_empty() || args.iter().any(|arg| arg == name);
+    // Before set-up, which can take a minute.
+    for component in ["fmt", "clippy"].into_iter().filter(|name| wanted(name)) {
+        require_component(component)?;
+    }
+    let setup = setup::prepare()?;
+    for (name, arguments) in STEPS.into_iter().filter(|(name, _)| wanted(name)) {
+        eprintln!("xtask ci: {name}");
+        step(&setup, name, arguments)?;
+    }
+    eprintln!("xtask ci: all steps passed");
+    Ok(())
+}
+
+fn step(setup: &Setup, name: &str, arguments: &[&str]) -> Result {
+    let failed = |line: &str| {
+        Failure::Failed(format!(
+            "step `{name}` failed: {line}\nTo repeat only this step: cargo xtask ci {name}"
+        ))
+    };
+    if name == "test" {
+        let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
+        return test::run(setup, &arguments)
+            .map_err(|_| failed(&format!("cargo xtask test {}", arguments.join(" "))));
+    }
+    let mut plain = Command::new("cargo");
+    let mut cargo = setup.cargo();
+    if name == "doc" {
+        plain.env("RUSTDOCFLAGS", "-D warnings");
+        cargo.env("RUSTDOCFLAGS", "-D warnings");
+    }
+    let line = run::line(plain.args(arguments));
+    let status = run::status(cargo.args(arguments))?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(failed(&line))
+    }
+}
+
+/// A missing component would otherwise be reported as an unknown command of Cargo's.
+fn require_component(name: &str) -> Result {
+    if run::succeeds(run::cargo().args([name, "--version"])) {
+        return Ok(());
+    }
+    let component = if name == "fmt" { "rustfmt" } else { name };
+    Err(Failure::Failed(format!(
+        "`cargo {name}` does not work: {component} is not installed for this Rust.\n\
+         With rustup: rustup component add {component}"
+    )))
+}

@@ -1,0 +1,188 @@
+//! Running a command, and saying what failed together with its command line.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, ExitStatus, Stdio};
+
+/// Why a command of ours ends without success.
+#[derive(Debug)]
+pub enum Failure {
+    /// The command line makes no sense: exit status 2, and the help text.
+    Usage(String),
+    /// Something went wrong: what was attempted, what happened, what to do.
+    Failed(String),
+    /// A program that has already said what is wrong ended with this status.
+    Said(u8),
+}
+
+/// What every step returns.
+pub type Result<T = ()> = std::result::Result<T, Failure>;
+
+impl Failure {
+    /// What happened, in words.
+    pub fn text(self) -> String {
+        match self {
+            Failure::Usage(what) | Failure::Failed(what) => what,
+            Failure::Said(status) => format!("exit status {status}"),
+        }
+    }
+
+    /// Prints the failure to standard error and gives the exit status for it.
+    pub fn report(&self, help: &str) -> ExitCode {
+        match self {
+            Failure::Usage(what) => {
+                eprint!("xtask: {what}\n\n{help}");
+                ExitCode::from(2)
+            }
+            Failure::Failed(what) => {
+                eprintln!("xtask: {what}");
+                ExitCode::FAILURE
+            }
+            Failure::Said(status) => ExitCode::from(*status),
+        }
+    }
+}
+
+/// Reads the arguments of a command that knows one flag: was it given?
+pub fn only_flag(command: &str, flag: &str, args: &[String]) -> Result<bool> {
+    match args.iter().find(|arg| *arg != flag) {
+        Some(other) => Err(Failure::Usage(format!(
+            "`{command}` does not know `{other}`"
+        ))),
+        None => Ok(!args.is_empty()),
+    }
+}
+
+/// The folder of the workspace.
+pub fn workspace() -> PathBuf {
+    // Cargo sets the variable for `cargo run`; the built-in path serves a binary that was started directly.
+    let own = std::env::var_os("CARGO_MANIFEST_DIR");
+    let own = own.unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    Path::new(&own)
+        .parent()
+        .map_or_else(PathBuf::new, Path::to_path_buf)
+}
+
+/// The `cargo` that runs us, to be started in the workspace.
+pub fn cargo() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(workspace());
+    command
+}
+
+/// Runs a command whose output goes to the user.
+pub fn status(command: &mut Command) -> Result<ExitStatus> {
+    command
+        .status()
+        .map_err(|error| cannot_start(command, &error))
+}
+
+/// Runs a command that must succeed. All its output goes to standard error.
+pub fn check(command: &mut Command) -> Result {
+    let status = status(command.stdout(std::io::stderr()))?;
+    if status.success() {
+        return Ok(());
+    }
+    Err(Failure::Failed(format!(
+        "`{}` failed ({status})",
+        line(command)
+    )))
+}
+
+/// Runs a command for what it prints. Whether it succeeded is left to the caller; what it says on standard error is dropped.
+pub fn stdout(command: &mut Command) -> Result<(ExitStatus, String)> {
+    let output = command.stderr(Stdio::null()).output();
+    let output = output.map_err(|error| cannot_start(command, &error))?;
+    Ok((
+        output.status,
+        String::from_utf8_lossy(&output.stdout).into_owned(),
+    ))
+}
+
+/// Whether a command starts and succeeds. It prints nothing.
+pub fn succeeds(command: &mut Command) -> bool {
+    let status = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    status.is_ok_and(|status| status.success())
+}
+
+/// A command as it could be typed into a shell.
+pub fn line(command: &Command) -> String {
+    let mut words = Vec::new();
+    for (name, value) in command.get_envs() {
+        if let Some(value) = value {
+            words.push(format!("{}={}", name.to_string_lossy(), word(value)));
+        }
+    }
+    words.push(word(program_name(command.get_program())));
+    words.extend(command.get_args().map(word));
+    words.join(" ")
+}
+
+/// The first folder of `PATH` that has this program.
+pub fn on_path(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .map(|folder| folder.join(program))
+        .find(|file| file.is_file())
+}
+
+/// An environment variable that is set to something.
+pub fn var(name: &str) -> Option<std::ffi::OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+fn cannot_start(command: &Command, error: &std::io::Error) -> Failure {
+    Failure::Failed(format!("cannot start `{}`: {error}", line(command)))
+}
+
+/// Cargo is started by its full path, but nobody types that.
+fn program_name(program: &OsStr) -> &OsStr {
+    let name = Path::new(program).file_name().unwrap_or(program);
+    if name == "cargo" { name } else { program }
+}
+
+fn word(word: &OsStr) -> String {
+    let word = word.to_string_lossy();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.into_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_can_be_typed_again() {
+        let mut command = Command::new("/somewhere/bin/cargo");
+        command
+            .env("RUSTDOCFLAGS", "-D warnings")
+            .args(["doc", "--no-deps", "it's", ""]);
+        assert_eq!(
+            line(&command),
+            r"RUSTDOCFLAGS='-D warnings' cargo doc --no-deps 'it'\''s' ''"
+        );
+    }
+
+    #[test]
+    fn flags() {
+        let args = |list: &[&str]| list.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert!(only_flag("setup", "--check", &args(&["--check"])).unwrap());
+        assert!(!only_flag("setup", "--check", &[]).unwrap());
+        assert!(matches!(
+            only_flag("setup", "--check", &args(&["--chekc"])),
+            Err(Failure::Usage(_))
+        ));
+    }
+
+    #[test]
+    fn the_workspace_is_found() {
+        assert!(workspace().join("xtask/Cargo.toml").is_file());
+    }
+}

@@ -1,0 +1,233 @@
+//! `setup`: what is missing, and how it gets installed. `test`, `ci` and `prebuilt` begin with it.
+
+use crate::run::{self, Failure, Result};
+use crate::tools::{self, NEEDS, Need};
+use crate::{apt, wheels};
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::Command;
+
+/// May set-up change the machine?
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Mode {
+    Install,
+    Check,
+}
+
+/// The machine after set-up.
+#[derive(Debug)]
+pub struct Setup {
+    /// What the tests will have to do without, each as a paragraph for the user.
+    missing: Vec<String>,
+    environment: Vec<(&'static str, OsString)>,
+}
+
+/// `cargo xtask setup [--check]`
+pub fn command(args: &[String]) -> Result {
+    let mode = if run::only_flag("setup", "--check", args)? {
+        Mode::Check
+    } else {
+        Mode::Install
+    };
+    let setup = run(mode);
+    if setup.missing.is_empty() {
+        println!("xtask setup: everything that the tests need is here");
+        return Ok(());
+    }
+    Err(Failure::Failed(setup.list()))
+}
+
+/// Installs what it can. What is missing then is an error in CI and a notice elsewhere.
+pub fn prepare() -> Result<Setup> {
+    let setup = run(Mode::Install);
+    if setup.missing.is_empty() {
+        return Ok(setup);
+    }
+    if is_ci() {
+        return Err(Failure::Failed(setup.list()));
+    }
+    eprintln!(
+        "xtask: {}\nGoing on without: tests that need it say \"ignored\".\n",
+        setup.list()
+    );
+    Ok(setup)
+}
+
+/// As [`prepare`], for work that makes no sense when something is missing.
+pub fn prepare_all() -> Result<Setup> {
+    let setup = run(Mode::Install);
+    if setup.missing.is_empty() {
+        Ok(setup)
+    } else {
+        Err(Failure::Failed(setup.list()))
+    }
+}
+
+/// Whether this is a CI run, where nobody answers questions and nothing may be skipped.
+pub fn is_ci() -> bool {
+    run::var("CI").is_some_and(|value| value != "false" && value != "0")
+}
+
+impl Setup {
+    /// `cargo`, led to the installed tools. One environment for all steps: a build script runs again when it changes.
+    pub fn cargo(&self) -> Command {
+        let mut cargo = run::cargo();
+        cargo.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        cargo
+    }
+
+    fn list(&self) -> String {
+        format!("set-up is not complete.\n\n{}", self.missing.join("\n"))
+    }
+}
+
+fn run(mode: Mode) -> Setup {
+    let workspace = run::workspace();
+    let mut missing = Vec::new();
+    for result in [system(mode), cuda(mode, &workspace), crates(mode)] {
+        if let Err(failure) = result {
+            missing.push(failure.text());
+        }
+    }
+    let mut environment = tools::environment(&workspace);
+    if missing.is_empty() && run::var("OFFLOAD_REQUIRE").is_none() {
+        environment.push(("OFFLOAD_REQUIRE", "all".into()));
+    }
+    Setup {
+        missing,
+        environment,
+    }
+}
+
+/// What comes from the system's packages.
+fn system(mode: Mode) -> Result {
+    if !apt::is_here() {
+        return without_apt();
+    }
+    let all: Vec<&str> = NEEDS
+        .iter()
+        .flat_map(|need| need.packages)
+        .copied()
+        .collect();
+    let before = apt::missing(&all)?;
+    if before.is_empty() {
+        return Ok(());
+    }
+    let reason = match mode {
+        Mode::Check => "`cargo xtask setup` would install these packages".to_owned(),
+        Mode::Install => match apt::install(&before) {
+            Ok(()) => "apt-get reported success, but dpkg does not list these packages".to_owned(),
+            Err(failure) => failure.text(),
+        },
+    };
+    let after = apt::missing(&all)?;
+    if after.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure::Failed(format!("{reason}:\n{}", packages(&after))))
+    }
+}
+
+/// Where packages have other names and another installer: what can be told from the files that are there.
+fn without_apt() -> Result {
+    let needs: String = NEEDS
+        .iter()
+        .filter(|need| !need.is_found())
+        .map(|need| describe(need, need.packages))
+        .collect();
+    if needs.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::Failed(format!(
+        "Not found; set-up installs only with apt-get (package names are Debian's):\n{needs}"
+    )))
+}
+
+/// The missing packages, under the need that each serves.
+fn packages(missing: &[&str]) -> String {
+    let paragraphs = NEEDS.iter().filter_map(|need| {
+        let packages: Vec<&str> = need
+            .packages
+            .iter()
+            .copied()
+            .filter(|package| missing.contains(package))
+            .collect();
+        (!packages.is_empty()).then(|| describe(need, &packages))
+    });
+    let by_hand = "By hand, as root: apt-get install --no-install-recommends";
+    format!(
+        "{}{by_hand} {}\n",
+        paragraphs.collect::<String>(),
+        missing.join(" ")
+    )
+}
+
+/// NVIDIA's assembler: the toolkit that the user names, else wheels.
+fn cuda(mode: Mode, workspace: &Path) -> Result {
+    if let Some(home) = run::var("CUDA_HOME") {
+        let home = Path::new(&home);
+        let lacking: Vec<&str> = tools::CUDA_PROGRAMS
+            .into_iter()
+            .filter(|program| !home.join(program).exists())
+            .collect();
+        if lacking.is_empty() {
+            return Ok(());
+        }
+        return Err(Failure::Failed(format!(
+            "CUDA_HOME is `{}`, which has no {}.\nUnset CUDA_HOME to have set-up fetch NVIDIA's tools into .tools, \
+             or name a complete toolkit.\n",
+            home.display(),
+            lacking.join(", ")
+        )));
+    }
+    let tree = tools::wheel_tree(workspace);
+    let missing = wheels::missing(&tree);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let reason = match mode {
+        Mode::Check => "`cargo xtask setup` would fetch them".to_owned(),
+        Mode::Install => match wheels::install(&tree) {
+            Ok(()) => return Ok(()),
+            Err(failure) => failure.text(),
+        },
+    };
+    let names: Vec<String> = missing.iter().map(ToString::to_string).collect();
+    Err(Failure::Failed(format!(
+        "{reason}:\n  NVIDIA's assembler and fatbin tools (wheels {})\n    \
+         why:       ptxas makes cubins of PTX; fatbinary and cuobjdump judge what we write\n    \
+         otherwise: a CUDA toolkit of version 13; set CUDA_HOME to its folder\n",
+        names.join(", ")
+    )))
+}
+
+/// The crates that Cargo.lock names: the tests run Cargo offline.
+fn crates(mode: Mode) -> Result {
+    let mut fetch = run::cargo();
+    fetch.args(["fetch", "--locked", "--quiet"]);
+    if mode == Mode::Check {
+        fetch.arg("--offline");
+        return if run::succeeds(&mut fetch) {
+            Ok(())
+        } else {
+            Err(Failure::Failed(
+                "Crates that Cargo.lock names are not downloaded: `cargo fetch --locked` does it\n"
+                    .to_owned(),
+            ))
+        };
+    }
+    run::check(&mut fetch).map_err(|failure| {
+        let why = "the tests run Cargo offline and need every crate that Cargo.lock names";
+        Failure::Failed(format!("{}:\n  {why}\n", failure.text()))
+    })
+}
+
+fn describe(need: &Need, packages: &[&str]) -> String {
+    format!(
+        "  {} (packages {})\n    why:       {}\n    otherwise: {}\n",
+        need.what,
+        packages.join(" "),
+        need.why,
+        need.elsewhere
+    )
+}

