@@ -1,1 +1,72 @@
-//! x
+//! Compiles GPU kernels in a build script, for every target of a list, and packs the results.
+//!
+//! ```no_run
+//! // build.rs, in fn main():
+//! offload_build::Build::new()
+//!     .file("kernels/saxpy.cu")
+//!     .archs(["gfx90a", "gfx1100", "sm_80", "compute_90", "cpu"])
+//!     .compile("saxpy");
+//! ```
+//!
+//! ```ignore
+//! // main.rs
+//! static SAXPY: offload_format::KernelPack = offload_embed_macro::include_offload!("saxpy");
+//! ```
+//!
+//! # Targets
+//!
+//! | name | image | made by |
+//! |---|---|---|
+//! | `gfx90a`, `gfx942:xnack-`, `gfx12-generic` | AMD code object | clang, lld |
+//! | `sm_80`, `sm_90a` | cubin: machine code for this NVIDIA architecture | clang, ptxas |
+//! | `compute_80` | PTX, which the driver compiles | clang |
+//! | `cpu` | shared object for the host | the C++ compiler that the `cc` crate finds |
+//!
+//! No SDK is needed: `.cu` sources are compiled with the header `offload/kernel.h` of this crate in front (kernel
+//! keywords, indices, barriers). An image whose compiler is missing comes from the package's prebuilt set, if that was
+//! made from the same sources and options; the build says so. See [`Build::prebuilt`].
+//!
+//! # Environment variables
+//!
+//! | variable | means |
+//! |---|---|
+//! | `OFFLOAD_ARCH_<package>`, `OFFLOAD_ARCH` | targets in place of those in build.rs; `,` `;` or spaces between them. `-` in the package's name is `_` here |
+//! | `OFFLOAD_CLANG` | the clang to use |
+//! | `OFFLOAD_PTXAS` | the ptxas to use; else `CUDA_HOME`, `CUDA_PATH`, `CUDA_ROOT`, `CUDA_TOOLKIT_ROOT_DIR` with `/bin/ptxas` |
+//! | `CXX`, `CXXFLAGS`, … | the C++ compiler for the `cpu` image, as documented by `cc` |
+//! | `OFFLOAD_PREBUILT` | `update`: write the prebuilt set; `only`: take every GPU image from it; `never`: don't look at it |
+//! | `OFFLOAD_SKIP=1`, `DOCS_RS` | compile nothing: an empty pack, whose `select` says so |
+//!
+//! # What is in `OUT_DIR`
+//!
+//! ```text
+//! offload/
+//! ├── include/offload/kernel.h       the header
+//! ├── saxpy.index                    what include_offload!("saxpy") reads
+//! ├── saxpy.pack                     the pack as it is embedded
+//! ├── liboffload_saxpy_<hash>.a      the pack in a host object
+//! └── saxpy/                         one image for each target: gfx90a.hsaco, sm_80.cubin, compute_90.ptx, cpu.so
+//!     └── work/                      what lies between source and image, and what each image was made from
+//! ```
+//!
+//! Files appear whole or not at all, and are left alone when their bytes would be the same.
+#![deny(unsafe_code)]
+
+mod build;
+mod cache;
+mod cargo;
+mod depfile;
+mod error;
+mod hash;
+mod image;
+mod jobs;
+mod output;
+mod pack;
+mod prebuilt;
+mod steps;
+mod targets;
+mod toolchain;
+
+pub use build::Build;
+pub use error::{Error, ErrorKind};
+pub use pack::{Pack, PackedImage};

@@ -4,6 +4,8 @@
 //! offload-pack 1
 //! name saxpy
 //! library offload_saxpy_90f2c1…
+//! library-size 36264
+//! library-offset 232
 //! symbol offload_pack_90f2c1…
 //! section .llvm.offloading
 //! size 31744
@@ -32,6 +34,10 @@ pub struct PackIndex {
     pub name: String,
     /// The static library that holds it, without `lib` and `.a`.
     pub library: String,
+    /// Size of the library in bytes.
+    pub library_size: u64,
+    /// Offset in bytes of the pack from the start of the library.
+    pub library_offset: u64,
     /// The symbol that covers it.
     pub symbol: String,
     /// The section that it is linked into.
@@ -122,15 +128,17 @@ impl Index {
             return Ok(Index::Absent { name, why: why.to_string() });
         }
         let library = parser.this_field("library")?;
+        let library_size = parser.number("library-size")?;
+        let library_offset = parser.number("library-offset")?;
         let symbol = parser.field("symbol")?;
         let section = parser.field("section")?;
         let section = DeviceSection::from_elf_name(&section).ok_or_else(|| parser.error())?;
-        let size = parser.field("size")?.parse().map_err(|_| parser.error())?;
+        let size = parser.number("size")?;
         let mut images = Vec::new();
         while parser.line().is_some() {
             images.push(parse_image(parser.text).ok_or_else(|| parser.error())?);
         }
-        Ok(Index::Built(PackIndex { name, library, symbol, section, size, images }))
+        Ok(Index::Built(PackIndex { name, library, library_size, library_offset, symbol, section, size, images }))
     }
 }
 
@@ -151,6 +159,10 @@ impl<'a> Parser<'a> {
     fn field(&mut self, key: &str) -> Result<String, IndexError> {
         self.line();
         self.this_field(key)
+    }
+
+    fn number(&mut self, key: &str) -> Result<u64, IndexError> {
+        self.field(key)?.parse().map_err(|_| self.error())
     }
 
     fn this_field(&mut self, key: &str) -> Result<String, IndexError> {
@@ -190,7 +202,9 @@ impl fmt::Display for Index {
             Index::Absent { name, why } => return writeln!(f, "name {name}\nabsent {}", why.replace('\n', " ")),
             Index::Built(index) => index,
         };
-        writeln!(f, "name {}\nlibrary {}\nsymbol {}", index.name, index.library, index.symbol)?;
+        writeln!(f, "name {}\nlibrary {}", index.name, index.library)?;
+        writeln!(f, "library-size {}\nlibrary-offset {}", index.library_size, index.library_offset)?;
+        writeln!(f, "symbol {}", index.symbol)?;
         writeln!(f, "section {}\nsize {}", index.section.elf_name(), index.size)?;
         for IndexImage { target, offset, size, origin, kind } in &index.images {
             write!(f, "image {target} {offset} {size} {origin} ")?;

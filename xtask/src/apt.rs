@@ -11,20 +11,11 @@ pub fn is_here() -> bool {
 /// Those of the packages that are not installed, in the order given.
 pub fn missing(packages: &[&'static str]) -> Result<Vec<&'static str>> {
     let mut query = Command::new("dpkg-query");
-    query
-        .args(["-W", "-f=${Package} ${db:Status-Status}\\n"])
-        .args(packages);
+    query.args(["-W", "-f=${Package} ${db:Status-Status}\\n"]).args(packages);
     // Its exit status says only that some name is unknown, which is an answer too.
     let (_, listing) = run::stdout(&mut query)?;
-    let installed: Vec<&str> = listing
-        .lines()
-        .filter_map(|line| line.strip_suffix(" installed"))
-        .collect();
-    Ok(packages
-        .iter()
-        .copied()
-        .filter(|package| !installed.contains(package))
-        .collect())
+    let installed: Vec<&str> = listing.lines().filter_map(|line| line.strip_suffix(" installed")).collect();
+    Ok(packages.iter().copied().filter(|package| !installed.contains(package)).collect())
 }
 
 /// Installs the packages; those that no apt source has are left out, so that the others arrive all the same.
@@ -38,11 +29,7 @@ pub fn install(packages: &[&'static str]) -> Result {
         let fixed = ["install", "--yes", "--no-install-recommends"];
         run::check(&mut apt_get(&privilege, &[&fixed[..], &known].concat()))?;
     }
-    let unknown: Vec<_> = packages
-        .iter()
-        .copied()
-        .filter(|p| !known.contains(p))
-        .collect();
+    let unknown: Vec<_> = packages.iter().copied().filter(|p| !known.contains(p)).collect();
     match (unknown.is_empty(), update) {
         (true, _) => Ok(()),
         (false, Err(failed)) => Err(failed),
@@ -57,19 +44,10 @@ pub fn install(packages: &[&'static str]) -> Result {
 /// The packages that apt could install.
 fn known(packages: &[&'static str]) -> Result<Vec<&'static str>> {
     let mut show = Command::new("apt-cache");
-    show.env("LC_ALL", "C")
-        .args(["show", "--no-all-versions"])
-        .args(packages);
+    show.env("LC_ALL", "C").args(["show", "--no-all-versions"]).args(packages);
     let (_, listing) = run::stdout(&mut show)?;
-    let names: Vec<&str> = listing
-        .lines()
-        .filter_map(|l| l.strip_prefix("Package: "))
-        .collect();
-    Ok(packages
-        .iter()
-        .copied()
-        .filter(|package| names.contains(package))
-        .collect())
+    let names: Vec<&str> = listing.lines().filter_map(|l| l.strip_prefix("Package: ")).collect();
+    Ok(packages.iter().copied().filter(|package| names.contains(package)).collect())
 }
 
 /// What stands before `apt-get`: nothing for root, else sudo.
@@ -79,16 +57,10 @@ fn privilege() -> Result<Vec<&'static str>> {
         return Ok(Vec::new());
     }
     if run::on_path("sudo").is_none() {
-        return Err(Failure::Failed(
-            "apt-get needs root: this is not root, and there is no sudo".to_owned(),
-        ));
+        return Err(Failure::Failed("apt-get needs root: this is not root, and there is no sudo".to_owned()));
     }
     // Nobody can type a password in CI: failing is better than waiting.
-    Ok(if crate::setup::is_ci() {
-        vec!["sudo", "-n"]
-    } else {
-        vec!["sudo"]
-    })
+    Ok(if crate::setup::is_ci() { vec!["sudo", "-n"] } else { vec!["sudo"] })
 }
 
 fn apt_get(privilege: &[&str], args: &[&str]) -> Command {

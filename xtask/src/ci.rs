@@ -8,18 +8,7 @@ use std::process::Command;
 /// A step: its name, and Cargo's arguments. The tests are a step of their own kind.
 const STEPS: [(&str, &[&str]); 4] = [
     ("fmt", &["fmt", "--all", "--check"]),
-    (
-        "clippy",
-        &[
-            "clippy",
-            "--workspace",
-            "--all-targets",
-            "--locked",
-            "--",
-            "-D",
-            "warnings",
-        ],
-    ),
+    ("clippy", &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]),
     ("doc", &["doc", "--workspace", "--no-deps", "--locked"]),
     ("test", &["--locked"]),
 ];
@@ -29,9 +18,7 @@ pub fn command(args: &[String]) -> Result {
     let is_step = |name: &String| STEPS.iter().any(|(step, _)| step == name);
     if let Some(other) = args.iter().find(|arg| !is_step(arg)) {
         let steps = STEPS.map(|(name, _)| name).join(", ");
-        return Err(Failure::Usage(format!(
-            "`ci` has no step `{other}`; the steps are {steps}"
-        )));
+        return Err(Failure::Usage(format!("`ci` has no step `{other}`; the steps are {steps}")));
     }
     let wanted = |name: &str| args.is_empty() || args.iter().any(|arg| arg == name);
     // Before set-up, which can take a minute.
@@ -49,14 +36,11 @@ pub fn command(args: &[String]) -> Result {
 
 fn step(setup: &Setup, name: &str, arguments: &[&str]) -> Result {
     let failed = |line: &str| {
-        Failure::Failed(format!(
-            "step `{name}` failed: {line}\nTo repeat only this step: cargo xtask ci {name}"
-        ))
+        Failure::Failed(format!("step `{name}` failed: {line}\nTo repeat only this step: cargo xtask ci {name}"))
     };
     if name == "test" {
         let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
-        return test::run(setup, &arguments)
-            .map_err(|_| failed(&format!("cargo xtask test {}", arguments.join(" "))));
+        return test::run(setup, &arguments).map_err(|_| failed(&format!("cargo xtask test {}", arguments.join(" "))));
     }
     let mut plain = Command::new("cargo");
     let mut cargo = setup.cargo();
@@ -66,11 +50,7 @@ fn step(setup: &Setup, name: &str, arguments: &[&str]) -> Result {
     }
     let line = run::line(plain.args(arguments));
     let status = run::status(cargo.args(arguments))?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err(failed(&line))
-    }
+    if status.success() { Ok(()) } else { Err(failed(&line)) }
 }
 
 /// A missing component would otherwise be reported as an unknown command of Cargo's.

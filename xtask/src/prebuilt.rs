@@ -13,11 +13,7 @@ pub fn command(args: &[String]) -> Result {
     // Images that could not be compiled would be left as they are, and the set would be of two ages.
     let setup = setup::prepare_all()?;
     // The build script must run, whatever Cargo remembers.
-    run::check(
-        setup
-            .cargo()
-            .args(["clean", "--quiet", "--release", "--package", PACKAGE]),
-    )?;
+    run::check(setup.cargo().args(["clean", "--quiet", "--release", "--package", PACKAGE]))?;
     let mut build = setup.cargo();
     build.args(["build", "--release", "--locked", "--package", PACKAGE]);
     run::check(build.env("OFFLOAD_PREBUILT", "update"))?;
@@ -26,14 +22,10 @@ pub fn command(args: &[String]) -> Result {
 
 fn unchanged() -> Result {
     let mut git = Command::new("git");
-    git.current_dir(run::workspace())
-        .args(["status", "--porcelain", "--", FOLDER]);
+    git.current_dir(run::workspace()).args(["status", "--porcelain", "--", FOLDER]);
     let (status, changes) = run::stdout(&mut git)?;
     if !status.success() {
-        return Err(Failure::Failed(format!(
-            "`{}` failed ({status})",
-            run::line(&git)
-        )));
+        return Err(Failure::Failed(format!("`{}` failed ({status})", run::line(&git))));
     }
     if changes.is_empty() {
         return Ok(());

@@ -46,9 +46,7 @@ impl Failure {
 /// Reads the arguments of a command that knows one flag: was it given?
 pub fn only_flag(command: &str, flag: &str, args: &[String]) -> Result<bool> {
     match args.iter().find(|arg| *arg != flag) {
-        Some(other) => Err(Failure::Usage(format!(
-            "`{command}` does not know `{other}`"
-        ))),
+        Some(other) => Err(Failure::Usage(format!("`{command}` does not know `{other}`"))),
         None => Ok(!args.is_empty()),
     }
 }
@@ -58,9 +56,7 @@ pub fn workspace() -> PathBuf {
     // Cargo sets the variable for `cargo run`; the built-in path serves a binary that was started directly.
     let own = std::env::var_os("CARGO_MANIFEST_DIR");
     let own = own.unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
-    Path::new(&own)
-        .parent()
-        .map_or_else(PathBuf::new, Path::to_path_buf)
+    Path::new(&own).parent().map_or_else(PathBuf::new, Path::to_path_buf)
 }
 
 /// The `cargo` that runs us, to be started in the workspace.
@@ -72,9 +68,7 @@ pub fn cargo() -> Command {
 
 /// Runs a command whose output goes to the user.
 pub fn status(command: &mut Command) -> Result<ExitStatus> {
-    command
-        .status()
-        .map_err(|error| cannot_start(command, &error))
+    command.status().map_err(|error| cannot_start(command, &error))
 }
 
 /// Runs a command that must succeed. All its output goes to standard error.
@@ -83,29 +77,19 @@ pub fn check(command: &mut Command) -> Result {
     if status.success() {
         return Ok(());
     }
-    Err(Failure::Failed(format!(
-        "`{}` failed ({status})",
-        line(command)
-    )))
+    Err(Failure::Failed(format!("`{}` failed ({status})", line(command))))
 }
 
 /// Runs a command for what it prints. Whether it succeeded is left to the caller; what it says on standard error is dropped.
 pub fn stdout(command: &mut Command) -> Result<(ExitStatus, String)> {
     let output = command.stderr(Stdio::null()).output();
     let output = output.map_err(|error| cannot_start(command, &error))?;
-    Ok((
-        output.status,
-        String::from_utf8_lossy(&output.stdout).into_owned(),
-    ))
+    Ok((output.status, String::from_utf8_lossy(&output.stdout).into_owned()))
 }
 
 /// Whether a command starts and succeeds. It prints nothing.
 pub fn succeeds(command: &mut Command) -> bool {
-    let status = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
+    let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
     status.is_ok_and(|status| status.success())
 }
 
@@ -125,9 +109,7 @@ pub fn line(command: &Command) -> String {
 /// The first folder of `PATH` that has this program.
 pub fn on_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path)
-        .map(|folder| folder.join(program))
-        .find(|file| file.is_file())
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
 /// An environment variable that is set to something.
@@ -161,13 +143,8 @@ mod tests {
     #[test]
     fn a_line_can_be_typed_again() {
         let mut command = Command::new("/somewhere/bin/cargo");
-        command
-            .env("RUSTDOCFLAGS", "-D warnings")
-            .args(["doc", "--no-deps", "it's", ""]);
-        assert_eq!(
-            line(&command),
-            r"RUSTDOCFLAGS='-D warnings' cargo doc --no-deps 'it'\''s' ''"
-        );
+        command.env("RUSTDOCFLAGS", "-D warnings").args(["doc", "--no-deps", "it's", ""]);
+        assert_eq!(line(&command), r"RUSTDOCFLAGS='-D warnings' cargo doc --no-deps 'it'\''s' ''");
     }
 
     #[test]
@@ -175,10 +152,7 @@ mod tests {
         let args = |list: &[&str]| list.iter().map(ToString::to_string).collect::<Vec<_>>();
         assert!(only_flag("setup", "--check", &args(&["--check"])).unwrap());
         assert!(!only_flag("setup", "--check", &[]).unwrap());
-        assert!(matches!(
-            only_flag("setup", "--check", &args(&["--chekc"])),
-            Err(Failure::Usage(_))
-        ));
+        assert!(matches!(only_flag("setup", "--check", &args(&["--chekc"])), Err(Failure::Usage(_))));
     }
 
     #[test]

@@ -24,11 +24,7 @@ pub struct Setup {
 
 /// `cargo xtask setup [--check]`
 pub fn command(args: &[String]) -> Result {
-    let mode = if run::only_flag("setup", "--check", args)? {
-        Mode::Check
-    } else {
-        Mode::Install
-    };
+    let mode = if run::only_flag("setup", "--check", args)? { Mode::Check } else { Mode::Install };
     let setup = run(mode);
     if setup.missing.is_empty() {
         println!("xtask setup: everything that the tests need is here");
@@ -46,21 +42,14 @@ pub fn prepare() -> Result<Setup> {
     if is_ci() {
         return Err(Failure::Failed(setup.list()));
     }
-    eprintln!(
-        "xtask: {}\nGoing on without: tests that need it say \"ignored\".\n",
-        setup.list()
-    );
+    eprintln!("xtask: {}\nGoing on without: tests that need it say \"ignored\".\n", setup.list());
     Ok(setup)
 }
 
 /// As [`prepare`], for work that makes no sense when something is missing.
 pub fn prepare_all() -> Result<Setup> {
     let setup = run(Mode::Install);
-    if setup.missing.is_empty() {
-        Ok(setup)
-    } else {
-        Err(Failure::Failed(setup.list()))
-    }
+    if setup.missing.is_empty() { Ok(setup) } else { Err(Failure::Failed(setup.list())) }
 }
 
 /// Whether this is a CI run, where nobody answers questions and nothing may be skipped.
@@ -93,10 +82,7 @@ fn run(mode: Mode) -> Setup {
     if missing.is_empty() && run::var("OFFLOAD_REQUIRE").is_none() {
         environment.push(("OFFLOAD_REQUIRE", "all".into()));
     }
-    Setup {
-        missing,
-        environment,
-    }
+    Setup { missing, environment }
 }
 
 /// What comes from the system's packages.
@@ -104,11 +90,7 @@ fn system(mode: Mode) -> Result {
     if !apt::is_here() {
         return without_apt();
     }
-    let all: Vec<&str> = NEEDS
-        .iter()
-        .flat_map(|need| need.packages)
-        .copied()
-        .collect();
+    let all: Vec<&str> = NEEDS.iter().flat_map(|need| need.packages).copied().collect();
     let before = apt::missing(&all)?;
     if before.is_empty() {
         return Ok(());
@@ -121,55 +103,35 @@ fn system(mode: Mode) -> Result {
         },
     };
     let after = apt::missing(&all)?;
-    if after.is_empty() {
-        Ok(())
-    } else {
-        Err(Failure::Failed(format!("{reason}:\n{}", packages(&after))))
-    }
+    if after.is_empty() { Ok(()) } else { Err(Failure::Failed(format!("{reason}:\n{}", packages(&after)))) }
 }
 
 /// Where packages have other names and another installer: what can be told from the files that are there.
 fn without_apt() -> Result {
-    let needs: String = NEEDS
-        .iter()
-        .filter(|need| !need.is_found())
-        .map(|need| describe(need, need.packages))
-        .collect();
+    let needs: String =
+        NEEDS.iter().filter(|need| !need.is_found()).map(|need| describe(need, need.packages)).collect();
     if needs.is_empty() {
         return Ok(());
     }
-    Err(Failure::Failed(format!(
-        "Not found; set-up installs only with apt-get (package names are Debian's):\n{needs}"
-    )))
+    Err(Failure::Failed(format!("Not found; set-up installs only with apt-get (package names are Debian's):\n{needs}")))
 }
 
 /// The missing packages, under the need that each serves.
 fn packages(missing: &[&str]) -> String {
     let paragraphs = NEEDS.iter().filter_map(|need| {
-        let packages: Vec<&str> = need
-            .packages
-            .iter()
-            .copied()
-            .filter(|package| missing.contains(package))
-            .collect();
+        let packages: Vec<&str> = need.packages.iter().copied().filter(|package| missing.contains(package)).collect();
         (!packages.is_empty()).then(|| describe(need, &packages))
     });
     let by_hand = "By hand, as root: apt-get install --no-install-recommends";
-    format!(
-        "{}{by_hand} {}\n",
-        paragraphs.collect::<String>(),
-        missing.join(" ")
-    )
+    format!("{}{by_hand} {}\n", paragraphs.collect::<String>(), missing.join(" "))
 }
 
 /// NVIDIA's assembler: the toolkit that the user names, else wheels.
 fn cuda(mode: Mode, workspace: &Path) -> Result {
     if let Some(home) = run::var("CUDA_HOME") {
         let home = Path::new(&home);
-        let lacking: Vec<&str> = tools::CUDA_PROGRAMS
-            .into_iter()
-            .filter(|program| !home.join(program).exists())
-            .collect();
+        let lacking: Vec<&str> =
+            tools::CUDA_PROGRAMS.into_iter().filter(|program| !home.join(program).exists()).collect();
         if lacking.is_empty() {
             return Ok(());
         }
@@ -211,8 +173,7 @@ fn crates(mode: Mode) -> Result {
             Ok(())
         } else {
             Err(Failure::Failed(
-                "Crates that Cargo.lock names are not downloaded: `cargo fetch --locked` does it\n"
-                    .to_owned(),
+                "Crates that Cargo.lock names are not downloaded: `cargo fetch --locked` does it\n".to_owned(),
             ))
         };
     }

@@ -25,9 +25,9 @@ pub fn run(setup: &Setup, args: &[String]) -> Result {
 
 /// Cargo takes `--workspace -p NAME` to mean everything; whoever names a package means that package.
 fn names_packages(args: &[String]) -> bool {
-    args.iter().take_while(|arg| *arg != "--").any(|arg| {
-        arg.starts_with("-p") || arg.starts_with("--package") || arg.starts_with("--manifest-path")
-    })
+    args.iter()
+        .take_while(|arg| *arg != "--")
+        .any(|arg| arg.starts_with("-p") || arg.starts_with("--package") || arg.starts_with("--manifest-path"))
 }
 
 #[cfg(test)]

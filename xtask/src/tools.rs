@@ -33,22 +33,10 @@ pub struct Wheel {
 pub const NEEDS: [Need; 4] = [
     Need {
         what: "LLVM 22",
-        packages: &[
-            "clang-22",
-            "lld-22",
-            "llvm-22",
-            "llvm-22-tools",
-            "clang-tools-22",
-        ],
+        packages: &["clang-22", "lld-22", "llvm-22", "llvm-22-tools", "clang-tools-22"],
         why: "compiles the kernels, and its offload tools judge what we write",
         elsewhere: "any LLVM 22 with clang, lld and clang-offload-bundler; set OFFLOAD_TEST_LLVM to its bin folder",
-        files: &[
-            "clang",
-            "ld.lld",
-            "llvm-readelf",
-            "llvm-offload-binary",
-            "clang-offload-bundler",
-        ],
+        files: &["clang", "ld.lld", "llvm-readelf", "llvm-offload-binary", "clang-offload-bundler"],
     },
     Need {
         what: "C++ compiler and GNU binutils",
@@ -75,14 +63,8 @@ pub const NEEDS: [Need; 4] = [
 
 /// NVIDIA's PTX assembler, fatbin tools and cuobjdump. Their trees overlay each other.
 pub const WHEELS: [Wheel; 2] = [
-    Wheel {
-        name: "nvidia-cuda-nvcc",
-        version: "13.5.37",
-    },
-    Wheel {
-        name: "nvidia-cuda-cuobjdump",
-        version: "13.5.37",
-    },
+    Wheel { name: "nvidia-cuda-nvcc", version: "13.5.37" },
+    Wheel { name: "nvidia-cuda-cuobjdump", version: "13.5.37" },
 ];
 
 /// What the tests start out of a CUDA toolkit.
@@ -107,9 +89,7 @@ impl Need {
     /// Whether its files are there, as far as can be told without dpkg.
     pub fn is_found(&self) -> bool {
         let places = places();
-        self.files
-            .iter()
-            .all(|file| places.iter().any(|place| place.join(file).exists()))
+        self.files.iter().all(|file| places.iter().any(|place| place.join(file).exists()))
     }
 }
 
@@ -132,10 +112,7 @@ pub fn cuda_home(workspace: &Path) -> PathBuf {
 
 /// The variables that lead the tests to what is installed. A variable that the user has set stays.
 pub fn environment(workspace: &Path) -> Vec<(&'static str, OsString)> {
-    let candidates = [
-        ("OFFLOAD_TEST_LLVM", PathBuf::from(LLVM)),
-        ("CUDA_HOME", cuda_home(workspace)),
-    ];
+    let candidates = [("OFFLOAD_TEST_LLVM", PathBuf::from(LLVM)), ("CUDA_HOME", cuda_home(workspace))];
     candidates
         .into_iter()
         .filter(|(name, folder)| run::var(name).is_none() && folder.is_dir())
@@ -146,8 +123,5 @@ pub fn environment(workspace: &Path) -> Vec<(&'static str, OsString)> {
 fn places() -> Vec<PathBuf> {
     let llvm = run::var("OFFLOAD_TEST_LLVM").unwrap_or_else(|| LLVM.into());
     let path = std::env::var_os("PATH").unwrap_or_default();
-    std::iter::once(PathBuf::from(llvm))
-        .chain(std::env::split_paths(&path))
-        .chain(FOLDERS.map(PathBuf::from))
-        .collect()
+    std::iter::once(PathBuf::from(llvm)).chain(std::env::split_paths(&path)).chain(FOLDERS.map(PathBuf::from)).collect()
 }

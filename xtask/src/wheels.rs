@@ -9,10 +9,7 @@ use std::process::Command;
 
 /// The wheels that are not in the tree, or not in the version that is wanted.
 pub fn missing(tree: &Path) -> Vec<&'static Wheel> {
-    WHEELS
-        .iter()
-        .filter(|wheel| !stamp(tree, wheel).is_file())
-        .collect()
+    WHEELS.iter().filter(|wheel| !stamp(tree, wheel).is_file()).collect()
 }
 
 /// Makes the tree anew with all wheels. It appears whole or not at all.
@@ -21,8 +18,8 @@ pub fn install(tree: &Path) -> Result {
     let names: Vec<String> = WHEELS.iter().map(ToString::to_string).collect();
     eprintln!("xtask setup: fetching wheels: {}", names.join(" "));
     let new = tree.with_extension(format!("new-{}", std::process::id()));
-    let result = fill(&new, &python)
-        .and_then(|()| replace(tree, &new).map_err(|error| failed("put in place", tree, &error)));
+    let result =
+        fill(&new, &python).and_then(|()| replace(tree, &new).map_err(|error| failed("put in place", tree, &error)));
     // After success there is nothing left; after a failure the first message is the one that helps.
     let _ = fs::remove_dir_all(&new);
     result
@@ -40,16 +37,8 @@ fn fill(new: &Path, python: &Path) -> Result {
                 .arg(wheel.to_string()),
         )?;
         let files = files(&download).map_err(|error| failed("list", &download, &error))?;
-        for file in files
-            .iter()
-            .filter(|file| file.extension().is_some_and(|e| e == "whl"))
-        {
-            run::check(
-                Command::new(python)
-                    .args(["-m", "zipfile", "-e"])
-                    .arg(file)
-                    .arg(new),
-            )?;
+        for file in files.iter().filter(|file| file.extension().is_some_and(|e| e == "whl")) {
+            run::check(Command::new(python).args(["-m", "zipfile", "-e"]).arg(file).arg(new))?;
         }
         fs::remove_dir_all(&download).map_err(|error| failed("remove", &download, &error))?;
         let stamp = stamp(new, wheel);
@@ -64,16 +53,11 @@ fn fill(new: &Path, python: &Path) -> Result {
 
 /// A Python that has pip: a Python that stands first in `PATH` may have none, while the system's has it.
 fn python() -> Result<PathBuf> {
-    let works =
-        |python: &PathBuf| run::succeeds(Command::new(python).args(["-m", "pip", "--version"]));
+    let works = |python: &PathBuf| run::succeeds(Command::new(python).args(["-m", "pip", "--version"]));
     [PathBuf::from("python3"), PathBuf::from("/usr/bin/python3")]
         .into_iter()
         .find(works)
-        .ok_or_else(|| {
-            Failure::Failed(
-                "cannot fetch wheels: `python3 -m pip --version` does not work".to_owned(),
-            )
-        })
+        .ok_or_else(|| Failure::Failed("cannot fetch wheels: `python3 -m pip --version` does not work".to_owned()))
 }
 
 fn replace(tree: &Path, new: &Path) -> io::Result<()> {
@@ -97,9 +81,7 @@ fn is_program(tree: &Path, file: &Path) -> bool {
     };
     let folders: Vec<_> = folder.iter().map(|name| name.to_string_lossy()).collect();
     folders.iter().any(|name| name == "bin")
-        || folders
-            .windows(2)
-            .any(|pair| pair[0].ends_with(".data") && pair[1] == "scripts")
+        || folders.windows(2).any(|pair| pair[0].ends_with(".data") && pair[1] == "scripts")
 }
 
 fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {

@@ -10,18 +10,20 @@ Try --help.";
 
 /// The long form, printed for `--help`.
 pub const HELP: &str = "\
-Computes y = a * x + y on a GPU or the CPU, with the kernel images inside this program, and checks the result.
+Computes y = a * x + y on a GPU or the CPU, with the kernel images inside this program, and checks
+the result.
 
 Usage: saxpy [--device NAME | --explain DEVICE]
 
 Options:
   --device NAME      Run on this device, as the table of devices names it: cuda:0, hip:0, cpu.
                      Without it: the first device that an image fits, in the order of the table.
-  --explain DEVICE   Tell which image a device would get and why, and why not the others. Nothing runs, so any
-                     device will do: gfx90a:xnack-, sm_90, sm_121@driver13.0, cpu.
+  --explain DEVICE   Tell which image a device would get and why, and why not the others. Nothing
+                     runs, so any device will do: gfx90a:xnack-, sm_90, sm_121@driver13.0, cpu.
   -h, --help         Print this text.
 
-Exit status: 0 if the result is right, or if an image fits the device to explain; 1 if not; 2 if the command line is wrong.
+Exit status: 0 if the result is right, or if an image fits the device to explain; 1 if not; 2 if
+the command line is wrong.
 ";
 
 /// What the user asks for.
@@ -63,21 +65,17 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, S
         }
     }
     match (device, explain) {
-        (Some(_), Some(_)) => {
-            Err("--explain does not run anything, so --device cannot go with it".to_owned())
-        }
+        (Some(_), Some(_)) => Err("--explain does not run anything, so --device cannot go with it".to_owned()),
         (device, None) => Ok(Command::Run { device }),
         (None, Some(explain)) => match Device::parse(&explain) {
             Ok(device) => Ok(Command::Explain(device)),
-            Err(error) => Err(format!("--explain {explain}: {error}")),
+            Err(error) => Err(format!("--explain: {error}")),
         },
     }
 }
 
 fn text(argument: OsString) -> Result<String, String> {
-    argument
-        .into_string()
-        .map_err(|argument| format!("argument {argument:?} is not valid UTF-8"))
+    argument.into_string().map_err(|argument| format!("argument {argument:?} is not valid UTF-8"))
 }
 
 #[cfg(test)]
@@ -101,10 +99,7 @@ mod tests {
             };
             assert_eq!(name, "hip:1");
         }
-        assert!(matches!(
-            parse("--explain gfx90a:xnack-"),
-            Ok(Command::Explain(_))
-        ));
+        assert!(matches!(parse("--explain gfx90a:xnack-"), Ok(Command::Explain(_))));
     }
 
     #[test]
@@ -121,10 +116,7 @@ mod tests {
             ("--help=yes", "unknown argument `--help=yes`"),
             ("--device", "--device needs a value"),
             ("--device cpu --device cpu", "--device is given twice"),
-            (
-                "--device cpu --explain cpu",
-                "--explain does not run anything, so --device cannot go with it",
-            ),
+            ("--device cpu --explain cpu", "--explain does not run anything, so --device cannot go with it"),
         ] {
             assert_eq!(parse(line).unwrap_err(), message, "{line}");
         }

@@ -14,7 +14,8 @@ use std::process;
 use std::ptr;
 
 use libloading::{Library, Symbol};
-use offload_format::{Device, PackImage};
+use offload_format::Device;
+use offload_format::embedded::PackImage;
 
 use crate::runtime::{FoundDevice, Result, Runtime};
 use crate::saxpy::{BLOCK, Problem};
@@ -42,76 +43,70 @@ pub fn device() -> FoundDevice {
 
 /// Runs the kernel in `image` on this thread.
 pub fn run(image: &PackImage, problem: &mut Problem) -> Result<()> {
-    // Declared before the library, so dropped after it: Windows does not remove a file that is loaded.
-    let mut file = TemporaryFile::create(image.bytes())?;
-    // SAFETY: the image was compiled from our own source, which runs nothing when it is loaded or unloaded.
-    let library = unsafe { Library::new(&file.path) }.map_err(|error| {
-        let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
-        let folder = env::temp_dir();
-        format!(
-            "could not load the {} {} ({} bytes): {reason}\nIf {} does not allow programs to run (noexec), set {} to a folder \
-             that does.",
-            image.target(),
-            image.kind(),
-            image.bytes().len(),
-            folder.display(),
-            if cfg!(windows) { "TMP" } else { "TMPDIR" },
-        )
-    })?;
-    if cfg!(unix) {
-        // What is loaded stays, and nothing is left behind if the kernel crashes.
-        file.remove();
-    }
-
+    let module = Module::load(image)?;
     // SAFETY: the kernel has this type in its source.
-    let saxpy: Symbol<'_, Saxpy> = unsafe { symbol(&library, "saxpy")? };
+    let saxpy: Symbol<'_, Saxpy> = unsafe { module.function("saxpy")? };
     let (n, a) = (problem.n(), problem.a);
     let (x, y) = (problem.x.as_ptr(), problem.y.as_mut_ptr());
-    launch(&library, [problem.blocks(), 1, 1], [BLOCK, 1, 1], || {
+    module.launch([problem.blocks(), 1, 1], [BLOCK, 1, 1], || {
         // SAFETY: it touches the first `n` elements of `x` and `y`, which is how many they have; `x` is only read, and
         // nothing else refers to `y` meanwhile.
         unsafe { saxpy(n, a, x, y) }
     })
 }
 
-/// Calls `thread` once for each thread of the grid, with `threadIdx` and its kin set for the kernels of `library`.
-fn launch<F: FnMut()>(
-    library: &Library,
-    grid: [c_uint; 3],
-    block: [c_uint; 3],
-    mut thread: F,
-) -> Result<()> {
-    /// Calls the closure at `context`.
-    unsafe extern "C" fn call<F: FnMut()>(context: *mut c_void) {
-        // SAFETY: the address of an `F` that nothing else refers to during the call.
-        let thread = unsafe { &mut *context.cast::<F>() };
-        thread();
-    }
-    // SAFETY: `offload/kernel.h` declares it with this type.
-    let launch: Symbol<'_, Launch> = unsafe { symbol(library, "offload_cpu_launch")? };
-    // SAFETY: grid and block have three elements each. `call::<F>` gets the address of an `F`, on this thread, one call
-    // after another, and none after the return.
-    unsafe {
-        launch(
-            grid.as_ptr(),
-            block.as_ptr(),
-            call::<F>,
-            ptr::from_mut(&mut thread).cast(),
-        )
-    };
-    Ok(())
+/// An image, loaded.
+struct Module {
+    // Fields are dropped in order, and Windows does not remove a file that is loaded.
+    library: Library,
+    _file: Option<TemporaryFile>,
 }
 
-/// Looks a function up.
-///
-/// # Safety
-/// `F` must be the type of the function of this name: a function pointer.
-unsafe fn symbol<'a, F>(library: &'a Library, name: &str) -> Result<Symbol<'a, F>> {
-    // SAFETY: the caller answers for the type.
-    let found = unsafe { library.get(name) };
-    found.map_err(|_| {
-        format!("the CPU image has no function {name}: was it built by offload-build?").into()
-    })
+impl Module {
+    fn load(image: &PackImage) -> Result<Self> {
+        let file = TemporaryFile::create(image.bytes())?;
+        // SAFETY: the image was compiled from our own source, which runs nothing when it is loaded or unloaded.
+        let library = unsafe { Library::new(&file.path) }.map_err(|error| {
+            let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+            format!(
+                "could not load the {} {} ({} bytes): {reason}\n\
+                 If {} does not allow programs to run (noexec), set {} to a folder that does.",
+                image.target(),
+                image.kind(),
+                image.bytes().len(),
+                env::temp_dir().display(),
+                if cfg!(windows) { "TMP" } else { "TMPDIR" },
+            )
+        })?;
+        // Elsewhere what is loaded stays, and without a file nothing is left behind if the kernel crashes.
+        Ok(Self { library, _file: cfg!(windows).then_some(file) })
+    }
+
+    /// Looks a function up.
+    ///
+    /// # Safety
+    /// `F` must be the type of the function of this name: a function pointer.
+    unsafe fn function<F>(&self, name: &str) -> Result<Symbol<'_, F>> {
+        // SAFETY: the caller answers for the type.
+        let found = unsafe { self.library.get(name) };
+        found.map_err(|_| format!("the CPU image has no function {name}: was it built by offload-build?").into())
+    }
+
+    /// Calls `thread` once for each thread of the grid, with `threadIdx` and its kin set for the kernels of this image.
+    fn launch<F: FnMut()>(&self, grid: [c_uint; 3], block: [c_uint; 3], mut thread: F) -> Result<()> {
+        /// Calls the closure at `context`.
+        unsafe extern "C" fn call<F: FnMut()>(context: *mut c_void) {
+            // SAFETY: the address of an `F` that nothing else refers to during the call.
+            let thread = unsafe { &mut *context.cast::<F>() };
+            thread();
+        }
+        // SAFETY: `offload/kernel.h` declares it with this type.
+        let launch: Symbol<'_, Launch> = unsafe { self.function("offload_cpu_launch")? };
+        // SAFETY: grid and block have three elements each. `call::<F>` gets the address of an `F`, on this thread, one
+        // call after another, and none after the return.
+        unsafe { launch(grid.as_ptr(), block.as_ptr(), call::<F>, ptr::from_mut(&mut thread).cast()) };
+        Ok(())
+    }
 }
 
 /// A file that only this process uses. Dropping it removes it.
@@ -123,18 +118,9 @@ impl TemporaryFile {
     fn create(contents: &[u8]) -> Result<Self> {
         // The keys of the standard hash tables are random, and so is their hash of nothing.
         let random = RandomState::new().build_hasher().finish();
-        let name = format!(
-            "saxpy-{}-{random:016x}{}",
-            process::id(),
-            consts::DLL_SUFFIX
-        );
+        let name = format!("saxpy-{}-{random:016x}{}", process::id(), consts::DLL_SUFFIX);
         let path = env::temp_dir().join(name);
-        let failed = |error| {
-            format!(
-                "could not write the CPU image to {}: {error}",
-                path.display()
-            )
-        };
+        let failed = |error| format!("could not write the CPU image to {}: {error}", path.display());
 
         // `create_new` fails if anything, even a link, is already there: nobody can have prepared the file for us.
         let mut options = OpenOptions::new();
@@ -147,15 +133,11 @@ impl TemporaryFile {
         written?;
         Ok(this)
     }
-
-    fn remove(&mut self) {
-        // A file that stays in the temporary folder is not worth an error.
-        let _ = fs::remove_file(&self.path);
-    }
 }
 
 impl Drop for TemporaryFile {
     fn drop(&mut self) {
-        self.remove();
+        // A file that stays in the temporary folder is not worth an error.
+        let _ = fs::remove_file(&self.path);
     }
 }

@@ -1,29 +1,26 @@
 //! NVIDIA GPUs, through the CUDA driver.
 //!
-//! Names, types and numbers are those of `cuda.h` (CUDA 12). The functions with a `_v2` are what the header renames the
-//! plain names to; a driver exports both, and the plain ones are those of CUDA 3.
+//! Names, types and numbers are those of `cuda.h` (CUDA 12). Where a name ends in `_v2`, the header defines the plain
+//! name as a macro for it; what the driver exports under the plain name is an older function.
 
 use std::error::Error;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr;
 
-use offload_format::{Device, PackImage};
+use offload_format::Device;
+use offload_format::embedded::PackImage;
 
 use crate::runtime::{FoundDevice, Result, Runtime, library};
 use crate::saxpy::{BLOCK, Problem};
 
 /// The driver comes with the kernel module, not with the CUDA toolkit: no toolkit is needed to run.
-const LIBRARIES: &[&str] = if cfg!(windows) {
-    &["nvcuda.dll"]
-} else {
-    &["libcuda.so.1"]
-};
+const LIBRARIES: &[&str] = if cfg!(windows) { &["nvcuda.dll"] } else { &["libcuda.so.1"] };
 
 // An enumeration in `cuda.h`.
 type CUresult = c_int;
 const CUDA_SUCCESS: CUresult = 0;
 const CUDA_ERROR_NO_DEVICE: CUresult = 100;
-// The index of a device becomes a CUdevice by cuDeviceGet; nothing says that they are equal.
+// What cuDeviceGet makes of an index.
 type CUdevice = c_int;
 // `unsigned long long` on 64-bit systems.
 type CUdeviceptr = u64;
@@ -63,7 +60,8 @@ library! {
         fn cuMemcpyDtoH_v2(*mut c_void, CUdeviceptr, usize) -> CUresult;
         // Blocks in x, y, z; threads in x, y, z; bytes of dynamic shared memory; stream; arguments; extra.
         fn cuLaunchKernel(
-            CUfunction, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, CUstream, *mut *mut c_void, *mut *mut c_void
+            CUfunction, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, CUstream,
+            *mut *mut c_void, *mut *mut c_void
         ) -> CUresult;
     }
 }
@@ -81,18 +79,12 @@ pub fn devices() -> Result<Vec<FoundDevice>> {
             (driver.cuDriverGetVersion)(&mut version),
             "ask for the driver's version",
         )?;
-        driver.check(
-            "cuDeviceGetCount",
-            (driver.cuDeviceGetCount)(&mut count),
-            "count the GPUs",
-        )?;
+        driver.check("cuDeviceGetCount", (driver.cuDeviceGetCount)(&mut count), "count the GPUs")?;
     }
     if count == 0 {
         return Err(driver.no_gpu());
     }
-    (0..count)
-        .map(|index| driver.device(index, version.unsigned_abs()))
-        .collect()
+    (0..count).map(|index| driver.device(index, version.unsigned_abs())).collect()
 }
 
 /// Runs the kernel in `image` on the GPU with this index.
@@ -104,16 +96,16 @@ pub fn run(index: i32, image: &PackImage, problem: &mut Problem) -> Result<()> {
     let x = Buffer::with_contents(&context, &problem.x)?;
     let y = Buffer::with_contents(&context, &problem.y)?;
 
-    let (mut n, mut a, mut x_address, mut y_address) =
-        (problem.n(), problem.a, x.address, y.address);
+    let (mut n, mut a, mut x_address, mut y_address) = (problem.n(), problem.a, x.address, y.address);
     let mut arguments: [*mut c_void; 4] = [
         ptr::from_mut(&mut n).cast(),
         ptr::from_mut(&mut a).cast(),
         ptr::from_mut(&mut x_address).cast(),
         ptr::from_mut(&mut y_address).cast(),
     ];
-    // SAFETY: the arguments have the types of the kernel's parameters, and the driver copies them before it returns. The
-    // kernel touches the first `n` elements of `x` and `y`, which is how many they have, and both live until it is done.
+    // SAFETY: the arguments have the types of the kernel's parameters, and the driver copies them before it returns.
+    // The kernel touches the first `n` elements of `x` and `y`, which is how many they have, and both live until it is
+    // done.
     unsafe {
         driver.check(
             "cuLaunchKernel",
@@ -132,11 +124,7 @@ pub fn run(index: i32, image: &PackImage, problem: &mut Problem) -> Result<()> {
             ),
             "start the kernel",
         )?;
-        driver.check(
-            "cuCtxSynchronize",
-            (driver.cuCtxSynchronize)(),
-            "run the kernel to its end",
-        )?;
+        driver.check("cuCtxSynchronize", (driver.cuCtxSynchronize)(), "run the kernel to its end")?;
     }
     y.read(&mut problem.y)
 }
@@ -175,11 +163,7 @@ impl Driver {
                 (&mut minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR),
             ] {
                 let result = (self.cuDeviceGetAttribute)(value, attribute, device);
-                self.check(
-                    "cuDeviceGetAttribute",
-                    result,
-                    "ask for a GPU's compute capability",
-                )?;
+                self.check("cuDeviceGetAttribute", result, "ask for a GPU's compute capability")?;
             }
         }
         // SAFETY: the driver ends the name with a NUL inside the buffer.
@@ -200,13 +184,13 @@ impl Driver {
         Ok(device)
     }
 
-    /// Makes an error of a result that is not CUDA_SUCCESS. `what` says what was attempted.
+    /// Makes an error of a result that is not `CUDA_SUCCESS`. `what` says what was attempted.
     fn check(&self, function: &str, result: CUresult, what: &str) -> Result<()> {
         if result == CUDA_SUCCESS {
             return Ok(());
         }
-        let name = self.text(self.cuGetErrorName, result);
-        let description = self.text(self.cuGetErrorString, result);
+        let name = Self::text(self.cuGetErrorName, result);
+        let description = Self::text(self.cuGetErrorString, result);
         let error = match (name, description) {
             (Some(name), Some(description)) => format!("{name} ({result}): {description}"),
             _ => format!("the error {result}, which the driver has no name for"),
@@ -215,7 +199,7 @@ impl Driver {
     }
 
     /// What `of`, one of the two functions that name an error, has to say about `result`.
-    fn text(&self, of: ErrorText, result: CUresult) -> Option<String> {
+    fn text(of: ErrorText, result: CUresult) -> Option<String> {
         let mut text = ptr::null();
         // SAFETY: both functions write the address of a constant string, or null for an unknown result.
         unsafe {
@@ -237,11 +221,7 @@ impl<'a> Context<'a> {
         let mut context = ptr::null_mut();
         // SAFETY: it writes one CUcontext.
         let result = unsafe { (driver.cuDevicePrimaryCtxRetain)(&mut context, device) };
-        driver.check(
-            "cuDevicePrimaryCtxRetain",
-            result,
-            "make a context on the GPU",
-        )?;
+        driver.check("cuDevicePrimaryCtxRetain", result, "make a context on the GPU")?;
         let this = Self { driver, device };
         // SAFETY: the context was just retained; it is released when `this` is dropped.
         let result = unsafe { (driver.cuCtxSetCurrent)(context) };
@@ -270,23 +250,17 @@ impl<'a> Module<'a> {
         let mut module = ptr::null_mut();
         // SAFETY: the pointer leads to a whole cubin, or to PTX that ends with a NUL.
         let result = unsafe { (driver.cuModuleLoadData)(&mut module, image.as_ptr()) };
-        let what = format!(
-            "load the {} {} ({} bytes)",
-            image.target(),
-            image.kind(),
-            image.bytes().len()
-        );
-        driver.check("cuModuleLoadData", result, &what).map_err(|error| {
-            format!("{error}\nUpdate the driver, or add this GPU's own target to the list in build.rs.")
-        })?;
+        let what = format!("load the {} {} ({} bytes)", image.target(), image.kind(), image.bytes().len());
+        driver
+            .check("cuModuleLoadData", result, &what)
+            .map_err(|error| format!("{error}\nUpdate the driver, or add this GPU's own target in build.rs."))?;
         Ok(Self { driver, module })
     }
 
     fn function(&self, name: &CStr) -> Result<CUfunction> {
         let mut function = ptr::null_mut();
         // SAFETY: the module is loaded, and the name ends with a NUL.
-        let result =
-            unsafe { (self.driver.cuModuleGetFunction)(&mut function, self.module, name.as_ptr()) };
+        let result = unsafe { (self.driver.cuModuleGetFunction)(&mut function, self.module, name.as_ptr()) };
         let what = format!("find the kernel {} in the image", name.to_string_lossy());
         self.driver.check("cuModuleGetFunction", result, &what)?;
         Ok(function)
@@ -314,23 +288,11 @@ impl<'a> Buffer<'a> {
         let mut address = 0;
         // SAFETY: it writes one CUdeviceptr.
         let result = unsafe { (driver.cuMemAlloc_v2)(&mut address, size) };
-        driver.check(
-            "cuMemAlloc_v2",
-            result,
-            &format!("allocate {size} bytes on the GPU"),
-        )?;
-        let buffer = Self {
-            driver,
-            address,
-            len: contents.len(),
-        };
+        driver.check("cuMemAlloc_v2", result, &format!("allocate {size} bytes on the GPU"))?;
+        let buffer = Self { driver, address, len: contents.len() };
         // SAFETY: both sides have `size` bytes.
         let result = unsafe { (driver.cuMemcpyHtoD_v2)(address, contents.as_ptr().cast(), size) };
-        driver.check(
-            "cuMemcpyHtoD_v2",
-            result,
-            &format!("copy {size} bytes to the GPU"),
-        )?;
+        driver.check("cuMemcpyHtoD_v2", result, &format!("copy {size} bytes to the GPU"))?;
         Ok(buffer)
     }
 
@@ -338,13 +300,8 @@ impl<'a> Buffer<'a> {
         assert_eq!(into.len(), self.len);
         let size = size_of_val(into);
         // SAFETY: both sides have `size` bytes, and each pattern of bits is an `f32`.
-        let result =
-            unsafe { (self.driver.cuMemcpyDtoH_v2)(into.as_mut_ptr().cast(), self.address, size) };
-        self.driver.check(
-            "cuMemcpyDtoH_v2",
-            result,
-            &format!("copy {size} bytes from the GPU"),
-        )
+        let result = unsafe { (self.driver.cuMemcpyDtoH_v2)(into.as_mut_ptr().cast(), self.address, size) };
+        self.driver.check("cuMemcpyDtoH_v2", result, &format!("copy {size} bytes from the GPU"))
     }
 }
 

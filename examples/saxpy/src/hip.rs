@@ -1,13 +1,17 @@
 //! AMD GPUs, through the HIP runtime.
 //!
-//! Names, types and numbers are those of `hip/hip_runtime_api.h` (HIP 5.2 to 7); what changed between them is said where
-//! it matters.
+//! Names, types and numbers are those of `hip/hip_runtime_api.h` (HIP 5.2 to 7); what changed between them is said
+//! where it matters.
+
+// The header's names stay as they are.
+#![allow(non_camel_case_types)]
 
 use std::error::Error;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr;
 
-use offload_format::{Device, PackImage};
+use offload_format::Device;
+use offload_format::embedded::PackImage;
 
 use crate::runtime::{FoundDevice, Result, Runtime, library};
 use crate::saxpy::{BLOCK, Problem};
@@ -16,26 +20,17 @@ use crate::saxpy::{BLOCK, Problem};
 const LIBRARIES: &[&str] = if cfg!(windows) {
     &["amdhip64_7.dll", "amdhip64_6.dll", "amdhip64.dll"]
 } else {
-    &[
-        "libamdhip64.so",
-        "libamdhip64.so.7",
-        "libamdhip64.so.6",
-        "libamdhip64.so.5",
-    ]
+    &["libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"]
 };
 
 // An enumeration in the header.
-#[allow(non_camel_case_types)]
 type hipError_t = c_int;
 const HIP_SUCCESS: hipError_t = 0;
 // hipErrorNoDevice and hipErrorInvalidDevice: HIP 5.2 returns either where there is no GPU.
 const NO_GPU: [hipError_t; 2] = [100, 101];
 // Pointers to structures that only the runtime knows.
-#[allow(non_camel_case_types)]
 type hipModule_t = *mut c_void;
-#[allow(non_camel_case_types)]
 type hipFunction_t = *mut c_void;
-#[allow(non_camel_case_types)]
 type hipStream_t = *mut c_void;
 
 // hipMemcpyKind.
@@ -59,8 +54,8 @@ library! {
         fn hipMemcpy(*mut c_void, *const c_void, usize, c_int) -> hipError_t;
         // Blocks in x, y, z; threads in x, y, z; bytes of dynamic shared memory; stream; arguments; extra.
         fn hipModuleLaunchKernel(
-            hipFunction_t, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, hipStream_t, *mut *mut c_void,
-            *mut *mut c_void
+            hipFunction_t, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, hipStream_t,
+            *mut *mut c_void, *mut *mut c_void
         ) -> hipError_t;
     }
 }
@@ -75,21 +70,15 @@ struct PropertiesFunction {
     gcn_arch_name: usize,
 }
 
-/// HIP 6 changed the structure and gave the function that fills it in a new name, behind a macro in the header. The old
-/// name still gives the old structure.
+/// HIP 6 changed the structure. Programs that are compiled with its headers call the function by a new name; the old
+/// name still fills in the old structure.
 ///
-/// Both structures begin with `char name[256]`, and `gcnArchName` has 256 bytes in both.
+/// Both structures begin with `char name[256]`, and both have a `char gcnArchName[256]`.
 const PROPERTIES: [PropertiesFunction; 2] = [
-    // 1472 bytes in HIP 6.0 to 7.
-    PropertiesFunction {
-        name: "hipGetDevicePropertiesR0600",
-        gcn_arch_name: 1160,
-    },
-    // 792 bytes in HIP 5.2.
-    PropertiesFunction {
-        name: "hipGetDeviceProperties",
-        gcn_arch_name: 396,
-    },
+    // The structure has 1472 bytes in the headers of HIP 6.2 to 7.2.
+    PropertiesFunction { name: "hipGetDevicePropertiesR0600", gcn_arch_name: 1160 },
+    // It has 792 bytes in the headers of HIP 5.2.
+    PropertiesFunction { name: "hipGetDeviceProperties", gcn_arch_name: 396 },
 ];
 
 /// The AMD GPUs of this machine.
@@ -120,16 +109,16 @@ pub fn run(index: i32, image: &PackImage, problem: &mut Problem) -> Result<()> {
     let x = Buffer::with_contents(&hip, &problem.x)?;
     let y = Buffer::with_contents(&hip, &problem.y)?;
 
-    let (mut n, mut a, mut x_address, mut y_address) =
-        (problem.n(), problem.a, x.address, y.address);
+    let (mut n, mut a, mut x_address, mut y_address) = (problem.n(), problem.a, x.address, y.address);
     let mut arguments: [*mut c_void; 4] = [
         ptr::from_mut(&mut n).cast(),
         ptr::from_mut(&mut a).cast(),
         ptr::from_mut(&mut x_address).cast(),
         ptr::from_mut(&mut y_address).cast(),
     ];
-    // SAFETY: the arguments have the types of the kernel's parameters, and the runtime copies them before it returns. The
-    // kernel touches the first `n` elements of `x` and `y`, which is how many they have, and both live until it is done.
+    // SAFETY: the arguments have the types of the kernel's parameters, and the runtime copies them before it returns.
+    // The kernel touches the first `n` elements of `x` and `y`, which is how many they have, and both live until it is
+    // done.
     unsafe {
         hip.check(
             "hipModuleLaunchKernel",
@@ -148,11 +137,7 @@ pub fn run(index: i32, image: &PackImage, problem: &mut Problem) -> Result<()> {
             ),
             "start the kernel",
         )?;
-        hip.check(
-            "hipDeviceSynchronize",
-            (hip.hipDeviceSynchronize)(),
-            "run the kernel to its end",
-        )?;
+        hip.check("hipDeviceSynchronize", (hip.hipDeviceSynchronize)(), "run the kernel to its end")?;
     }
     y.read(&mut problem.y)
 }
@@ -180,30 +165,18 @@ impl Hip {
         let gcn_arch_name = self.properties(index, &mut properties)?;
         let product = text_at(&properties, 0);
         let target = text_at(&properties, gcn_arch_name);
-        let device = Device::hip(&target).map_err(|error| {
-            format!("hip:{index} ({product}) says that its target is `{target}`: {error}")
-        })?;
-        Ok(FoundDevice {
-            runtime: Runtime::Hip,
-            index,
-            product,
-            device,
-        })
+        let device = Device::hip(&target)
+            .map_err(|error| format!("could not use hip:{index} ({product}): the name of its target: {error}"))?;
+        Ok(FoundDevice { runtime: Runtime::Hip, index, product, device })
     }
 
     /// Fills in the properties of a GPU. Returns the offset of `gcnArchName` in them.
     fn properties(&self, index: c_int, properties: &mut Properties) -> Result<usize> {
         let mut missing = None;
-        for PropertiesFunction {
-            name,
-            gcn_arch_name,
-        } in PROPERTIES
-        {
+        for PropertiesFunction { name, gcn_arch_name } in PROPERTIES {
             // SAFETY: either name has this type; the structures differ, but the runtime sees only an address.
-            let function = unsafe {
-                self.library
-                    .function::<unsafe extern "C" fn(*mut c_void, c_int) -> hipError_t>(name)
-            };
+            let function =
+                unsafe { self.library.function::<unsafe extern "C" fn(*mut c_void, c_int) -> hipError_t>(name) };
             match function {
                 Ok(function) => {
                     // SAFETY: the buffer is larger than either structure, and aligned for it.
@@ -217,17 +190,14 @@ impl Hip {
         Err(missing.expect("the loop ran"))
     }
 
-    /// Makes an error of a result that is not hipSuccess. `what` says what was attempted.
+    /// Makes an error of a result that is not `HIP_SUCCESS`. `what` says what was attempted.
     fn check(&self, function: &str, result: hipError_t, what: &str) -> Result<()> {
         if result == HIP_SUCCESS {
             return Ok(());
         }
         // SAFETY: for any number, known or not, both return a constant string.
         let (name, description) = unsafe {
-            (
-                CStr::from_ptr((self.hipGetErrorName)(result)),
-                CStr::from_ptr((self.hipGetErrorString)(result)),
-            )
+            (CStr::from_ptr((self.hipGetErrorName)(result)), CStr::from_ptr((self.hipGetErrorString)(result)))
         };
         let (name, description) = (name.to_string_lossy(), description.to_string_lossy());
         let mut message = format!("could not {what}: {function} returned {name} ({result})");
@@ -258,23 +228,16 @@ impl<'a> Module<'a> {
         let mut module = ptr::null_mut();
         // SAFETY: the pointer leads to a whole code object, whose headers say how large it is.
         let result = unsafe { (hip.hipModuleLoadData)(&mut module, image.as_ptr()) };
-        let what = format!(
-            "load the {} {} ({} bytes)",
-            image.target(),
-            image.kind(),
-            image.bytes().len()
-        );
-        hip.check("hipModuleLoadData", result, &what).map_err(|error| {
-            format!("{error}\nThe runtime may be older than the compiler that made the image: update ROCm.")
-        })?;
+        let what = format!("load the {} {} ({} bytes)", image.target(), image.kind(), image.bytes().len());
+        hip.check("hipModuleLoadData", result, &what)
+            .map_err(|error| format!("{error}\nThe runtime may be too old for this compiler's images: update ROCm."))?;
         Ok(Self { hip, module })
     }
 
     fn function(&self, name: &CStr) -> Result<hipFunction_t> {
         let mut function = ptr::null_mut();
         // SAFETY: the module is loaded, and the name ends with a NUL.
-        let result =
-            unsafe { (self.hip.hipModuleGetFunction)(&mut function, self.module, name.as_ptr()) };
+        let result = unsafe { (self.hip.hipModuleGetFunction)(&mut function, self.module, name.as_ptr()) };
         let what = format!("find the kernel {} in the image", name.to_string_lossy());
         self.hip.check("hipModuleGetFunction", result, &what)?;
         Ok(function)
@@ -283,7 +246,8 @@ impl<'a> Module<'a> {
 
 impl Drop for Module<'_> {
     fn drop(&mut self) {
-        // SAFETY: loaded in `load`, and unloaded only here. Nothing is left to do about an error, nor in the other `drop`.
+        // SAFETY: loaded in `load`, and unloaded only here. Nothing is left to do about an error, nor in the other
+        // `drop`.
         unsafe { (self.hip.hipModuleUnload)(self.module) };
     }
 }
@@ -301,30 +265,11 @@ impl<'a> Buffer<'a> {
         let mut address = ptr::null_mut();
         // SAFETY: it writes one pointer.
         let result = unsafe { (hip.hipMalloc)(&mut address, size) };
-        hip.check(
-            "hipMalloc",
-            result,
-            &format!("allocate {size} bytes on the GPU"),
-        )?;
-        let buffer = Self {
-            hip,
-            address,
-            len: contents.len(),
-        };
+        hip.check("hipMalloc", result, &format!("allocate {size} bytes on the GPU"))?;
+        let buffer = Self { hip, address, len: contents.len() };
         // SAFETY: both sides have `size` bytes.
-        let result = unsafe {
-            (hip.hipMemcpy)(
-                address,
-                contents.as_ptr().cast(),
-                size,
-                HIP_MEMCPY_HOST_TO_DEVICE,
-            )
-        };
-        hip.check(
-            "hipMemcpy",
-            result,
-            &format!("copy {size} bytes to the GPU"),
-        )?;
+        let result = unsafe { (hip.hipMemcpy)(address, contents.as_ptr().cast(), size, HIP_MEMCPY_HOST_TO_DEVICE) };
+        hip.check("hipMemcpy", result, &format!("copy {size} bytes to the GPU"))?;
         Ok(buffer)
     }
 
@@ -332,19 +277,9 @@ impl<'a> Buffer<'a> {
         assert_eq!(into.len(), self.len);
         let size = size_of_val(into);
         // SAFETY: both sides have `size` bytes, and each pattern of bits is an `f32`.
-        let result = unsafe {
-            (self.hip.hipMemcpy)(
-                into.as_mut_ptr().cast(),
-                self.address,
-                size,
-                HIP_MEMCPY_DEVICE_TO_HOST,
-            )
-        };
-        self.hip.check(
-            "hipMemcpy",
-            result,
-            &format!("copy {size} bytes from the GPU"),
-        )
+        let result =
+            unsafe { (self.hip.hipMemcpy)(into.as_mut_ptr().cast(), self.address, size, HIP_MEMCPY_DEVICE_TO_HOST) };
+        self.hip.check("hipMemcpy", result, &format!("copy {size} bytes from the GPU"))
     }
 }
 

@@ -2,21 +2,20 @@
 
 use std::io::{self, Write};
 
+use offload_format::embedded::PackImage;
 use offload_format::select::{Choice, judge};
-use offload_format::{Device, KernelPack, PackImage};
+use offload_format::{Device, KernelPack};
 
 use crate::runtime::Machine;
 
 /// Prints what is embedded.
 pub fn images(out: &mut impl Write, pack: &KernelPack) -> io::Result<()> {
+    if let Some(why) = pack.absent() {
+        return writeln!(out, "The images of {} were not built: {why}\n", pack.name());
+    }
     let images = pack.images();
     let count = images.len();
-    writeln!(
-        out,
-        "{count} images of {} are in this program, in section {}:",
-        pack.name(),
-        pack.section()
-    )?;
+    writeln!(out, "{count} images of {} are in this program, in section {}:", pack.name(), pack.section())?;
     let mut table = Table::new(["target", "kind", "bytes", "origin"]);
     for image in images {
         table.row([
@@ -32,25 +31,13 @@ pub fn images(out: &mut impl Write, pack: &KernelPack) -> io::Result<()> {
 /// Prints what this machine has, and which image each device gets.
 pub fn devices(out: &mut impl Write, pack: &KernelPack, machine: &Machine) -> io::Result<()> {
     writeln!(out, "Devices in this machine:")?;
-    let mut table = Table::new(["device", "product", "target", "image", "because"]);
+    let mut table = Table::new(["device", "product", "is", "image", "because"]);
     for found in &machine.devices {
         let (image, because) = match pack.select(&found.device) {
-            Ok(choice) => (
-                format!("{} {}", choice.target(), choice.kind()),
-                choice.fit().to_string(),
-            ),
-            Err(_) => (
-                "none".to_owned(),
-                format!("none fits: see --explain {}", found.device),
-            ),
+            Ok(choice) => (format!("{} {}", choice.target(), choice.kind()), choice.fit().to_string()),
+            Err(_) => ("none".to_owned(), format!("none fits; --device {} tells why", found.name())),
         };
-        table.row([
-            found.name(),
-            found.product.clone(),
-            found.device.to_string(),
-            image,
-            because,
-        ]);
+        table.row([found.name(), found.product.clone(), found.device.to_string(), image, because]);
     }
     for absent in &machine.absent {
         table.note(absent);
@@ -59,27 +46,14 @@ pub fn devices(out: &mut impl Write, pack: &KernelPack, machine: &Machine) -> io
 }
 
 /// Prints why `choice` was made for `device`, and why not the others.
-pub fn explain(
-    out: &mut impl Write,
-    pack: &KernelPack,
-    device: &Device,
-    choice: &Choice<PackImage>,
-) -> io::Result<()> {
-    writeln!(
-        out,
-        "{device} gets the {} {}: {}.",
-        choice.target(),
-        choice.kind(),
-        choice.fit()
-    )?;
+pub fn explain(out: &mut impl Write, pack: &KernelPack, device: &Device, choice: &Choice<PackImage>) -> io::Result<()> {
+    writeln!(out, "{device} gets the {} {} ({}).", choice.target(), choice.kind(), choice.fit())?;
     // Images are views; the same address means the same image.
-    let others = pack
-        .images()
-        .filter(|image| image.as_ptr() != choice.as_ptr());
+    let others = pack.images().filter(|image| image.as_ptr() != choice.as_ptr());
     let mut table = Table::new(["not chosen", "kind", "because"]);
     for image in others {
         let because = match judge(&image, device) {
-            Ok(fit) => format!("it fits ({fit}), but {} fits better", choice.target()),
+            Ok(fit) => format!("fits too ({fit}), but {} was preferred", choice.target()),
             Err(refusal) => refusal.to_string(),
         };
         table.row([image.target().to_owned(), image.kind().to_string(), because]);
@@ -95,10 +69,7 @@ struct Table<const COLUMNS: usize> {
 
 impl<const COLUMNS: usize> Table<COLUMNS> {
     fn new(header: [&str; COLUMNS]) -> Self {
-        Self {
-            rows: vec![header.map(str::to_owned)],
-            notes: Vec::new(),
-        }
+        Self { rows: vec![header.map(str::to_owned)], notes: Vec::new() }
     }
 
     fn row(&mut self, cells: [String; COLUMNS]) {
@@ -115,25 +86,15 @@ impl<const COLUMNS: usize> Table<COLUMNS> {
         let (header, cells) = self.rows.split_first().expect("`new` makes the header");
         if !cells.is_empty() {
             let numbers: [bool; COLUMNS] = std::array::from_fn(|column| {
-                cells
-                    .iter()
-                    .all(|row| row[column].bytes().all(|byte| byte.is_ascii_digit()))
+                cells.iter().all(|row| row[column].bytes().all(|byte| byte.is_ascii_digit()))
             });
             let widths: [usize; COLUMNS] = std::array::from_fn(|column| {
-                self.rows
-                    .iter()
-                    .map(|row| row[column].chars().count())
-                    .max()
-                    .unwrap_or_default()
+                self.rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default()
             });
             for row in std::iter::once(header).chain(cells) {
                 let mut line = String::new();
                 for ((cell, width), number) in row.iter().zip(widths).zip(numbers) {
-                    line += &if number {
-                        format!("  {cell:>width$}")
-                    } else {
-                        format!("  {cell:width$}")
-                    };
+                    line += &if number { format!("  {cell:>width$}") } else { format!("  {cell:width$}") };
                 }
                 writeln!(out, "{}", line.trim_end())?;
             }
@@ -158,16 +119,18 @@ mod tests {
     #[test]
     fn columns_are_as_wide_as_their_content() {
         let mut table = Table::new(["target", "bytes", "kind"]);
-        table.row([
-            "cpu".to_owned(),
-            "15552".to_owned(),
-            "shared object".to_owned(),
-        ]);
+        table.row(["cpu".to_owned(), "15552".to_owned(), "shared object".to_owned()]);
         table.row(["compute_90".to_owned(), "943".to_owned(), "PTX".to_owned()]);
         table.note("and a note");
         assert_eq!(
             printed(&table),
-            "  target      bytes  kind\n  cpu         15552  shared object\n  compute_90    943  PTX\n  and a note\n\n"
+            concat!(
+                "  target      bytes  kind\n",
+                "  cpu         15552  shared object\n",
+                "  compute_90    943  PTX\n",
+                "  and a note\n",
+                "\n",
+            )
         );
     }
 

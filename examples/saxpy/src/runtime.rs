@@ -4,7 +4,8 @@ use std::error::Error;
 use std::mem::ManuallyDrop;
 
 use libloading::Library;
-use offload_format::{Device, KernelPack, PackImage};
+use offload_format::embedded::PackImage;
+use offload_format::{Device, KernelPack};
 
 use crate::saxpy::Problem;
 use crate::{cpu, cuda, hip};
@@ -64,10 +65,7 @@ pub struct Machine {
 impl Machine {
     /// Looks for devices. A runtime that isn't there is not an error.
     pub fn find() -> Self {
-        let mut machine = Self {
-            devices: Vec::new(),
-            absent: Vec::new(),
-        };
+        let mut machine = Self { devices: Vec::new(), absent: Vec::new() };
         for found in [cuda::devices(), hip::devices()] {
             match found {
                 Ok(devices) => machine.devices.extend(devices),
@@ -85,10 +83,7 @@ impl Machine {
         let found = self.devices.iter().find(|device| device.name() == name);
         found.ok_or_else(|| {
             let names: Vec<_> = self.devices.iter().map(FoundDevice::name).collect();
-            let mut message = format!(
-                "no device `{name}` in this machine; found: {}",
-                names.join(", ")
-            );
+            let mut message = format!("no device `{name}` in this machine; found: {}", names.join(", "));
             for absent in &self.absent {
                 message += "\n  ";
                 message += absent;
@@ -134,16 +129,11 @@ impl SharedLibrary {
             // SAFETY: the caller answers for what the library does while it is loaded.
             match unsafe { Library::new(*name) } {
                 Ok(library) => {
-                    return Ok(Self {
-                        name,
-                        library: ManuallyDrop::new(library),
-                    });
+                    return Ok(Self { name, library: ManuallyDrop::new(library) });
                 }
                 Err(error) => {
                     // The loader's own words, where it has any, are in the source.
-                    let reason = error
-                        .source()
-                        .map_or_else(|| error.to_string(), ToString::to_string);
+                    let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
                     if !is_not_found(name, &reason) {
                         broken.push(format!("{name} does not load: {reason}"));
                     }
@@ -167,11 +157,7 @@ impl SharedLibrary {
         // SAFETY: the caller answers for the type.
         match unsafe { self.library.get::<F>(name) } {
             Ok(function) => Ok(*function),
-            Err(_) => Err(format!(
-                "{} has no function {name}: it is too old for this program",
-                self.name
-            )
-            .into()),
+            Err(_) => Err(format!("{} has no function {name}: it is too old for this program", self.name).into()),
         }
     }
 }

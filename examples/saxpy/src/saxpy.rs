@@ -44,9 +44,7 @@ impl Problem {
 
     /// The number of blocks that gives each element a thread.
     pub fn blocks(&self) -> u32 {
-        u32::try_from(self.len())
-            .expect("2^20 fits")
-            .div_ceil(BLOCK)
+        u32::try_from(self.len()).expect("2^20 fits").div_ceil(BLOCK)
     }
 
     /// Compares every element of `y` with what must have come out.
@@ -58,13 +56,9 @@ impl Problem {
             .filter(|(_, (found, expected))| found != expected);
         match wrong.next() {
             None => Ok(()),
-            Some((index, (&found, &expected))) => Err(WrongResult {
-                index,
-                expected,
-                found,
-                wrong: 1 + wrong.count(),
-                len: self.len(),
-            }),
+            Some((index, (&found, &expected))) => {
+                Err(WrongResult { index, expected, found, wrong: 1 + wrong.count(), len: self.len() })
+            }
         }
     }
 }
@@ -81,16 +75,11 @@ pub struct WrongResult {
 
 impl fmt::Display for WrongResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            index,
-            expected,
-            found,
-            wrong,
-            len,
-        } = self;
+        let Self { index, expected, found, wrong, len } = self;
         write!(
             f,
-            "wrong result: {wrong} of {len} elements; the first is y[{index}]: expected {expected}, found {found}"
+            "wrong result: {wrong} of {len} elements; \
+             the first is y[{index}]: expected {expected}, found {found}"
         )
     }
 }

@@ -1,0 +1,86 @@
+//! What each image was made from, so that a build script that runs again compiles only what has changed.
+//!
+//! Beside an image stands a record: the hash of the command lines and the tools' identities, the hash of the image, and
+//! the hash and path of every file that the compiler read.
+
+use crate::depfile;
+use crate::error::Error;
+use crate::hash::ContentHash;
+use crate::output::{OutDir, write_if_changed};
+use crate::steps::{Recipe, image_file_name};
+use std::fmt::Write;
+use std::fs;
+use std::path::PathBuf;
+
+/// A file that went into an image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Input {
+    pub(crate) path: PathBuf,
+    pub(crate) hash: ContentHash,
+}
+
+/// The inputs of the image that is there, if it is what the recipe would make.
+pub(crate) fn fresh(recipe: &Recipe, output: &OutDir) -> Option<Vec<Input>> {
+    let record = fs::read_to_string(record_path(recipe, output)).ok()?;
+    let mut lines = record.lines();
+    (lines.next()? == key(recipe, output).to_string()).then_some(())?;
+    (lines.next()? == ContentHash::of_file(&recipe.image).ok()?.to_string()).then_some(())?;
+    let inputs: Option<Vec<Input>> = lines
+        .map(|line| {
+            let (hash, path) = line.split_once(' ')?;
+            let input = Input { path: path.into(), hash: ContentHash::parse(hash)? };
+            (ContentHash::of_file(&input.path).ok()? == input.hash).then_some(input)
+        })
+        .collect();
+    inputs.filter(|inputs| !inputs.is_empty())
+}
+
+/// Before the steps run: the image counts as not there until they have ended.
+pub(crate) fn forget(recipe: &Recipe, output: &OutDir) -> Result<(), Error> {
+    for path in [record_path(recipe, output), recipe.image.clone()] {
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(Error::io("remove the old", &path, error));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// After the steps have run: reads the dependency files, writes the record, returns the inputs.
+pub(crate) fn record(recipe: &Recipe, output: &OutDir) -> Result<Vec<Input>, Error> {
+    let hash = |path: PathBuf| {
+        let hash = ContentHash::of_file(&path).map_err(|error| Error::io("read", &path, error))?;
+        Ok(Input { path, hash })
+    };
+    let mut inputs = Vec::new();
+    for file in &recipe.depfiles {
+        let text = fs::read_to_string(file).map_err(|error| Error::io("read the dependency file", file, error))?;
+        for path in depfile::parse(&text) {
+            let input = hash(path)?;
+            if !inputs.contains(&input) {
+                inputs.push(input);
+            }
+        }
+    }
+    let image = hash(recipe.image.clone())?.hash;
+    let mut text = format!("{}\n{image}\n", key(recipe, output));
+    for Input { path, hash } in &inputs {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "{hash} {}", path.display());
+    }
+    write_if_changed(&record_path(recipe, output), text.as_bytes())?;
+    Ok(inputs)
+}
+
+fn record_path(recipe: &Recipe, output: &OutDir) -> PathBuf {
+    output.work.join(image_file_name(&recipe.target, "record"))
+}
+
+/// Of all that makes the image but the files: `OUT_DIR` itself does not count, so a moved work folder stays fresh.
+fn key(recipe: &Recipe, output: &OutDir) -> ContentHash {
+    let root = output.root.display().to_string();
+    let commands = recipe.steps.iter().map(|step| step.to_string().replace(&root, "$OUT"));
+    ContentHash::of_parts(recipe.identities.iter().cloned().chain(commands))
+}

@@ -1,0 +1,81 @@
+//! The only place that reads the environment and that talks to Cargo.
+
+use crate::error::{Error, ErrorKind};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::env;
+use std::path::{Path, PathBuf};
+
+/// What Cargo says to a build script, and what the build script says to Cargo.
+#[derive(Debug)]
+pub(crate) struct Cargo {
+    pub(crate) out_dir: PathBuf,
+    /// The package's folder, which is also the working folder.
+    pub(crate) manifest_dir: PathBuf,
+    pub(crate) package: String,
+    /// The host program's target triple.
+    pub(crate) target: String,
+    pub(crate) target_arch: String,
+    pub(crate) opt_level: String,
+    pub(crate) debug: bool,
+    told: RefCell<BTreeSet<String>>,
+}
+
+impl Cargo {
+    pub(crate) fn from_env() -> Result<Self, Error> {
+        let var = |name: &str| {
+            env::var(name).map_err(|_| {
+                let message = format!("{name} is not set: offload_build runs in build scripts, which Cargo starts");
+                Error::new(ErrorKind::Environment, message)
+            })
+        };
+        Ok(Self {
+            out_dir: var("OUT_DIR")?.into(),
+            manifest_dir: var("CARGO_MANIFEST_DIR")?.into(),
+            package: var("CARGO_PKG_NAME")?,
+            target: var("TARGET")?,
+            target_arch: var("CARGO_CFG_TARGET_ARCH")?,
+            opt_level: var("OPT_LEVEL")?,
+            debug: var("DEBUG").is_ok_and(|debug| !matches!(debug.as_str(), "false" | "0" | "none")),
+            told: RefCell::default(),
+        })
+    }
+
+    /// An environment variable that users set; the build script runs again when it changes. Empty counts as not set.
+    pub(crate) fn user_var(&self, name: &str) -> Option<String> {
+        self.tell(format!("rerun-if-env-changed={name}"));
+        env::var(name).ok().filter(|value| !value.is_empty())
+    }
+
+    /// The folders of `PATH`. A change of it is nothing by itself: terminals and editors differ in theirs.
+    pub(crate) fn search_path(&self) -> Vec<PathBuf> {
+        env::var_os("PATH").map(|path| env::split_paths(&path).collect()).unwrap_or_default()
+    }
+
+    /// Something was not in `PATH`: the build script runs again when that changes.
+    pub(crate) fn watch_search_path(&self) {
+        self.tell("rerun-if-env-changed=PATH".to_owned());
+    }
+
+    /// The build script runs again when this file changes. Cargo takes a missing file for one that changes each time, so
+    /// only call this for a file that is there.
+    pub(crate) fn watch(&self, file: &Path) {
+        self.tell(format!("rerun-if-changed={}", file.display()));
+    }
+
+    /// A folder in which the linker looks for libraries.
+    pub(crate) fn link_search(&self, folder: &Path) {
+        self.tell(format!("rustc-link-search=native={}", folder.display()));
+    }
+
+    /// A line that the user sees. Cargo shows only one line for each.
+    pub(crate) fn warn(&self, line: &str) {
+        self.tell(format!("warning={line}"));
+    }
+
+    fn tell(&self, line: String) {
+        if self.told.borrow_mut().insert(line.clone()) {
+            println!("cargo::{line}");
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! What ends a build: what was attempted, what happened, what to do.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+/// Why a pack could not be built.
+#[derive(Debug)]
+pub struct Error {
+    kind: ErrorKind,
+    message: String,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+/// The kinds of [`Error`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// What build.rs or an environment variable asks for cannot be meant.
+    Config,
+    /// A source file is not there.
+    SourceNotFound,
+    /// A compiler is not there, and no prebuilt image stands in for it.
+    ToolNotFound,
+    /// A compiler refused, or failed.
+    ToolFailed,
+    /// The prebuilt set does not fit.
+    Prebuilt,
+    /// Cargo's environment is missing: this is no build script.
+    Environment,
+    /// A file could not be read or written.
+    Io,
+}
+
+impl Error {
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), source: None }
+    }
+
+    pub(crate) fn io(what: &str, path: &Path, source: io::Error) -> Self {
+        let message = format!("could not {what} {}", path.display());
+        Self { kind: ErrorKind::Io, message, source: Some(Box::new(source)) }
+    }
+
+    /// What kind of failure this is.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// Prints the error as a build script should and ends it.
+    pub(crate) fn report(&self, pack: &str) -> ! {
+        let mut text = format!("error: offload-build could not make the pack \"{pack}\"\n{self}");
+        let mut source = std::error::Error::source(self);
+        while let Some(error) = source {
+            text.push_str(&format!("\ncaused by: {error}"));
+            source = error.source();
+        }
+        eprintln!("\n{text}\n");
+        std::process::exit(1)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.source.as_ref().map(|source| &**source as _)
+    }
+}

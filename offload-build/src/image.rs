@@ -1,0 +1,82 @@
+//! Looks at an image that was made or taken: is it what was asked for, and what must a program know of it?
+
+use crate::error::{Error, ErrorKind};
+use offload_format::embedded::Origin;
+use offload_format::image::{CodeObjectHeader, CubinHeader, PtxHeader};
+use offload_format::offload_binary;
+use offload_format::pack_index::IndexImageKind;
+use offload_format::target::{NvidiaCode, OffloadArch};
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+/// An image in a file, with what its own header says.
+#[derive(Debug, Clone)]
+pub(crate) struct Image {
+    pub(crate) target: String,
+    pub(crate) path: PathBuf,
+    pub(crate) size: u64,
+    pub(crate) kind: IndexImageKind,
+    pub(crate) origin: Origin,
+}
+
+/// More than the headers and PTX's first directives need.
+const HEADER_SIZE: u64 = 4096;
+
+impl Image {
+    /// Reads the header of the image at `path`.
+    ///
+    /// Returns an error if it is for another target than `target`.
+    pub(crate) fn open(target: &str, path: &Path, origin: Origin, host: &str) -> Result<Self, Error> {
+        let mut head = Vec::new();
+        let size = File::open(path).and_then(|file| {
+            let size = file.metadata()?.len();
+            file.take(HEADER_SIZE).read_to_end(&mut head)?;
+            Ok(size)
+        });
+        let size = size.map_err(|error| Error::io("read the image", path, error))?;
+        let wrong = |what: String| {
+            let message = format!("the image {} is not for {target}: {what}", path.display());
+            Error::new(ErrorKind::ToolFailed, message)
+        };
+        let expect = |found: String| if found == target { Ok(()) } else { Err(wrong(format!("it is for {found}"))) };
+        let arch = OffloadArch::parse(target).map_err(|error| wrong(error.to_string()))?;
+        let kind = match arch {
+            OffloadArch::Amdgpu(_) => {
+                let header = CodeObjectHeader::parse(&head).map_err(|error| wrong(error.to_string()))?;
+                // A processor that the tables do not hold is the compiler's word against nobody's.
+                header.target_id().map_or(Ok(()), expect)?;
+                IndexImageKind::CodeObject { version: header.version() }
+            }
+            OffloadArch::Nvidia(arch) if arch.code == NvidiaCode::Cubin => {
+                let header = CubinHeader::parse(&head).map_err(|error| wrong(error.to_string()))?;
+                if header.number() != arch.number() {
+                    return Err(wrong(format!("it is for sm_{}", header.number())));
+                }
+                IndexImageKind::Cubin
+            }
+            OffloadArch::Nvidia(_) => {
+                let header = PtxHeader::parse(&head).map_err(|error| wrong(error.to_string()))?;
+                expect(header.arch().to_string())?;
+                IndexImageKind::Ptx { version: header.version() }
+            }
+            OffloadArch::Cpu => IndexImageKind::SharedObject { triple: host.to_owned() },
+        };
+        Ok(Self { target: target.to_owned(), path: path.to_owned(), size, kind, origin })
+    }
+
+    /// PTX is text that drivers read up to a NUL. In an offload binary zeros follow an image up to the next multiple of 8
+    /// bytes; a text that would end there gets one more line feed, so that there is a NUL behind every one.
+    pub(crate) fn seal(path: &Path) -> Result<(), Error> {
+        if path.extension().is_none_or(|extension| extension != "ptx") {
+            return Ok(());
+        }
+        let sealed = fs::metadata(path).and_then(|metadata| {
+            if metadata.len() % offload_binary::ALIGN == 0 {
+                File::options().append(true).open(path)?.write_all(b"\n")?;
+            }
+            Ok(())
+        });
+        sealed.map_err(|error| Error::io("end", path, error))
+    }
+}

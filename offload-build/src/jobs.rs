@@ -1,0 +1,171 @@
+//! Runs steps in parallel, as many at a time as Cargo's jobserver allows.
+
+use crate::error::{Error, ErrorKind};
+use jobserver::{Acquired, Client};
+use std::ffi::OsString;
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+
+/// One run of a tool.
+#[derive(Debug, Clone)]
+pub(crate) struct Step {
+    pub(crate) program: PathBuf,
+    pub(crate) args: Vec<OsString>,
+    pub(crate) env: Vec<(OsString, OsString)>,
+    /// Positions of the steps that must have ended before.
+    pub(crate) after: Vec<usize>,
+}
+
+/// The command line, to be copied into a shell.
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=+:,@".contains(c);
+        for (index, word) in
+            [self.program.as_os_str()].into_iter().chain(self.args.iter().map(|arg| &**arg)).enumerate()
+        {
+            let word = word.to_string_lossy();
+            let space = if index > 0 { " " } else { "" };
+            match word.chars().all(plain) && !word.is_empty() {
+                true => write!(f, "{space}{word}")?,
+                false => write!(f, "{space}'{}'", word.replace('\'', r"'\''"))?,
+            }
+        }
+        Ok(())
+    }
+}
+
+enum Event {
+    Token(io::Result<Acquired>),
+    Ended(usize, io::Result<Output>),
+}
+
+/// Runs all steps, each after those it names. After a failure no further step starts.
+///
+/// Returns an error with the command line and the tool's own text, whole, for the first step that fails.
+pub(crate) fn run(steps: &[Step]) -> Result<(), Error> {
+    let (sender, events) = channel();
+    let client = jobserver_client()?;
+    let token_sender = sender.clone();
+    let helper = client.into_helper_thread(move |token| {
+        // The loop below may have ended with requests open.
+        let _ = token_sender.send(Event::Token(token));
+    });
+    let helper =
+        helper.map_err(|error| Error::new(ErrorKind::Io, format!("could not wait for the jobserver: {error}")))?;
+    let mut state = State {
+        steps,
+        ended: vec![false; steps.len()],
+        waiting: (0..steps.len()).collect(),
+        running: 0,
+        tokens: Vec::new(),
+    };
+    let mut asked = 0;
+    let mut failure = None;
+    loop {
+        if failure.is_none() {
+            state.start(&sender);
+        }
+        if state.running == 0 {
+            break;
+        }
+        // One token for each step that could start now and has none.
+        let ready = if failure.is_none() { state.ready().count() } else { 0 };
+        while asked < ready {
+            helper.request_token();
+            asked += 1;
+        }
+        if let Err(error) = state.wait(&events, &mut asked) {
+            failure.get_or_insert(error);
+        }
+    }
+    failure.map_or(Ok(()), Err)
+}
+
+struct State<'a> {
+    steps: &'a [Step],
+    ended: Vec<bool>,
+    waiting: Vec<usize>,
+    running: usize,
+    /// Tokens beside the one that every process started by a jobserver has from the beginning.
+    tokens: Vec<Acquired>,
+}
+
+impl State<'_> {
+    fn ready(&self) -> impl Iterator<Item = usize> + '_ {
+        self.waiting.iter().copied().filter(|&step| self.steps[step].after.iter().all(|&before| self.ended[before]))
+    }
+
+    fn start(&mut self, sender: &Sender<Event>) {
+        while self.running < 1 + self.tokens.len() {
+            let Some(index) = self.ready().next() else { break };
+            self.waiting.retain(|&step| step != index);
+            self.running += 1;
+            let step = self.steps[index].clone();
+            let sender = sender.clone();
+            thread::spawn(move || {
+                let mut command = Command::new(&step.program);
+                command.args(&step.args).envs(step.env).stdin(Stdio::null());
+                let _ = sender.send(Event::Ended(index, command.output()));
+            });
+        }
+        // What is not used goes back at once: other build scripts wait for it.
+        self.tokens.truncate(self.running.saturating_sub(1));
+    }
+
+    fn wait(&mut self, events: &Receiver<Event>, asked: &mut usize) -> Result<(), Error> {
+        match events.recv().expect("this function's caller holds a sender") {
+            Event::Token(token) => {
+                *asked -= 1;
+                let token = token.map_err(|error| {
+                    Error::new(ErrorKind::Io, format!("could not take a token from the jobserver: {error}"))
+                })?;
+                self.tokens.push(token);
+                Ok(())
+            }
+            Event::Ended(index, output) => {
+                self.running -= 1;
+                self.ended[index] = true;
+                check(&self.steps[index], output)
+            }
+        }
+    }
+}
+
+fn check(step: &Step, output: io::Result<Output>) -> Result<(), Error> {
+    let output = output.map_err(|error| {
+        Error::new(ErrorKind::ToolFailed, format!("could not start {}: {error}", step.program.display()))
+    })?;
+    let mut text = String::from_utf8_lossy(&output.stderr).into_owned();
+    text.push_str(&String::from_utf8_lossy(&output.stdout));
+    if output.status.success() {
+        // Warnings. Cargo shows them with -vv.
+        eprint!("{text}");
+        return Ok(());
+    }
+    let message = format!(
+        "{}\n{} ended with {}; the command was\n  {step}",
+        text.trim_end(),
+        step.program.display(),
+        output.status
+    );
+    Err(Error::new(ErrorKind::ToolFailed, message))
+}
+
+fn jobserver_client() -> Result<Client, Error> {
+    // SAFETY: the descriptors that CARGO_MAKEFLAGS or MAKEFLAGS names were opened by the process that started this build
+    // script, and were inherited; nothing in a build script closes descriptors that it did not open.
+    #[allow(unsafe_code)]
+    let inherited = unsafe { Client::from_env() };
+    match inherited {
+        Some(client) => Ok(client),
+        None => {
+            let jobs = thread::available_parallelism().map_or(1, usize::from);
+            Client::new(jobs - 1)
+                .map_err(|error| Error::new(ErrorKind::Io, format!("could not make a jobserver: {error}")))
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Files in `OUT_DIR`: whole or not at all, and left alone when nothing changes.
+
+use crate::error::Error;
+use offload_format::layout::{Layout, Piece};
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// The folders and file names of one pack in `OUT_DIR`; the drawing is on the crate's front page.
+#[derive(Debug)]
+pub(crate) struct OutDir {
+    pub(crate) root: PathBuf,
+    pub(crate) images: PathBuf,
+    pub(crate) work: PathBuf,
+    pack: String,
+}
+
+const KERNEL_HEADER: &str = include_str!("../include/offload/kernel.h");
+
+impl OutDir {
+    /// Makes the folders and writes the kernel header.
+    pub(crate) fn create(out_dir: &Path, pack: &str) -> Result<Self, Error> {
+        let root = out_dir.join("offload");
+        let images = root.join(pack);
+        let dir = Self { work: images.join("work"), images, root, pack: pack.to_owned() };
+        let header = dir.kernel_header();
+        for folder in [&dir.work, header.parent().expect("the header lies in a folder")] {
+            fs::create_dir_all(folder).map_err(|error| Error::io("make the folder", folder, error))?;
+        }
+        write_if_changed(&header, KERNEL_HEADER.as_bytes())?;
+        Ok(dir)
+    }
+
+    /// What `-I` needs for `#include <offload/kernel.h>`.
+    pub(crate) fn include(&self) -> PathBuf {
+        self.root.join("include")
+    }
+
+    pub(crate) fn kernel_header(&self) -> PathBuf {
+        self.include().join("offload").join("kernel.h")
+    }
+
+    pub(crate) fn index(&self) -> PathBuf {
+        self.root.join(format!("{}.index", self.pack))
+    }
+
+    pub(crate) fn pack(&self) -> PathBuf {
+        self.root.join(format!("{}.pack", self.pack))
+    }
+
+    /// The static library of this name, as linkers look for it.
+    pub(crate) fn library(&self, name: &str) -> PathBuf {
+        self.root.join(format!("lib{name}.a"))
+    }
+
+    /// Removes what earlier builds left under names that this one does not use.
+    pub(crate) fn remove_stale_libraries(&self, prefix: &str, keep: &Path) {
+        let Ok(entries) = fs::read_dir(&self.root) else { return };
+        for path in entries.flatten().map(|entry| entry.path()) {
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("");
+            if path != keep && name.starts_with(&format!("lib{prefix}")) && name.ends_with(".a") {
+                // A file that stays costs disk space, nothing else.
+                let _ = fs::remove_file(&path);
+            }
+        }
+    }
+}
+
+/// Writes a small file, unless it has these bytes already.
+pub(crate) fn write_if_changed(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    if fs::read(path).is_ok_and(|old| old == bytes) {
+        return Ok(());
+    }
+    write_whole(path, |file| file.write_all(bytes))
+}
+
+/// Writes a layout; payload numbers are positions in `payloads`. Bytes go from file to file in the kernel, where it can.
+pub(crate) fn write_layout(path: &Path, layout: &Layout, payloads: &[PathBuf]) -> Result<(), Error> {
+    write_whole(path, |out| {
+        for piece in layout.pieces() {
+            match piece {
+                Piece::Bytes(bytes) => out.write_all(bytes)?,
+                Piece::Zeros(size) => {
+                    io::copy(&mut io::Read::take(io::repeat(0), *size), out)?;
+                }
+                Piece::Payload { index, size } => {
+                    let mut file = File::open(&payloads[*index])?;
+                    let copied = io::copy(&mut file, out)?;
+                    if copied != *size {
+                        let message = format!("{} has {copied} bytes, not {size}", payloads[*index].display());
+                        return Err(io::Error::other(message));
+                    }
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Gives the file its name only when all of it is written.
+fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), Error> {
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(".part");
+    let temporary = PathBuf::from(temporary);
+    let written =
+        File::create(&temporary).and_then(|mut file| write(&mut file)).and_then(|()| fs::rename(&temporary, path));
+    written.map_err(|error| {
+        let _ = fs::remove_file(&temporary);
+        Error::io("write", path, error)
+    })
+}

@@ -1,0 +1,194 @@
+//! The prebuilt set: images that travel with a package for builds where a compiler is missing.
+//!
+//! A folder with one file for each image and a manifest, `<pack>.manifest`:
+//!
+//! ```text
+//! offload-prebuilt 1
+//! compiler Debian clang version 22.1.8 (1~deb12u1)
+//! ptxas Cuda compilation tools, release 13.5, V13.5.37
+//! optimization 3
+//! options kernels/saxpy.cu
+//! input 4b7d… kernels/saxpy.cu
+//! input 9e02… <offload/kernel.h>
+//! image gfx90a 71f3… saxpy.gfx90a.hsaco
+//! ```
+//!
+//! An image is used if the options are the same and every input has the same bytes. Compiler and optimization are there
+//! to be read: they are what is missing, or Cargo's profile.
+
+use crate::build::Options;
+use crate::cache::Input;
+use crate::cargo::Cargo;
+use crate::error::{Error, ErrorKind};
+use crate::hash::ContentHash;
+use crate::image::Image;
+use crate::output::{OutDir, write_if_changed};
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const FIRST_LINE: &str = "offload-prebuilt 1";
+/// The name of our own header in manifests: it lies in `OUT_DIR`, which is elsewhere for everybody.
+const KERNEL_HEADER: &str = "<offload/kernel.h>";
+
+/// A prebuilt set that was read.
+#[derive(Debug)]
+pub(crate) struct Prebuilt {
+    folder: PathBuf,
+    manifest: PathBuf,
+    compiler: String,
+    options: String,
+    inputs: Vec<(String, ContentHash)>,
+    images: Vec<(String, ContentHash, String)>,
+}
+
+fn manifest_path(folder: &Path, pack: &str) -> PathBuf {
+    folder.join(format!("{pack}.manifest"))
+}
+
+impl Prebuilt {
+    /// Reads the set of a pack; `None` if the package has none.
+    pub(crate) fn load(folder: &Path, pack: &str) -> Result<Option<Self>, Error> {
+        let manifest = manifest_path(folder, pack);
+        let text = match fs::read_to_string(&manifest) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(Error::io("read", &manifest, error)),
+        };
+        let mut set = Self {
+            folder: folder.to_owned(),
+            manifest,
+            compiler: String::new(),
+            options: String::new(),
+            inputs: Vec::new(),
+            images: Vec::new(),
+        };
+        for (index, line) in text.lines().enumerate() {
+            set.read_line(index, line).ok_or_else(|| {
+                let message = format!(
+                    "line {} of {} is not understood: '{line}'\nremake the prebuilt set with OFFLOAD_PREBUILT=update",
+                    index + 1,
+                    set.manifest.display()
+                );
+                Error::new(ErrorKind::Prebuilt, message)
+            })?;
+        }
+        Ok(Some(set))
+    }
+
+    fn read_line(&mut self, index: usize, line: &str) -> Option<()> {
+        if index == 0 {
+            return (line == FIRST_LINE).then_some(());
+        }
+        let (key, value) = line.split_once(' ').unwrap_or((line, ""));
+        match key {
+            "compiler" => self.compiler = value.to_owned(),
+            "options" => self.options = value.to_owned(),
+            "ptxas" | "optimization" => {}
+            "input" => {
+                let (hash, path) = value.split_once(' ')?;
+                self.inputs.push((path.to_owned(), ContentHash::parse(hash)?));
+            }
+            "image" => {
+                let mut words = value.splitn(3, ' ');
+                let (target, hash, file) = (words.next()?, words.next()?, words.next()?);
+                // A name from inside a file never leaves the folder.
+                (!file.contains(['/', '\\'])).then_some(())?;
+                self.images.push((target.to_owned(), ContentHash::parse(hash)?, file.to_owned()));
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// What the images were made with.
+    pub(crate) fn compiler(&self) -> &str {
+        &self.compiler
+    }
+
+    /// The image for a target. The inner error says why it cannot be used.
+    pub(crate) fn image(
+        &self,
+        target: &str,
+        options: &Options,
+        output: &OutDir,
+        cargo: &Cargo,
+    ) -> Result<Result<Image, String>, Error> {
+        cargo.watch(&self.manifest);
+        let manifest = self.manifest.display();
+        if self.options != options.to_string() {
+            return Ok(Err(format!("{manifest} was made with other options ({})", self.options)));
+        }
+        for (name, recorded) in &self.inputs {
+            let path = if name == KERNEL_HEADER { output.kernel_header() } else { PathBuf::from(name) };
+            match ContentHash::of_file(&path) {
+                Ok(hash) if hash == *recorded => cargo.watch(&path),
+                Ok(_) => return Ok(Err(format!("{name} has changed since {manifest} was made"))),
+                Err(error) => return Ok(Err(format!("{name}, an input of {manifest}, cannot be read: {error}"))),
+            }
+        }
+        let Some((_, recorded, file)) = self.images.iter().find(|(found, _, _)| found == target) else {
+            return Ok(Err(format!("{manifest} has no image for it")));
+        };
+        let path = self.folder.join(file);
+        match ContentHash::of_file(&path) {
+            Ok(hash) if hash == *recorded => {}
+            Ok(_) => return Ok(Err(format!("{} is not the file that {manifest} speaks of", path.display()))),
+            Err(error) => return Ok(Err(format!("{} cannot be read: {error}", path.display()))),
+        }
+        cargo.watch(&path);
+        Image::open(target, &path, offload_format::embedded::Origin::Prebuilt, &cargo.target).map(Ok)
+    }
+}
+
+/// Writes the prebuilt set: every image but the CPU's, and the manifest.
+pub(crate) fn update(
+    folder: &Path,
+    pack: &str,
+    options: &Options,
+    tools: &[(&str, String)],
+    opt_level: &str,
+    images: &[(&Image, &[Input])],
+    output: &OutDir,
+) -> Result<(), Error> {
+    fs::create_dir_all(folder).map_err(|error| Error::io("make the folder", folder, error))?;
+    let mut text = format!("{FIRST_LINE}\n");
+    // Writing to a string does not fail.
+    for (tool, version) in tools {
+        let _ = writeln!(text, "{tool} {version}");
+    }
+    let _ = writeln!(text, "optimization {opt_level}\noptions {options}");
+    let mut inputs: Vec<(String, ContentHash)> = Vec::new();
+    for input in images.iter().flat_map(|(_, inputs)| *inputs) {
+        let name = match input.path == output.kernel_header() {
+            true => KERNEL_HEADER.to_owned(),
+            false => input.path.to_string_lossy().replace('\\', "/"),
+        };
+        if !inputs.iter().any(|(other, _)| *other == name) {
+            inputs.push((name, input.hash));
+        }
+    }
+    for (name, hash) in inputs {
+        let _ = writeln!(text, "input {hash} {name}");
+    }
+    let mut kept = vec![manifest_path(folder, pack)];
+    for (image, _) in images {
+        let name = image.path.file_name().expect("an image has a name").to_string_lossy();
+        let file = format!("{pack}.{name}");
+        let path = folder.join(&file);
+        let bytes = fs::read(&image.path).map_err(|error| Error::io("read", &image.path, error))?;
+        write_if_changed(&path, &bytes)?;
+        let hash = ContentHash::of_file(&path).map_err(|error| Error::io("read", &path, error))?;
+        let _ = writeln!(text, "image {} {hash} {file}", image.target);
+        kept.push(path);
+    }
+    write_if_changed(&kept[0], text.as_bytes())?;
+    // Images of targets that are no longer listed.
+    for path in fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with(&format!("{pack}.")) && !kept.contains(&path) {
+            fs::remove_file(&path).map_err(|error| Error::io("remove the old", &path, error))?;
+        }
+    }
+    Ok(())
+}

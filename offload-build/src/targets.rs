@@ -1,0 +1,65 @@
+//! Which targets a pack is built for.
+
+use crate::cargo::Cargo;
+use crate::error::{Error, ErrorKind};
+use offload_format::target::OffloadArch;
+
+/// The targets in canonical form, each once, in the order given: those of the environment, or else of build.rs.
+pub(crate) fn resolve(cargo: &Cargo, listed: &[String]) -> Result<Vec<String>, Error> {
+    let package = format!("OFFLOAD_ARCH_{}", cargo.package.replace('-', "_"));
+    let (names, origin): (Vec<String>, &str) = match (cargo.user_var(&package), cargo.user_var("OFFLOAD_ARCH")) {
+        (Some(value), _) => (split_list(&value), &package),
+        (None, Some(value)) => (split_list(&value), "OFFLOAD_ARCH"),
+        (None, None) => (listed.to_vec(), "build.rs"),
+    };
+    if names.is_empty() {
+        return Err(config(format!(
+            "no targets: {}. \
+             List them in build.rs, as in .archs([\"gfx90a\", \"sm_80\", \"cpu\"]), or set OFFLOAD_ARCH=\"gfx90a;sm_80\". \
+             Nothing is detected from the machine that builds.",
+            if origin == "build.rs" {
+                "build.rs names none and OFFLOAD_ARCH is not set".into()
+            } else {
+                format!("{origin} is an empty list")
+            }
+        )));
+    }
+    let mut canonical: Vec<String> = Vec::new();
+    for name in &names {
+        let arch = OffloadArch::parse(name).map_err(|error| config(format!("a target from {origin}: {error}")))?;
+        if let OffloadArch::Amdgpu(id) = arch
+            && let Some(feature) = id.unsupported_feature()
+        {
+            return Err(config(format!(
+                "the target '{name}' (from {origin}) names the feature '{feature}', which {} does not have",
+                id.processor()
+            )));
+        }
+        let name = arch.to_canonical();
+        for other in &canonical {
+            if let (Ok(OffloadArch::Amdgpu(a)), Ok(OffloadArch::Amdgpu(b))) =
+                (OffloadArch::parse(other), OffloadArch::parse(&name))
+                && *other != name
+                && a.conflicts_with(&b)
+            {
+                return Err(config(format!(
+                    "the targets '{other}' and '{name}' (from {origin}) may not stand in one pack: some devices fit both. \
+                     Name the same features in each, such as '{p}:xnack+' and '{p}:xnack-'.",
+                    p = a.processor()
+                )));
+            }
+        }
+        if !canonical.contains(&name) {
+            canonical.push(name);
+        }
+    }
+    Ok(canonical)
+}
+
+fn split_list(value: &str) -> Vec<String> {
+    value.split([',', ';', ' ']).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+fn config(message: String) -> Error {
+    Error::new(ErrorKind::Config, message)
+}

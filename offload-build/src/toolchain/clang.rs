@@ -1,0 +1,93 @@
+//! Clang, which compiles for AMD and NVIDIA GPUs alike, and lld beside it.
+
+use super::search::{Found, Trail, program};
+use crate::cargo::Cargo;
+use crate::error::{Error, ErrorKind};
+use crate::jobs::Step;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A clang that was found.
+#[derive(Debug, Clone)]
+pub(crate) struct Clang {
+    pub(crate) path: PathBuf,
+    /// What `--version` says in its first line.
+    pub(crate) version: String,
+    /// Whether its driver finds `ld.lld`, which AMD code objects are linked with.
+    pub(crate) has_lld: bool,
+}
+
+/// Newest and oldest major versions to look for under their numbers.
+const VERSIONS: std::ops::RangeInclusive<u32> = 17..=30;
+
+impl Clang {
+    /// `explicit`, else `OFFLOAD_CLANG`, else `clang` in `PATH`, else the newest `clang-<n>` in `PATH`, in
+    /// `/usr/lib/llvm-<n>/bin`, in ROCm's folder. A named one that does not start is an error.
+    pub(crate) fn find(cargo: &Cargo, explicit: Option<&Path>) -> Result<Found<Self>, Error> {
+        if let Some(path) = explicit {
+            return Self::named(path, "Build::clang").map(Found::Tool);
+        }
+        if let Some(path) = cargo.user_var("OFFLOAD_CLANG") {
+            return Self::named(Path::new(&path), "OFFLOAD_CLANG").map(Found::Tool);
+        }
+        let mut trail = Trail::default();
+        trail.note("OFFLOAD_CLANG is not set");
+        let search_path = cargo.search_path();
+        let plain = search_path.iter().filter_map(|folder| program(folder, "clang"));
+        let numbered = VERSIONS.rev().flat_map(|version| {
+            let name = format!("clang-{version}");
+            let debian = PathBuf::from(format!("/usr/lib/llvm-{version}/bin"));
+            let in_path = search_path.iter().filter_map(move |folder| program(folder, &name));
+            in_path.chain(program(&debian, "clang")).collect::<Vec<_>>()
+        });
+        let rocm = cargo.user_var("ROCM_PATH").unwrap_or_else(|| "/opt/rocm".into());
+        let rocm = program(&Path::new(&rocm).join("llvm").join("bin"), "clang");
+        for path in plain.chain(numbered).chain(rocm) {
+            match Self::start(&path) {
+                Ok(clang) => return Ok(Found::Tool(clang)),
+                Err(why) => trail.note(format!("{} does not start ({why})", path.display())),
+            }
+        }
+        cargo.watch_search_path();
+        let (first, last) = (VERSIONS.start(), VERSIONS.end());
+        trail.note(format!("no clang or clang-{first} to clang-{last} in PATH"));
+        trail.note("none in /usr/lib/llvm-*/bin");
+        trail.note("none in $ROCM_PATH/llvm/bin or /opt/rocm/llvm/bin");
+        Ok(Found::Missing(trail))
+    }
+
+    fn named(path: &Path, by: &str) -> Result<Self, Error> {
+        Self::start(path).map_err(|why| {
+            let message = format!("{by} names {}, which does not start: {why}", path.display());
+            Error::new(ErrorKind::ToolNotFound, message)
+        })
+    }
+
+    fn start(path: &Path) -> Result<Self, String> {
+        let ask = |arg: &str| {
+            let output = Command::new(path).arg(arg).output().map_err(|error| error.to_string())?;
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            output.status.success().then_some(text).ok_or_else(|| format!("{arg}: {}", output.status))
+        };
+        let version = ask("--version")?.lines().next().unwrap_or("").to_owned();
+        // The driver prints a path if it finds the program, and the bare name if it does not.
+        let lld = ask("-print-prog-name=ld.lld")?;
+        let lld = Path::new(lld.trim());
+        Ok(Self { path: path.to_owned(), version, has_lld: lld.is_absolute() && lld.is_file() })
+    }
+
+    /// Lets the driver check a command line without running a compiler; returns its refusal.
+    pub(crate) fn refusal(&self, step: &Step) -> Option<String> {
+        let output = Command::new(&step.program).arg("-###").args(&step.args).output();
+        match output {
+            Ok(output) if output.status.success() => None,
+            Ok(output) => {
+                let text = String::from_utf8_lossy(&output.stderr).into_owned();
+                // Beside its errors -### prints the version and the commands, which start with a space.
+                let errors: Vec<&str> = text.lines().filter(|line| line.contains("error:")).collect();
+                Some(if errors.is_empty() { text } else { errors.join("\n") })
+            }
+            Err(error) => Some(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! `ptxas`, NVIDIA's assembler: PTX to machine code.
+
+use super::search::{Found, Trail, program};
+use crate::cargo::Cargo;
+use crate::error::{Error, ErrorKind};
+use offload_format::target::NvidiaArch;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A ptxas that was found.
+#[derive(Debug, Clone)]
+pub(crate) struct Ptxas {
+    pub(crate) path: PathBuf,
+}
+
+/// The variables in which users name their CUDA installation.
+const ROOTS: [&str; 4] = ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"];
+
+/// An empty file.
+const NO_INPUT: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
+
+impl Ptxas {
+    /// `explicit`, else `OFFLOAD_PTXAS`, else `bin` of the installation that a variable names, else `PATH`, else
+    /// `/usr/local/cuda/bin`.
+    pub(crate) fn find(cargo: &Cargo, explicit: Option<&Path>) -> Result<Found<Self>, Error> {
+        let named = explicit.map(|path| (path.to_owned(), "Build::ptxas"));
+        let named = named.or_else(|| cargo.user_var("OFFLOAD_PTXAS").map(|path| (path.into(), "OFFLOAD_PTXAS")));
+        if let Some((path, by)) = named {
+            return match path.is_file() {
+                true => Ok(Found::Tool(Self { path })),
+                false => {
+                    let message = format!("{by} names {}, which is no file", path.display());
+                    Err(Error::new(ErrorKind::ToolNotFound, message))
+                }
+            };
+        }
+        let mut trail = Trail::default();
+        trail.note("OFFLOAD_PTXAS is not set");
+        for root in ROOTS {
+            let Some(value) = cargo.user_var(root) else {
+                trail.note(format!("{root} is not set"));
+                continue;
+            };
+            match program(&Path::new(&value).join("bin"), "ptxas") {
+                Some(path) => return Ok(Found::Tool(Self { path })),
+                None => trail.note(format!("no bin/ptxas in {root}={value}")),
+            }
+        }
+        let usual = Path::new("/usr/local/cuda/bin");
+        let in_path = cargo.search_path().into_iter().find_map(|folder| program(&folder, "ptxas"));
+        match in_path.or_else(|| program(usual, "ptxas")) {
+            Some(path) => Ok(Found::Tool(Self { path })),
+            None => {
+                cargo.watch_search_path();
+                trail.note("none in PATH");
+                trail.note("none in /usr/local/cuda/bin");
+                Ok(Found::Missing(trail))
+            }
+        }
+    }
+
+    /// Asks whether it knows an architecture; returns its refusal. It judges the name before it reads its input.
+    pub(crate) fn refusal(&self, arch: NvidiaArch) -> Option<String> {
+        let output = Command::new(&self.path).arg(format!("-arch={arch}")).args([NO_INPUT, "-o", NO_INPUT]).output();
+        match output {
+            Ok(output) => {
+                let text = String::from_utf8_lossy(&output.stderr).into_owned();
+                text.contains("gpu-name").then_some(text)
+            }
+            Err(error) => Some(error.to_string()),
+        }
+    }
+
+    /// The line of `--version` that has the version.
+    pub(crate) fn version(&self) -> String {
+        let output = Command::new(&self.path).arg("--version").output();
+        let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+        text.lines().find(|line| line.contains("release")).unwrap_or("").trim().to_owned()
+    }
+}

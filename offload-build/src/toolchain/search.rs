@@ -1,0 +1,34 @@
+//! Finding a tool: the call in build.rs, then the environment, then the usual places.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// The places where a tool was looked for, in order, for the message when it is not there.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Trail(Vec<String>);
+
+impl Trail {
+    pub(crate) fn note(&mut self, place: impl Into<String>) {
+        self.0.push(place.into());
+    }
+}
+
+impl fmt::Display for Trail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.join(", "))
+    }
+}
+
+/// What a search came to.
+#[derive(Debug, Clone)]
+pub(crate) enum Found<T> {
+    Tool(T),
+    /// Not there; the trail says where it would have been.
+    Missing(Trail),
+}
+
+/// The path of a program, if it is a file: `name`, or on Windows `name.exe`.
+pub(crate) fn program(folder: &Path, name: &str) -> Option<PathBuf> {
+    let path = folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+    path.is_file().then_some(path)
+}

@@ -1,0 +1,70 @@
+//! The expansion: an index in, tokens out.
+
+use offload_format::embedded::Origin;
+use offload_format::host_object::DeviceSection;
+use offload_format::pack_index::{Index, IndexImage, IndexImageKind, PackIndex};
+use proc_macro2::TokenStream;
+use quote::quote;
+
+/// An expression of type `offload_format::KernelPack`.
+pub(crate) fn pack(index: &Index) -> TokenStream {
+    match index {
+        Index::Built(pack) => built(pack),
+        Index::Absent { name, why } => quote! { ::offload_format::KernelPack::new_absent(#name, #why) },
+    }
+}
+
+fn built(pack: &PackIndex) -> TokenStream {
+    let PackIndex { name, library, symbol, section, size, images, .. } = pack;
+    // A size that does not fit is one that cannot be linked either; the literal then fails to compile.
+    let size = proc_macro2::Literal::u64_unsuffixed(*size);
+    let section = match section {
+        DeviceSection::HipFatbin => quote! { HipFatbin },
+        DeviceSection::LlvmOffloading => quote! { LlvmOffloading },
+    };
+    let images = images.iter().map(image);
+    // The symbol's name has the hash of the pack's content: what is linked is what the index describes, or nothing is.
+    quote! {
+        {
+            #[link(name = #library, kind = "static")]
+            unsafe extern "C" {
+                #[link_name = #symbol]
+                safe static PACK: [u8; #size];
+            }
+            ::offload_format::KernelPack::new(
+                #name,
+                ::offload_format::host_object::DeviceSection::#section,
+                &PACK,
+                &[#(#images),*],
+            )
+        }
+    }
+}
+
+fn image(image: &IndexImage) -> TokenStream {
+    let IndexImage { target, offset, size, origin, kind } = image;
+    let offset = proc_macro2::Literal::u64_unsuffixed(*offset);
+    let size = proc_macro2::Literal::u64_unsuffixed(*size);
+    let origin = match origin {
+        Origin::Compiled => quote! { Compiled },
+        Origin::Prebuilt => quote! { Prebuilt },
+    };
+    let kind = match kind {
+        IndexImageKind::CodeObject { version } => quote! { CodeObject { version: #version } },
+        IndexImageKind::Cubin => quote! { Cubin },
+        IndexImageKind::Ptx { version } => {
+            let (major, minor) = (version.major, version.minor);
+            quote! { Ptx { version: ::offload_format::target::PtxVersion { major: #major, minor: #minor } } }
+        }
+        IndexImageKind::SharedObject { triple } => quote! { SharedObject { triple: #triple } },
+    };
+    quote! {
+        ::offload_format::embedded::ImageRecord {
+            target: #target,
+            kind: ::offload_format::embedded::PackImageKind::#kind,
+            offset: #offset,
+            size: #size,
+            origin: ::offload_format::embedded::Origin::#origin,
+        }
+    }
+}
