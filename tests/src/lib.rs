@@ -1,1 +1,35 @@
-//! Helpers.
+//! What the tests of this package share: tools that may be missing, packages in scratch folders, files to compare with.
+//!
+//! A test says which tools it needs. Where one is missing, the test is shown as ignored, with the reason; with
+//! `OFFLOAD_REQUIRE=all` (as `cargo xtask test` sets it once it has installed everything) it fails.
+
+pub mod package;
+pub mod scratch;
+pub mod tools;
+
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use std::process::ExitCode;
+use tools::Tool;
+
+/// A test that needs some tools. It fails by panicking.
+pub fn test(name: &str, needs: &'static [Tool], run: impl FnOnce() + Send + 'static) -> Trial {
+    Trial::ignorable_test(name, move || {
+        for tool in needs {
+            if let Err(why) = tool.check() {
+                return match tools::required() {
+                    true => {
+                        Err(Failed::from(format!("needs {tool:?}: {why} (OFFLOAD_REQUIRE says that it must be there)")))
+                    }
+                    false => Ok(Completion::ignored_with(format!("needs {tool:?}: {why}"))),
+                };
+            }
+        }
+        run();
+        Ok(Completion::Completed)
+    })
+}
+
+/// The `main` of a test file.
+pub fn run(tests: Vec<Trial>) -> ExitCode {
+    libtest_mimic::run(&Arguments::from_args(), tests).exit_code()
+}

@@ -1,0 +1,132 @@
+//! Packages as an outsider writes them, built with Cargo: offline, each in its own workspace, against this checkout.
+
+use crate::scratch;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A package in a scratch folder.
+#[derive(Debug)]
+pub struct Package {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// Where Cargo builds it.
+    pub target: PathBuf,
+}
+
+impl Package {
+    /// A new package that depends on the project's crates; its sources are written with [`Package::write`].
+    /// `name` is also that of the scratch folder.
+    pub fn new(name: &str) -> Self {
+        let folder = scratch::folder(name);
+        let crates = scratch::workspace().display();
+        let manifest = format!(
+            "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
+             [dependencies]\noffload-format = {{ path = \"{crates}/offload-format\" }}\n\
+             offload-embed-macro = {{ path = \"{crates}/offload-embed-macro\" }}\n\n\
+             [build-dependencies]\noffload-build = {{ path = \"{crates}/offload-build\" }}\n"
+        );
+        scratch::write(folder.join("Cargo.toml"), manifest);
+        Self::in_folder(folder)
+    }
+
+    /// A copy of a package of this repository, by its path in it, cut loose from the workspace.
+    ///
+    /// # Panics
+    /// If it cannot be copied.
+    pub fn copy_of(path: &str, name: &str) -> Self {
+        let folder = scratch::folder(name);
+        copy(&scratch::workspace().join(path), &folder);
+        let manifest = fs::read_to_string(folder.join("Cargo.toml")).expect("a package has a manifest");
+        let crates = scratch::workspace().display();
+        let mut own = String::new();
+        for line in manifest.lines() {
+            // What the package takes over from the workspace, said in full.
+            let line = match line.trim().strip_suffix(".workspace = true") {
+                Some("version") => "version = \"0.1.0\"".to_owned(),
+                Some("edition") => "edition = \"2024\"".to_owned(),
+                Some(name) if name.starts_with("offload-") => format!("{name} = {{ path = \"{crates}/{name}\" }}"),
+                Some(_) => continue,
+                None => line.to_owned(),
+            };
+            if line == "[lints]" || line == "workspace = true" {
+                continue;
+            }
+            own += &line;
+            own += "\n";
+        }
+        scratch::write(folder.join("Cargo.toml"), own + "\n[workspace]\n");
+        Self::in_folder(folder)
+    }
+
+    fn in_folder(folder: PathBuf) -> Self {
+        // The versions that this checkout was tested with, and the only ones that are there without a network.
+        fs::copy(scratch::workspace().join("Cargo.lock"), folder.join("Cargo.lock"))
+            .expect("the lock file can be copied");
+        // One for all, so that the crates are compiled once; Cargo tells packages apart by their paths.
+        Self { folder, target: scratch::target_dir().join("offload-tests-target") }
+    }
+
+    /// Writes a file of the package.
+    pub fn write(&self, path: &str, text: impl AsRef<[u8]>) -> &Self {
+        scratch::write(self.folder.join(path), text);
+        self
+    }
+
+    /// `cargo` in the package's folder, without this test's own Cargo variables.
+    pub fn cargo(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        for (name, _) in std::env::vars_os() {
+            let text = name.to_string_lossy();
+            let own =
+                text.starts_with("CARGO_") || text.starts_with("OFFLOAD_") || text == "RUSTFLAGS" || text == "OUT_DIR";
+            if own && text != "CARGO_HOME" {
+                command.env_remove(&name);
+            }
+        }
+        command
+            .current_dir(&self.folder)
+            .env("CARGO_TARGET_DIR", &self.target)
+            .env("CARGO_NET_OFFLINE", "true")
+            .args(args);
+        command
+    }
+
+    /// Where Cargo puts the program of this name.
+    pub fn program(&self, profile: &str, name: &str) -> PathBuf {
+        self.target.join(profile).join(name)
+    }
+
+    /// The file of this name that the newest build script of the package left under `OUT_DIR/offload`.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn output(&self, profile: &str, package: &str, file: &str) -> PathBuf {
+        let builds = fs::read_dir(self.target.join(profile).join("build")).expect("something was built");
+        let mut found: Vec<PathBuf> = builds
+            .flatten()
+            .filter(|entry| entry.file_name().to_string_lossy().starts_with(&format!("{package}-")))
+            .map(|entry| entry.path().join("out").join("offload").join(file))
+            .filter(|path| path.exists())
+            .collect();
+        found.sort_by_key(|path| fs::metadata(path).and_then(|metadata| metadata.modified()).ok());
+        found.pop().unwrap_or_else(|| panic!("no build script of {package} left {file}"))
+    }
+}
+
+/// All that a command printed, for messages and for looking into.
+pub fn printed(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+fn copy(from: &Path, to: &Path) {
+    for entry in fs::read_dir(from).expect("the folder can be read").flatten() {
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        if from.is_dir() {
+            fs::create_dir_all(&to).expect("the target folder can be written");
+            copy(&from, &to);
+        } else {
+            fs::copy(&from, &to).expect("the file can be copied");
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Folders for one test each, under the target folder: a failed test's files stay there to be looked at.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The folder that Cargo builds into, which the running test lies in.
+pub fn target_dir() -> PathBuf {
+    let exe = std::env::current_exe().expect("a test knows its own path");
+    // <target>/<profile>/deps/<test>
+    exe.ancestors().nth(3).expect("a test lies in <target>/<profile>/deps").to_owned()
+}
+
+/// The workspace's folder.
+pub fn workspace() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the package lies in the workspace")
+}
+
+/// An empty folder for the test of this name.
+pub fn folder(test: &str) -> PathBuf {
+    let folder = target_dir().join("offload-tests").join(test);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("the target folder can be written");
+    folder
+}
+
+/// Writes a file and the folders that it lies in.
+///
+/// # Panics
+/// If it cannot be written.
+pub fn write(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) {
+    let path = path.as_ref();
+    fs::create_dir_all(path.parent().expect("a file lies in a folder")).expect("the target folder can be written");
+    fs::write(path, bytes).expect("the target folder can be written");
+}

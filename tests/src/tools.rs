@@ -1,0 +1,120 @@
+//! Programs and libraries that are not ours.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A tool that a test may need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tool {
+    /// clang 22 with lld, and LLVM 22's own programs, in `OFFLOAD_TEST_LLVM` or `/usr/lib/llvm-22/bin`.
+    Llvm22,
+    /// `ptxas` and `cuobjdump` in `CUDA_HOME/bin`.
+    Cuda,
+    /// `libamd_comgr.so.2`.
+    Comgr,
+    /// `libamdhip64.so.5`, and the HSA headers that the stand-in for its device layer is compiled with.
+    Hip5,
+    /// A C and a C++ compiler, and GNU ld.
+    Gcc,
+    /// An NVIDIA GPU with a driver. No set-up brings one, so nothing requires it.
+    NvidiaGpu,
+}
+
+/// Whether a missing tool is a failure.
+pub fn required() -> bool {
+    env::var("OFFLOAD_REQUIRE").is_ok_and(|value| value == "all")
+}
+
+impl Tool {
+    /// Says what is missing.
+    pub fn check(self) -> Result<(), String> {
+        let all_in = |folder: &Path, names: &[&str]| match names.iter().find(|name| !folder.join(name).is_file()) {
+            Some(name) => Err(format!("no {name} in {}", folder.display())),
+            None => Ok(()),
+        };
+        match self {
+            Tool::Llvm22 => all_in(
+                &llvm_bin(),
+                &["clang", "ld.lld", "clang-offload-bundler", "llvm-offload-binary", "llvm-objdump", "llvm-readobj"],
+            ),
+            Tool::Cuda => match env::var_os("CUDA_HOME") {
+                Some(home) => all_in(&Path::new(&home).join("bin"), &["ptxas", "cuobjdump"]),
+                None => Err("CUDA_HOME is not set".to_owned()),
+            },
+            Tool::Comgr => shared_library("libamd_comgr.so.2"),
+            Tool::Hip5 => {
+                shared_library("libamdhip64.so.5")?;
+                match Path::new("/usr/include/hsa/hsa.h").is_file() {
+                    true => Ok(()),
+                    false => Err("no /usr/include/hsa/hsa.h".to_owned()),
+                }
+            }
+            Tool::Gcc => ["gcc", "g++", "ld.bfd"].into_iter().try_for_each(|name| match in_path(name) {
+                Some(_) => Ok(()),
+                None => Err(format!("no {name} in PATH")),
+            }),
+            Tool::NvidiaGpu => match Path::new("/dev/nvidiactl").exists() {
+                true => shared_library("libcuda.so.1"),
+                false => Err("no /dev/nvidiactl".to_owned()),
+            },
+        }
+    }
+}
+
+/// The folder of LLVM 22's programs.
+pub fn llvm_bin() -> PathBuf {
+    env::var_os("OFFLOAD_TEST_LLVM").map_or_else(|| "/usr/lib/llvm-22/bin".into(), PathBuf::from)
+}
+
+/// One of LLVM 22's programs.
+pub fn llvm(name: &str) -> Command {
+    Command::new(llvm_bin().join(name))
+}
+
+/// One of CUDA's programs.
+pub fn cuda(name: &str) -> Command {
+    let home = env::var_os("CUDA_HOME").expect("CUDA_HOME is set: Tool::Cuda was checked");
+    Command::new(Path::new(&home).join("bin").join(name))
+}
+
+/// Runs a command that must succeed.
+///
+/// # Panics
+/// If it fails, with what it printed.
+#[track_caller]
+pub fn succeed(command: &mut Command) -> Output {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?} does not start: {error}"));
+    assert!(
+        output.status.success(),
+        "{command:?}: {}\n{}{}",
+        output.status,
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    output
+}
+
+/// What a command printed to its standard output.
+pub fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// What a command printed to its standard error.
+pub fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn in_path(name: &str) -> Option<PathBuf> {
+    env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(name)).find(|path| path.is_file())
+}
+
+/// Whether the dynamic linker finds a library: it lists all that it knows.
+fn shared_library(name: &str) -> Result<(), String> {
+    let ldconfig = in_path("ldconfig").unwrap_or_else(|| "/sbin/ldconfig".into());
+    let listing = Command::new(ldconfig).arg("-p").output().map_err(|error| format!("ldconfig -p: {error}"))?;
+    match stdout(&listing).lines().any(|line| line.trim_start().starts_with(name)) {
+        true => Ok(()),
+        false => Err(format!("no {name}")),
+    }
+}
