@@ -3,6 +3,7 @@
 //! Beside an image stands a record: the hash of the command lines and the tools' identities, the hash of the image, and
 //! the hash and path of every file that the compiler read.
 
+use crate::cargo::Cargo;
 use crate::depfile;
 use crate::error::Error;
 use crate::hash::ContentHash;
@@ -20,15 +21,19 @@ pub(crate) struct Input {
 }
 
 /// The inputs of the image that is there, if it is what the recipe would make.
-pub(crate) fn fresh(recipe: &Recipe, output: &OutDir) -> Option<Vec<Input>> {
+pub(crate) fn fresh(recipe: &Recipe, output: &OutDir, cargo: &Cargo) -> Option<Vec<Input>> {
     let record = fs::read_to_string(record_path(recipe, output)).ok()?;
     let mut lines = record.lines();
-    (lines.next()? == key(recipe, output).to_string()).then_some(())?;
+    (lines.next()? == key(recipe, output, cargo).to_string()).then_some(())?;
     (lines.next()? == ContentHash::of_file(&recipe.image).ok()?.to_string()).then_some(())?;
     let inputs: Option<Vec<Input>> = lines
         .map(|line| {
             let (hash, path) = line.split_once(' ')?;
-            let input = Input { path: path.into(), hash: ContentHash::parse(hash)? };
+            let path = match path.strip_prefix(OUT) {
+                Some(rest) => output.root.join(rest.trim_start_matches(['/', '\\'])),
+                None => path.into(),
+            };
+            let input = Input { path, hash: ContentHash::parse(hash)? };
             (ContentHash::of_file(&input.path).ok()? == input.hash).then_some(input)
         })
         .collect();
@@ -49,7 +54,7 @@ pub(crate) fn forget(recipe: &Recipe, output: &OutDir) -> Result<(), Error> {
 }
 
 /// After the steps have run: reads the dependency files, writes the record, returns the inputs.
-pub(crate) fn record(recipe: &Recipe, output: &OutDir) -> Result<Vec<Input>, Error> {
+pub(crate) fn record(recipe: &Recipe, output: &OutDir, cargo: &Cargo) -> Result<Vec<Input>, Error> {
     let hash = |path: PathBuf| {
         let hash = ContentHash::of_file(&path).map_err(|error| Error::io("read", &path, error))?;
         Ok(Input { path, hash })
@@ -65,10 +70,11 @@ pub(crate) fn record(recipe: &Recipe, output: &OutDir) -> Result<Vec<Input>, Err
         }
     }
     let image = hash(recipe.image.clone())?.hash;
-    let mut text = format!("{}\n{image}\n", key(recipe, output));
+    let mut text = format!("{}\n{image}\n", key(recipe, output, cargo));
     for Input { path, hash } in &inputs {
+        let path = path.display().to_string().replace(&output.root.display().to_string(), OUT);
         // Writing to a string does not fail.
-        let _ = writeln!(text, "{hash} {}", path.display());
+        let _ = writeln!(text, "{hash} {path}");
     }
     write_if_changed(&record_path(recipe, output), text.as_bytes())?;
     Ok(inputs)
@@ -78,9 +84,12 @@ fn record_path(recipe: &Recipe, output: &OutDir) -> PathBuf {
     output.work.join(image_file_name(&recipe.target, "record"))
 }
 
-/// Of all that makes the image but the files: `OUT_DIR` itself does not count, so a moved work folder stays fresh.
-fn key(recipe: &Recipe, output: &OutDir) -> ContentHash {
-    let root = output.root.display().to_string();
-    let commands = recipe.steps.iter().map(|step| step.to_string().replace(&root, "$OUT"));
+/// What stands in records for the folder in `OUT_DIR`.
+const OUT: &str = "$OUT";
+
+/// Of all that makes the image but the files. Where the work folder lies does not count: moved, it stays fresh.
+fn key(recipe: &Recipe, output: &OutDir, cargo: &Cargo) -> ContentHash {
+    let (root, package) = (output.root.display().to_string(), cargo.manifest_dir.display().to_string());
+    let commands = recipe.steps.iter().map(|step| step.to_string().replace(&root, OUT).replace(&package, "$PACKAGE"));
     ContentHash::of_parts(recipe.identities.iter().cloned().chain(commands))
 }

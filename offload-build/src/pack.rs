@@ -79,20 +79,28 @@ pub(crate) fn write_absent(name: &str, why: &str, output: &OutDir) -> Result<Pac
     Ok(Pack { name: name.to_owned(), path: None, images: Vec::new() })
 }
 
-/// Writes pack, library and index.
-pub(crate) fn write(name: &str, images: &[Image], output: &OutDir, cargo: &Cargo) -> Result<Pack, Error> {
+/// What host objects are made for.
+///
+/// Returns an error for a host whose object files this crate does not write yet.
+pub(crate) fn machine(cargo: &Cargo) -> Result<Machine, Error> {
     let host = TargetTriple::parse(&cargo.target).map_err(|error| config(error.to_string()))?;
-    let machine = match host.os.starts_with("linux") || host.os.ends_with("bsd") || host.os == "illumos" {
-        true => Machine::elf64(&cargo.target_arch),
-        false => None,
-    };
-    let machine = machine.ok_or_else(|| {
+    let elf = ["linux", "freebsd", "netbsd", "openbsd", "illumos"].iter().any(|os| host.os.starts_with(os));
+    elf.then(|| Machine::elf64(&cargo.target_arch)).flatten().ok_or_else(|| {
         config(format!(
-            "packs can be embedded in 64-bit little-endian ELF programs only, so far; the host target is {}",
+            "packs can be embedded in ELF programs for x86_64, aarch64, riscv64 and loongarch64, so far; this host is {}",
             cargo.target
         ))
-    })?;
+    })
+}
 
+/// Writes pack, library and index.
+pub(crate) fn write(
+    name: &str,
+    images: &[Image],
+    machine: Machine,
+    output: &OutDir,
+    cargo: &Cargo,
+) -> Result<Pack, Error> {
     let only_amd = images.iter().all(|image| matches!(image.kind, IndexImageKind::CodeObject { .. }));
     let (section, layout) = match only_amd {
         true => (DeviceSection::HipFatbin, bundle(images)?),

@@ -16,12 +16,12 @@
 //! An image is used if the options are the same and every input has the same bytes. Compiler and optimization are there
 //! to be read: they are what is missing, or Cargo's profile.
 
-use crate::build::Options;
 use crate::cache::Input;
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
 use crate::hash::ContentHash;
 use crate::image::Image;
+use crate::options::Options;
 use crate::output::{OutDir, write_if_changed};
 use std::fmt::Write;
 use std::fs;

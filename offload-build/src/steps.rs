@@ -9,8 +9,9 @@
 //!
 //! Sources become bitcode and not objects so that calls between them can be inlined, and because PTX has no linker.
 
-use crate::build::Options;
+use crate::cargo::Cargo;
 use crate::jobs::Step;
+use crate::options::Options;
 use crate::output::OutDir;
 use crate::toolchain::{Clang, Cxx, Ptxas, identity};
 use offload_format::target::{NvidiaArch, NvidiaCode, OffloadArch};
@@ -44,8 +45,7 @@ const DEPFILE_TARGET: &str = "image";
 pub(crate) struct Kitchen<'a> {
     pub(crate) options: &'a Options,
     pub(crate) output: &'a OutDir,
-    pub(crate) opt_level: &'a str,
-    pub(crate) debug: bool,
+    pub(crate) cargo: &'a Cargo,
 }
 
 impl Kitchen<'_> {
@@ -82,7 +82,7 @@ impl Kitchen<'_> {
         let ptx = self.work(target, "ptx");
         self.compile_ptx(&mut recipe, arch, clang, &ptx);
         let mut assemble = vec![OsString::from(format!("-arch={arch}"))];
-        match (self.opt_level, self.debug) {
+        match (self.cargo.opt_level.as_str(), self.cargo.debug) {
             ("0", true) => assemble.extend(args(["-O0", "-g"])),
             ("0", false) => assemble.push("-O0".into()),
             // ptxas has no debug information of optimized code but lines.
@@ -176,12 +176,10 @@ impl Kitchen<'_> {
             // Each source's own, and the same wherever the package lies: clang's default is a hash of the full path.
             compile.push(format!("-cuid={index}").into());
             compile.push(self.optimization());
-            if self.debug {
+            if self.cargo.debug {
                 let generates_ptx = !matches!(OffloadArch::parse(&recipe.target), Ok(OffloadArch::Amdgpu(_)));
-                let lines_only = generates_ptx && self.opt_level != "0";
+                let lines_only = generates_ptx && self.cargo.opt_level != "0";
                 compile.push(if lines_only { "-gline-tables-only".into() } else { "-g".into() });
-                compile.push("-ffile-compilation-dir=.".into());
-                compile.push(format!("-ffile-prefix-map={}=offload", self.output.root.display()).into());
             }
             compile.extend(self.source_args());
             // To the compiler proper: the driver of clang 22 forgets -MF for device code in HIP language mode.
@@ -211,12 +209,16 @@ impl Kitchen<'_> {
                 None => format!("-D{name}").into(),
             });
         }
+        // Debug information and __FILE__ say the same wherever the work folder lies.
+        for (folder, name) in [(&self.output.root, "offload"), (&self.cargo.manifest_dir, ".")] {
+            list.push(format!("-ffile-prefix-map={}={name}", folder.display()).into());
+        }
         list.extend(self.options.flags.iter().map(OsString::from));
         list
     }
 
     fn optimization(&self) -> OsString {
-        format!("-O{}", self.opt_level).into()
+        format!("-O{}", self.cargo.opt_level).into()
     }
 }
 

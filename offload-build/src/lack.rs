@@ -1,0 +1,80 @@
+//! Why the compilers of this machine do not make an image, and what to do about it.
+
+use crate::error::{Error, ErrorKind};
+use crate::prebuilt::Prebuilt;
+use crate::toolchain::{Clang, Trail};
+use std::path::Path;
+
+const INSTALL_CLANG: &str = "install clang and lld, version 18 or newer (Debian 12 with security updates: apt install \
+                             clang-22 lld-22; Ubuntu 24.04: apt install clang lld; Fedora: dnf install clang lld), \
+                             or name one in OFFLOAD_CLANG";
+const INSTALL_PTXAS: &str = "install the CUDA toolkit and set CUDA_HOME, or only its compiler (pip download --no-deps \
+                             nvidia-cuda-nvcc, unpack the wheel) and name ptxas in OFFLOAD_PTXAS; \
+                             or list PTX, which needs neither: compute_90 in place of sm_90";
+const INSTALL_LLD: &str = "install lld of the same version (Debian, Ubuntu: apt install lld-22 beside clang-22)";
+
+/// The reason for one target.
+#[derive(Debug)]
+pub(crate) struct Lack {
+    /// In half a line.
+    pub(crate) short: String,
+    /// In full.
+    long: String,
+    /// What to do about it.
+    cure: Option<&'static str>,
+    kind: ErrorKind,
+}
+
+impl Lack {
+    pub(crate) fn clang(trail: &Trail) -> Self {
+        Self::tool("clang", trail, INSTALL_CLANG)
+    }
+
+    pub(crate) fn ptxas(trail: &Trail) -> Self {
+        Self::tool("ptxas", trail, INSTALL_PTXAS)
+    }
+
+    fn tool(name: &str, trail: &Trail, cure: &'static str) -> Self {
+        let long = format!("no {name} was found ({trail})");
+        Self { short: format!("no {name} was found"), long, cure: Some(cure), kind: ErrorKind::ToolNotFound }
+    }
+
+    pub(crate) fn lld(clang: &Clang) -> Self {
+        let long = format!("{} finds no ld.lld, which links AMD code objects", clang.path.display());
+        Self { short: "no ld.lld was found".into(), long, cure: Some(INSTALL_LLD), kind: ErrorKind::ToolNotFound }
+    }
+
+    pub(crate) fn refusal(tool: &Path, text: &str) -> Self {
+        let long = format!("{} refuses it\n{}", tool.display(), text.trim_end());
+        let short = format!("{} does not build for it", tool.display());
+        Self { short, long, cure: None, kind: ErrorKind::ToolFailed }
+    }
+
+    pub(crate) fn only_prebuilt() -> Self {
+        let short = "OFFLOAD_PREBUILT=only".to_owned();
+        Self { long: short.clone(), short, cure: None, kind: ErrorKind::Prebuilt }
+    }
+}
+
+/// One message for all targets that nothing can be had for: each reason once.
+pub(crate) fn missing(failures: &[(&String, Lack, String)], set: Option<&Prebuilt>) -> Error {
+    let mut groups: Vec<(Vec<&str>, &Lack, &str)> = Vec::new();
+    for (target, lack, no_stand_in) in failures {
+        match groups.iter_mut().find(|(_, other, no)| other.long == lack.long && no == no_stand_in) {
+            Some((targets, _, _)) => targets.push(target),
+            None => groups.push((vec![target], lack, no_stand_in)),
+        }
+    }
+    let mut message = String::new();
+    for (targets, lack, no_stand_in) in groups {
+        message += &format!("no image for {}: {}\n", targets.join(", "), lack.long);
+        message += &format!("  and no prebuilt one: {no_stand_in}\n");
+        if let Some(cure) = lack.cure {
+            message += &format!("  to compile it: {cure}\n");
+        }
+    }
+    if let Some(set) = set {
+        message += &format!("the prebuilt set was made with {}; OFFLOAD_PREBUILT=update remakes it\n", set.compiler());
+    }
+    Error::new(failures[0].1.kind, message.trim_end())
+}

@@ -1,0 +1,244 @@
+//! The order of a build: decide for each target where its image comes from, make what must be made, pack.
+
+use crate::build::Build;
+use crate::cache::{self, Input};
+use crate::cargo::Cargo;
+use crate::error::{Error, ErrorKind};
+use crate::image::Image;
+use crate::jobs;
+use crate::lack::{self, Lack};
+use crate::output::OutDir;
+use crate::pack::{self, Pack};
+use crate::prebuilt::{self, Prebuilt};
+use crate::steps::{Kitchen, Recipe};
+use crate::toolchain::{Clang, Cxx, Found, Ptxas};
+use offload_format::embedded::Origin;
+use offload_format::target::{NvidiaCode, OffloadArch};
+use std::cell::OnceCell;
+use std::path::Path;
+
+/// What `OFFLOAD_PREBUILT` asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PrebuiltUse {
+    WhereCompilersAreMissing,
+    Update,
+    Only,
+    Never,
+}
+
+/// One build of one pack.
+#[derive(Debug)]
+pub(crate) struct Run<'a> {
+    build: &'a Build,
+    name: &'a str,
+    cargo: &'a Cargo,
+    output: &'a OutDir,
+    // The tools, each looked for when the first target needs it.
+    clang: OnceCell<Found<Clang>>,
+    ptxas: OnceCell<Found<Ptxas>>,
+}
+
+/// Where the image of one target comes from.
+#[derive(Debug)]
+enum Source {
+    /// An earlier run made it from the same inputs.
+    Fresh(Recipe, Vec<Input>),
+    /// These steps make it.
+    Recipe(Recipe),
+    /// The prebuilt set has it, which is used for this reason.
+    Prebuilt(Image, String),
+}
+
+impl<'a> Run<'a> {
+    pub(crate) fn new(build: &'a Build, name: &'a str, cargo: &'a Cargo, output: &'a OutDir) -> Self {
+        Self { build, name, cargo, output, clang: OnceCell::new(), ptxas: OnceCell::new() }
+    }
+
+    /// Makes the pack for these targets, which are canonical names.
+    pub(crate) fn make_pack(&self, targets: &[String]) -> Result<Pack, Error> {
+        let machine = pack::machine(self.cargo)?;
+        let prebuilt_use = self.prebuilt_use()?;
+        let folder = self.build.prebuilt.clone().unwrap_or_else(|| "prebuilt".into());
+        let set = match prebuilt_use {
+            PrebuiltUse::Never | PrebuiltUse::Update => None,
+            _ => Prebuilt::load(&folder, self.name)?,
+        };
+        let mut sources = Vec::new();
+        let mut failures = Vec::new();
+        for target in targets {
+            let lack = match self.compile(target, prebuilt_use)? {
+                Ok(source) => {
+                    sources.push(source);
+                    continue;
+                }
+                Err(lack) => lack,
+            };
+            let stand_in = match (&set, prebuilt_use) {
+                (Some(set), _) => set.image(target, &self.build.options, self.output, self.cargo)?,
+                (None, PrebuiltUse::Never | PrebuiltUse::Update) => Err("OFFLOAD_PREBUILT forbids it".into()),
+                (None, _) => Err(format!("the package has no prebuilt set in {}/", folder.display())),
+            };
+            match stand_in {
+                Ok(image) => sources.push(Source::Prebuilt(image, lack.short)),
+                Err(no_stand_in) => failures.push((target, lack, no_stand_in)),
+            }
+        }
+        if !failures.is_empty() {
+            return Err(lack::missing(&failures, set.as_ref()));
+        }
+        self.announce(&sources, &folder);
+
+        let images = self.make_images(sources)?;
+        if prebuilt_use == PrebuiltUse::Update {
+            self.update_prebuilt(&folder, &images)?;
+        }
+        let images: Vec<Image> = images.into_iter().map(|(image, _)| image).collect();
+        pack::write(self.name, &images, machine, self.output, self.cargo)
+    }
+
+    fn prebuilt_use(&self) -> Result<PrebuiltUse, Error> {
+        match self.cargo.user_var("OFFLOAD_PREBUILT").as_deref() {
+            None => Ok(PrebuiltUse::WhereCompilersAreMissing),
+            Some("update") => Ok(PrebuiltUse::Update),
+            Some("only") => Ok(PrebuiltUse::Only),
+            Some("never") => Ok(PrebuiltUse::Never),
+            Some(other) => {
+                let message = format!("OFFLOAD_PREBUILT is '{other}'; it can be update, only or never");
+                Err(Error::new(ErrorKind::Config, message))
+            }
+        }
+    }
+
+    /// How the compilers of this machine make the image. The inner error says why they do not.
+    fn compile(&self, target: &str, prebuilt_use: PrebuiltUse) -> Result<Result<Source, Lack>, Error> {
+        let arch = OffloadArch::parse(target).map_err(|error| Error::new(ErrorKind::Config, error.to_string()))?;
+        let kitchen = Kitchen { options: &self.build.options, output: self.output, cargo: self.cargo };
+        let source = |recipe| match cache::fresh(&recipe, self.output, self.cargo) {
+            Some(inputs) => Source::Fresh(recipe, inputs),
+            None => Source::Recipe(recipe),
+        };
+        if arch == OffloadArch::Cpu {
+            return Ok(Ok(source(kitchen.cpu(&Cxx::find(self.cargo)?))));
+        }
+        if prebuilt_use == PrebuiltUse::Only {
+            return Ok(Err(Lack::only_prebuilt()));
+        }
+        let clang = match self.clang()? {
+            Found::Tool(clang) => clang,
+            Found::Missing(trail) => return Ok(Err(Lack::clang(trail))),
+        };
+        let recipe = match arch {
+            OffloadArch::Nvidia(arch) if arch.code == NvidiaCode::Ptx => kitchen.ptx(target, arch, clang),
+            OffloadArch::Nvidia(arch) => match self.ptxas()? {
+                Found::Tool(ptxas) => {
+                    if let Some(text) = ptxas.refusal(arch) {
+                        return Ok(Err(Lack::refusal(&ptxas.path, &text)));
+                    }
+                    kitchen.cubin(target, arch, clang, ptxas)
+                }
+                Found::Missing(trail) => return Ok(Err(Lack::ptxas(trail))),
+            },
+            _ if !clang.has_lld => return Ok(Err(Lack::lld(clang))),
+            _ => kitchen.amdgpu(target, clang),
+        };
+        let source = source(recipe);
+        if let Source::Recipe(recipe) = &source
+            && let Some(text) = clang.refusal(recipe.first())
+        {
+            return Ok(Err(Lack::refusal(&clang.path, &text)));
+        }
+        Ok(Ok(source))
+    }
+
+    fn clang(&self) -> Result<&Found<Clang>, Error> {
+        if let Some(found) = self.clang.get() {
+            return Ok(found);
+        }
+        let found = Clang::find(self.cargo, self.build.clang.as_deref())?;
+        if let Found::Tool(clang) = &found {
+            self.cargo.watch(&clang.path);
+        }
+        Ok(self.clang.get_or_init(|| found))
+    }
+
+    fn ptxas(&self) -> Result<&Found<Ptxas>, Error> {
+        if let Some(found) = self.ptxas.get() {
+            return Ok(found);
+        }
+        let found = Ptxas::find(self.cargo, self.build.ptxas.as_deref())?;
+        if let Found::Tool(ptxas) = &found {
+            self.cargo.watch(&ptxas.path);
+        }
+        Ok(self.ptxas.get_or_init(|| found))
+    }
+
+    /// One line for each reason why a prebuilt image is used.
+    fn announce(&self, sources: &[Source], folder: &Path) {
+        let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+        for source in sources {
+            if let Source::Prebuilt(image, why) = source {
+                match reasons.iter_mut().find(|(reason, _)| reason == why) {
+                    Some((_, targets)) => targets.push(&image.target),
+                    None => reasons.push((why, vec![&image.target])),
+                }
+            }
+        }
+        for (why, targets) in reasons {
+            let targets = targets.join(", ");
+            self.cargo.warn(&format!("pack \"{}\": {targets} from {}/, because {why}", self.name, folder.display()));
+        }
+    }
+
+    /// Runs what has to run; returns every image with its inputs, in the order of the sources.
+    fn make_images(&self, sources: Vec<Source>) -> Result<Vec<(Image, Vec<Input>)>, Error> {
+        let mut steps = Vec::new();
+        for source in &sources {
+            if let Source::Recipe(recipe) = source {
+                cache::forget(recipe, self.output)?;
+                let first = steps.len();
+                steps.extend(recipe.steps.iter().cloned().map(|mut step| {
+                    step.after.iter_mut().for_each(|before| *before += first);
+                    step
+                }));
+            }
+        }
+        jobs::run(&steps)?;
+
+        let open = |recipe: &Recipe| Image::open(&recipe.target, &recipe.image, Origin::Compiled, &self.cargo.target);
+        let mut images = Vec::new();
+        for source in sources {
+            let (image, inputs) = match source {
+                Source::Prebuilt(image, _) => (image, Vec::new()),
+                Source::Fresh(recipe, inputs) => (open(&recipe)?, inputs),
+                Source::Recipe(recipe) => {
+                    Image::seal(&recipe.image)?;
+                    let image = open(&recipe)?;
+                    (image, cache::record(&recipe, self.output, self.cargo)?)
+                }
+            };
+            // The header in OUT_DIR is this crate's: it changes with the crate, which runs the build script again.
+            for input in inputs.iter().filter(|input| !input.path.starts_with(&self.output.root)) {
+                self.cargo.watch(&input.path);
+            }
+            images.push((image, inputs));
+        }
+        Ok(images)
+    }
+
+    fn update_prebuilt(&self, folder: &Path, images: &[(Image, Vec<Input>)]) -> Result<(), Error> {
+        let mut tools = Vec::new();
+        if let Some(Found::Tool(clang)) = self.clang.get() {
+            tools.push(("compiler", clang.version.clone()));
+        }
+        if let Some(Found::Tool(ptxas)) = self.ptxas.get() {
+            tools.push(("ptxas", ptxas.version()));
+        }
+        let images: Vec<(&Image, &[Input])> = images
+            .iter()
+            .filter(|(image, _)| image.target != "cpu")
+            .map(|(image, inputs)| (image, &**inputs))
+            .collect();
+        let options = &self.build.options;
+        prebuilt::update(folder, self.name, options, &tools, &self.cargo.opt_level, &images, self.output)
+    }
+}
