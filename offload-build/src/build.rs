@@ -121,7 +121,7 @@ impl Build {
         if cargo.user_var("OFFLOAD_SKIP").is_some_and(|value| value != "0") {
             return pack::write_absent(name, "OFFLOAD_SKIP was set", &output);
         }
-        let targets = targets::resolve(&cargo, &self.archs)?;
+        let targets = targets::resolve(&cargo, &self.archs, self.options.code_object_version)?;
         self.check_sources(&cargo)?;
         Run::new(self, name, &cargo, &output).make_pack(&targets)
     }

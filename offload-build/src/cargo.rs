@@ -52,9 +52,16 @@ impl Cargo {
         env::var_os("PATH").map(|path| env::split_paths(&path).collect()).unwrap_or_default()
     }
 
-    /// Something was not in `PATH`: the build script runs again when that changes.
+    /// Something was not in `PATH`: the build script runs again when `PATH` changes, or when a program is put into one of
+    /// its folders.
     pub(crate) fn watch_search_path(&self) {
         self.tell("rerun-if-env-changed=PATH".to_owned());
+        for folder in self.search_path() {
+            // Cargo looks at all that lies in a folder: one around the build itself would change with each.
+            if folder.is_absolute() && folder.is_dir() && !self.out_dir.starts_with(&folder) {
+                self.watch(&folder);
+            }
+        }
     }
 
     /// The build script runs again when this file changes. Cargo takes a missing file for one that changes each time, so

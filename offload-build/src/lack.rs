@@ -5,9 +5,9 @@ use crate::prebuilt::Prebuilt;
 use crate::toolchain::{Clang, Trail};
 use std::path::Path;
 
-const INSTALL_CLANG: &str = "install clang and lld, version 18 or newer (Debian 12 with security updates: apt install \
-                             clang-22 lld-22; Ubuntu 24.04: apt install clang lld; Fedora: dnf install clang lld), \
-                             or name one in OFFLOAD_CLANG";
+const INSTALL_CLANG: &str = "install clang and lld, 16 or newer; new GPUs need new ones (Debian 12: apt install clang-22 \
+                             lld-22; Ubuntu: apt install clang lld; Fedora: dnf install clang lld), or name one in \
+                             OFFLOAD_CLANG";
 const INSTALL_PTXAS: &str = "install the CUDA toolkit and set CUDA_HOME, or only its compiler (pip download --no-deps \
                              nvidia-cuda-nvcc, unpack the wheel) and name ptxas in OFFLOAD_PTXAS; \
                              or list PTX, which needs neither: compute_90 in place of sm_90";

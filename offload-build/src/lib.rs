@@ -8,7 +8,7 @@
 //!     .compile("saxpy");
 //! ```
 //!
-//! ```ignore
+//! ```text
 //! // main.rs
 //! static SAXPY: offload_format::KernelPack = offload_embed_macro::include_offload!("saxpy");
 //! ```

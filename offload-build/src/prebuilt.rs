@@ -120,8 +120,10 @@ impl Prebuilt {
             return Ok(Err(format!("{manifest} was made with other options ({})", self.options)));
         }
         for (name, recorded) in &self.inputs {
-            let path = if name == KERNEL_HEADER { output.kernel_header() } else { PathBuf::from(name) };
+            let ours = name == KERNEL_HEADER;
+            let path = if ours { output.kernel_header() } else { PathBuf::from(name) };
             match ContentHash::of_file(&path) {
+                Ok(hash) if hash == *recorded && ours => {}
                 Ok(hash) if hash == *recorded => cargo.watch(&path),
                 Ok(_) => return Ok(Err(format!("{name} has changed since {manifest} was made"))),
                 Err(error) => return Ok(Err(format!("{name}, an input of {manifest}, cannot be read: {error}"))),

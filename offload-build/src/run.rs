@@ -75,7 +75,8 @@ impl<'a> Run<'a> {
             };
             let stand_in = match (&set, prebuilt_use) {
                 (Some(set), _) => set.image(target, &self.build.options, self.output, self.cargo)?,
-                (None, PrebuiltUse::Never | PrebuiltUse::Update) => Err("OFFLOAD_PREBUILT forbids it".into()),
+                (None, PrebuiltUse::Never) => Err("OFFLOAD_PREBUILT=never".into()),
+                (None, PrebuiltUse::Update) => Err("OFFLOAD_PREBUILT=update is to make one".into()),
                 (None, _) => Err(format!("the package has no prebuilt set in {}/", folder.display())),
             };
             match stand_in {
@@ -138,8 +139,9 @@ impl<'a> Run<'a> {
                 }
                 Found::Missing(trail) => return Ok(Err(Lack::ptxas(trail))),
             },
-            _ if !clang.has_lld => return Ok(Err(Lack::lld(clang))),
-            _ => kitchen.amdgpu(target, clang),
+            OffloadArch::Amdgpu(_) if !clang.has_lld => return Ok(Err(Lack::lld(clang))),
+            OffloadArch::Amdgpu(id) => kitchen.amdgpu(target, id, clang),
+            OffloadArch::Cpu => unreachable!("the CPU's image was decided on above"),
         };
         let source = source(recipe);
         if let Source::Recipe(recipe) = &source

@@ -14,7 +14,7 @@ use crate::jobs::Step;
 use crate::options::Options;
 use crate::output::OutDir;
 use crate::toolchain::{Clang, Cxx, Ptxas, identity};
-use offload_format::target::{NvidiaArch, NvidiaCode, OffloadArch};
+use offload_format::target::{NvidiaArch, NvidiaCode, OffloadArch, TargetId, amdgpu};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -49,13 +49,15 @@ pub(crate) struct Kitchen<'a> {
 }
 
 impl Kitchen<'_> {
-    pub(crate) fn amdgpu(&self, target: &str, clang: &Clang) -> Recipe {
+    pub(crate) fn amdgpu(&self, target: &str, id: TargetId<'_>, clang: &Clang) -> Recipe {
         let mut recipe = self.recipe(target, "hsaco", &[&clang.path]);
         let mut compile = args(["-x", "hip", "--no-gpu-bundle-output"]);
         compile.push(format!("--offload-arch={target}").into());
         let mut link = args(["--target=amdgcn-amd-amdhsa", "-nogpulib"]);
         link.push(format!("-mcpu={target}").into());
-        if let Some(version) = self.options.code_object_version {
+        // Older compilers make an earlier version unless told, and then refuse generic targets.
+        let generic = amdgpu::is_generic(id.processor()).then_some(amdgpu::FIRST_GENERIC_VERSION);
+        if let Some(version) = self.options.code_object_version.or(generic) {
             for list in [&mut compile, &mut link] {
                 list.push(format!("-mcode-object-version={version}").into());
             }

@@ -2,10 +2,17 @@
 
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
-use offload_format::target::OffloadArch;
+use offload_format::target::{OffloadArch, TargetId, amdgpu};
 
 /// The targets in canonical form, each once, in the order given: those of the environment, or else of build.rs.
-pub(crate) fn resolve(cargo: &Cargo, listed: &[String]) -> Result<Vec<String>, Error> {
+///
+/// Returns an error if there is none, if one is malformed, if one cannot be had in this code object version, or if two may
+/// not stand together.
+pub(crate) fn resolve(
+    cargo: &Cargo,
+    listed: &[String],
+    code_object_version: Option<u32>,
+) -> Result<Vec<String>, Error> {
     let package = format!("OFFLOAD_ARCH_{}", cargo.package.replace('-', "_"));
     let (names, origin): (Vec<String>, &str) = match (cargo.user_var(&package), cargo.user_var("OFFLOAD_ARCH")) {
         (Some(value), _) => (split_list(&value), &package),
@@ -27,13 +34,8 @@ pub(crate) fn resolve(cargo: &Cargo, listed: &[String]) -> Result<Vec<String>, E
     let mut canonical: Vec<String> = Vec::new();
     for name in &names {
         let arch = OffloadArch::parse(name).map_err(|error| config(format!("a target from {origin}: {error}")))?;
-        if let OffloadArch::Amdgpu(id) = arch
-            && let Some(feature) = id.unsupported_feature()
-        {
-            return Err(config(format!(
-                "the target '{name}' (from {origin}) names the feature '{feature}', which {} does not have",
-                id.processor()
-            )));
+        if let OffloadArch::Amdgpu(id) = arch {
+            check_amdgpu(name, id, origin, code_object_version)?;
         }
         let name = arch.to_canonical();
         for other in &canonical {
@@ -54,6 +56,22 @@ pub(crate) fn resolve(cargo: &Cargo, listed: &[String]) -> Result<Vec<String>, E
         }
     }
     Ok(canonical)
+}
+
+fn check_amdgpu(name: &str, id: TargetId<'_>, origin: &str, version: Option<u32>) -> Result<(), Error> {
+    if let Some(feature) = id.unsupported_feature() {
+        return Err(config(format!(
+            "the target '{name}' (from {origin}) names the feature '{feature}', which {} does not have",
+            id.processor()
+        )));
+    }
+    match version {
+        Some(version @ ..amdgpu::FIRST_GENERIC_VERSION) if amdgpu::is_generic(id.processor()) => Err(config(format!(
+            "the target '{name}' (from {origin}) needs code object version {}, and build.rs asks for {version}",
+            amdgpu::FIRST_GENERIC_VERSION
+        ))),
+        _ => Ok(()),
+    }
 }
 
 fn split_list(value: &str) -> Vec<String> {

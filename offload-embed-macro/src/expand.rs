@@ -68,3 +68,44 @@ fn image(image: &IndexImage) -> TokenStream {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pack_is_a_symbol_of_its_library_and_a_table() {
+        let index = "offload-pack 1\nname saxpy\nlibrary offload_saxpy_90f2\nlibrary-size 36264\nlibrary-offset 232\n\
+                     symbol offload_pack_90f2\nsection .hip_fatbin\nsize 9472\n\
+                     image gfx90a 4096 5376 prebuilt code-object 6\n";
+        let expected = quote! {
+            {
+                #[link(name = "offload_saxpy_90f2", kind = "static")]
+                unsafe extern "C" {
+                    #[link_name = "offload_pack_90f2"]
+                    safe static PACK: [u8; 9472];
+                }
+                ::offload_format::KernelPack::new(
+                    "saxpy",
+                    ::offload_format::host_object::DeviceSection::HipFatbin,
+                    &PACK,
+                    &[::offload_format::embedded::ImageRecord {
+                        target: "gfx90a",
+                        kind: ::offload_format::embedded::PackImageKind::CodeObject { version: 6u32 },
+                        offset: 4096,
+                        size: 5376,
+                        origin: ::offload_format::embedded::Origin::Prebuilt,
+                    }],
+                )
+            }
+        };
+        assert_eq!(pack(&Index::parse(index).unwrap()).to_string(), expected.to_string());
+    }
+
+    #[test]
+    fn a_pack_that_was_not_built_says_why() {
+        let index = Index::parse("offload-pack 1\nname saxpy\nabsent OFFLOAD_SKIP was set\n").unwrap();
+        let expected = quote! { ::offload_format::KernelPack::new_absent("saxpy", "OFFLOAD_SKIP was set") };
+        assert_eq!(pack(&index).to_string(), expected.to_string());
+    }
+}

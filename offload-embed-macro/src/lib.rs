@@ -11,7 +11,7 @@ use syn::LitStr;
 /// Embeds the pack that the package's build script made under this name, and evaluates to an
 /// `offload_format::KernelPack`.
 ///
-/// ```ignore
+/// ```text
 /// static SAXPY: offload_format::KernelPack = offload_embed_macro::include_offload!("saxpy");
 ///
 /// let image = SAXPY.select(&Device::cuda(9, 0, driver_version))?;

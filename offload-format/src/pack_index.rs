@@ -218,3 +218,53 @@ impl fmt::Display for Index {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn index() -> Index {
+        let image =
+            |target: &str, origin, kind| IndexImage { target: target.into(), offset: 208, size: 5376, origin, kind };
+        let triple = "x86_64-unknown-linux-gnu".to_string();
+        Index::Built(PackIndex {
+            name: "saxpy".into(),
+            library: "offload_saxpy_90f2".into(),
+            library_size: 36264,
+            library_offset: 232,
+            symbol: "offload_pack_90f2".into(),
+            section: DeviceSection::LlvmOffloading,
+            size: 31744,
+            images: alloc::vec![
+                image("gfx90a:xnack-", Origin::Compiled, IndexImageKind::CodeObject { version: 6 }),
+                image("sm_80", Origin::Prebuilt, IndexImageKind::Cubin),
+                image("compute_80", Origin::Compiled, IndexImageKind::Ptx { version: PtxVersion::new(7, 0) }),
+                image("cpu", Origin::Compiled, IndexImageKind::SharedObject { triple }),
+            ],
+        })
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        assert_eq!(Index::parse(&index().to_string()), Ok(index()));
+        let absent = Index::Absent { name: "saxpy".into(), why: "OFFLOAD_SKIP was set".into() };
+        assert_eq!(Index::parse(&absent.to_string()), Ok(absent));
+    }
+
+    #[test]
+    fn a_damaged_index_names_the_line() {
+        let text = index().to_string();
+        for (number, line) in text.lines().enumerate() {
+            let damaged = text.replacen(line, "xyz", 1);
+            let error = Index::parse(&damaged).unwrap_err();
+            assert_eq!((error.line, error.text.as_str()), (number + 1, "xyz"));
+        }
+        // Cut behind a line, only images can be missing.
+        let head: usize = text.lines().take_while(|line| !line.starts_with("image")).map(|line| line.len() + 1).sum();
+        for end in (0..head - 1).filter(|&end| text.is_char_boundary(end)) {
+            let cut = Index::parse(&text[..end]);
+            let last_number_is_short = text[..end].lines().last().is_some_and(|line| line.starts_with("size "));
+            assert!(cut.is_err() || last_number_is_short, "{end}");
+        }
+    }
+}

@@ -18,7 +18,7 @@ pub(crate) struct Clang {
 }
 
 /// Newest and oldest major versions to look for under their numbers.
-const VERSIONS: std::ops::RangeInclusive<u32> = 17..=30;
+const VERSIONS: std::ops::RangeInclusive<u32> = 16..=30;
 
 impl Clang {
     /// `explicit`, else `OFFLOAD_CLANG`, else `clang` in `PATH`, else the newest `clang-<n>` in `PATH`, in

@@ -3,9 +3,6 @@
 use super::{Fit, Refusal};
 use crate::target::{TargetId, amdgpu};
 
-/// The lowest code object version in which runtimes load code for a generic target.
-const FIRST_GENERIC_VERSION: u32 = 6;
-
 pub(super) fn judge(image: TargetId<'_>, version: Option<u32>, device: &str) -> Result<Fit, Refusal> {
     if image.processor() == amdgpu::SPIRV {
         return Ok(Fit::SpirV);
@@ -19,7 +16,7 @@ pub(super) fn judge(image: TargetId<'_>, version: Option<u32>, device: &str) -> 
         if generic != Some(image.processor()) {
             return Err(Refusal::OtherProcessor);
         }
-        if let Some(version @ ..FIRST_GENERIC_VERSION) = version {
+        if let Some(version @ ..amdgpu::FIRST_GENERIC_VERSION) = version {
             return Err(Refusal::GenericBeforeVersion6 { version });
         }
     }

@@ -161,3 +161,6 @@ impl<I: Candidate> fmt::Display for SelectError<I> {
 }
 
 impl<I: Candidate + fmt::Debug> core::error::Error for SelectError<I> {}
+
+#[cfg(test)]
+mod tests;

@@ -109,6 +109,9 @@ pub fn find_mach(mach: u8) -> Option<&'static Processor> {
     PROCESSORS.iter().find(|it| it.mach == mach)
 }
 
+/// The lowest code object version in which code for a generic target is loaded.
+pub const FIRST_GENERIC_VERSION: u32 = 6;
+
 /// Whether a name is that of a generic target: one that stands for a family (`gfx11-generic`).
 pub fn is_generic(name: &str) -> bool {
     name.ends_with("-generic")

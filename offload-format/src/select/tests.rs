@@ -1,0 +1,181 @@
+//! The rules, as tables: which of the images a device gets, or why none.
+
+use super::*;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+/// An image that is only a name: `gfx90a`, `sm_80`, `compute_80@7.0`, `gfx12-generic@5` (code object version), `cpu`.
+#[derive(Debug, Clone, PartialEq)]
+struct Named<'a>(&'a str);
+
+impl Candidate for Named<'_> {
+    fn code(&self) -> Code<'_> {
+        let (name, version) = self.0.split_once('@').map_or((self.0, None), |(name, version)| (name, Some(version)));
+        if let Ok(arch) = NvidiaArch::parse(name) {
+            let version = version.and_then(|version| version.split_once('.'));
+            let version = version.map(|(a, b)| PtxVersion::new(a.parse().unwrap(), b.parse().unwrap()));
+            return match arch.code {
+                crate::target::NvidiaCode::Cubin => Code::Cubin(arch),
+                crate::target::NvidiaCode::Ptx => Code::Ptx { arch, version },
+            };
+        }
+        match TargetTriple::parse(name) {
+            Ok(triple) if !name.starts_with("gfx") => Code::Cpu(triple),
+            _ => Code::Amdgpu { id: TargetId::parse(name).unwrap(), version: version.map(|it| it.parse().unwrap()) },
+        }
+    }
+
+    fn label(&self) -> &str {
+        self.0
+    }
+}
+
+fn chosen(images: &str, device: &str) -> String {
+    let images = images.split(' ').map(Named);
+    select(images, &Device::parse(device).unwrap()).map_or("none".to_string(), |choice| choice.image().0.to_string())
+}
+
+#[test]
+fn amd() {
+    for (images, device, expected) in [
+        ("gfx90a gfx942", "gfx942:sramecc+:xnack-", "gfx942"),
+        ("gfx90a:xnack+ gfx90a:xnack-", "gfx90a:sramecc+:xnack-", "gfx90a:xnack-"),
+        // What the device does not report cannot be relied on.
+        ("gfx90a:xnack-", "gfx90a", "none"),
+        ("gfx90a:sramecc+:xnack-", "gfx90a:xnack-", "none"),
+        // More named features first, wherever it stands.
+        ("gfx90a gfx90a:xnack-", "gfx90a:xnack-", "gfx90a:xnack-"),
+        ("gfx90a:xnack- gfx90a", "gfx90a:xnack-", "gfx90a:xnack-"),
+        // The processor before its family, the family before SPIR-V.
+        ("gfx11-generic@6 gfx1100", "gfx1100", "gfx1100"),
+        ("amdgcnspirv gfx11-generic@6", "gfx1151", "gfx11-generic@6"),
+        ("amdgcnspirv gfx1100", "gfx906:xnack-", "amdgcnspirv"),
+        ("gfx11-generic@5", "gfx1100", "none"),
+        ("gfx11-generic", "gfx1100", "gfx11-generic"),
+        ("gfx9-generic", "gfx908:xnack-", "none"),
+        ("gfx9-generic", "gfx90a:xnack-", "none"),
+        ("gfx9-4-generic:xnack+ gfx9-4-generic:xnack-", "gfx950:sramecc+:xnack-", "gfx9-4-generic:xnack-"),
+        ("gfx12-generic", "gfx1201", "gfx12-generic"),
+        ("gfx1200", "gfx1201", "none"),
+        // Aliases.
+        ("fiji", "gfx803", "fiji"),
+        // Unknown to every table, and still equal to itself.
+        ("gfx9999:foo+", "gfx9999:foo+", "gfx9999:foo+"),
+    ] {
+        assert_eq!(chosen(images, device), expected, "{images} for {device}");
+    }
+}
+
+#[test]
+fn nvidia() {
+    for (images, device, expected) in [
+        ("sm_80 sm_90", "sm_90", "sm_90"),
+        ("sm_80 sm_90", "sm_89", "sm_80"),
+        ("sm_80 sm_86 sm_89", "sm_89", "sm_89"),
+        ("sm_89 sm_86 sm_80", "sm_87", "sm_86"),
+        ("sm_86", "sm_80", "none"),
+        ("sm_80", "sm_90", "none"),
+        // Machine code before PTX, the highest PTX otherwise.
+        ("compute_90@8.0 sm_90", "sm_90", "sm_90"),
+        ("compute_70 compute_80", "sm_90", "compute_80"),
+        ("compute_90", "sm_89", "none"),
+        ("compute_80", "sm_121", "compute_80"),
+        // The letters.
+        ("sm_90 sm_90a", "sm_90", "sm_90a"),
+        ("sm_90a", "sm_100", "none"),
+        ("sm_100a", "sm_103", "none"),
+        ("sm_100 sm_100f sm_100a", "sm_100", "sm_100a"),
+        ("sm_100 sm_100f sm_100a", "sm_103", "sm_100f"),
+        ("sm_103 sm_100f", "sm_103", "sm_103"),
+        ("sm_120f", "sm_121", "sm_120f"),
+        ("sm_103f", "sm_100", "none"),
+        ("sm_100f", "sm_101", "none"),
+        ("compute_90a", "sm_90", "compute_90a"),
+        ("compute_90a", "sm_100", "none"),
+        ("compute_100f", "sm_103", "compute_100f"),
+        ("compute_100f", "sm_120", "none"),
+        // The driver's age.
+        ("compute_80@8.7", "sm_90@driver12.4", "none"),
+        ("compute_80@8.7", "sm_90@driver12.8", "compute_80@8.7"),
+        ("compute_80@8.7 compute_70@6.3", "sm_90@driver12.4", "compute_70@6.3"),
+        ("compute_80@8.7", "sm_90", "compute_80@8.7"),
+        // The other vendor's.
+        ("gfx90a", "sm_90", "none"),
+        ("sm_90", "gfx90a", "none"),
+    ] {
+        assert_eq!(chosen(images, device), expected, "{images} for {device}");
+    }
+}
+
+/// Whatever the order of the images, the same one is chosen: there are no ties by accident.
+#[test]
+fn the_order_of_the_images_does_not_matter() {
+    let names = "gfx90a:xnack- gfx90a:sramecc+:xnack- gfx9-4-generic gfx942 amdgcnspirv sm_80 sm_86 sm_90 sm_90a sm_100f \
+                 sm_100 compute_80 compute_90 compute_90a compute_100f";
+    for device in ["gfx90a:sramecc+:xnack-", "gfx942:xnack-", "gfx1100", "sm_86", "sm_90", "sm_100", "sm_103", "sm_120"]
+    {
+        let mut images: Vec<&str> = names.split_whitespace().collect();
+        let first = chosen(&images.join(" "), device);
+        for _ in 0..images.len() {
+            images.rotate_left(1);
+            assert_eq!(chosen(&images.join(" "), device), first, "{device}");
+        }
+        images.reverse();
+        assert_eq!(chosen(&images.join(" "), device), first, "{device}");
+    }
+}
+
+#[test]
+fn the_host_gets_its_own_image_only() {
+    let this = if cfg!(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")) {
+        "x86_64-unknown-linux-gnu"
+    } else {
+        return;
+    };
+    for other in
+        ["aarch64-unknown-linux-gnu", "x86_64-unknown-linux-musl", "x86_64-pc-windows-msvc", "x86_64-apple-darwin"]
+    {
+        assert_eq!(chosen(&alloc::format!("{other} {this}"), "cpu"), this);
+        assert_eq!(chosen(other, "cpu"), "none");
+    }
+}
+
+#[test]
+fn a_refusal_lists_every_image_with_its_reason() {
+    let images = ["gfx90a:xnack+", "gfx1100", "gfx11-generic@5", "sm_80", "compute_80@8.7"].map(Named);
+    let error = select(images.clone(), &Device::hip("gfx90a:sramecc+:xnack-").unwrap()).unwrap_err();
+    assert_eq!(error.refused().len(), images.len());
+    assert_eq!(
+        error.to_string(),
+        "no image for gfx90a:sramecc+:xnack-
+  gfx90a:xnack+    needs xnack+, the device has xnack-
+  gfx1100          code for another processor
+  gfx11-generic@5  code for another processor
+  sm_80            code for an NVIDIA GPU
+  compute_80@8.7   code for an NVIDIA GPU
+to run on this device, add \"gfx90a\" to the targets of build.rs"
+    );
+    let error = select(images, &Device::cuda(7, 5, 12040)).unwrap_err().to_string();
+    assert!(error.contains("machine code for compute capability 8.x, from 8.0 on"), "{error}");
+    assert!(error.contains("needs compute capability 8.0"), "{error}");
+    assert!(error.ends_with("add \"sm_75\" or \"compute_75\" to the targets of build.rs"), "{error}");
+}
+
+#[test]
+fn devices_from_text() {
+    for (text, display) in [
+        ("gfx90a:sramecc+:xnack-", "gfx90a:sramecc+:xnack-"),
+        ("sm_90", "sm_90"),
+        ("sm_121@driver13.0", "sm_121 (CUDA driver 13.0)"),
+        ("sm_80@driver12", "sm_80 (CUDA driver 12.0)"),
+        ("cpu", "the CPU"),
+    ] {
+        assert_eq!(Device::parse(text).unwrap().to_string(), display);
+    }
+    assert_eq!(Device::parse("sm_90@driver12.8").unwrap(), Device::cuda(9, 0, 12080));
+    for text in
+        ["", "sm_90a", "sm_9", "compute_90", "sm_90@driver", "sm_90@driver99999999.9", "radeon", "gfx90a:xnack", "host"]
+    {
+        assert!(Device::parse(text).is_err(), "{text}");
+    }
+}
