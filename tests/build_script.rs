@@ -1,5 +1,597 @@
-//! Placeholder.
-use std::process::ExitCode;
+//! What a build script does: which compilers it starts and when, and what is in the images.
+
+use offload_format::pack_index::{Index, PackIndex};
+use offload_tests::package::{Package, printed};
+use offload_tests::scratch;
+use offload_tests::tools::{Tool, cuda, llvm, llvm_bin, stdout, succeed};
+use offload_tests::{run, test};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::SystemTime;
+
 fn main() -> ExitCode {
-    offload_tests::run(vec![])
+    const LLVM: &[Tool] = &[Tool::Llvm22, Tool::Gcc];
+    const ALL: &[Tool] = &[Tool::Llvm22, Tool::Gcc, Tool::Cuda];
+    run(vec![
+        test("a_second_build_compiles_nothing", ALL, second_build),
+        test("the_environment_names_the_targets", ALL, targets_from_the_environment),
+        test("only_what_a_change_reaches_is_compiled", LLVM, changes),
+        test("an_edit_while_a_compiler_runs_is_not_lost", LLVM, edit_while_compiling),
+        test("one_job_is_one_compiler", ALL, one_job),
+        test("several_files_make_one_program", ALL, several_files),
+        test("each_image_says_its_target", ALL, image_headers),
+        test("the_code_object_version_is_the_one_asked_for", LLVM, code_object_version),
+        test("the_same_inputs_make_the_same_bytes_in_any_folder", ALL, twins),
+        test("a_nul_follows_every_ptx", LLVM, ptx_ends),
+        test("options_reach_every_compiler", ALL, options),
+    ])
+}
+
+/// A kernel for one thread each; `value` is what it adds.
+fn kernel(name: &str, value: &str) -> String {
+    format!(
+        "extern \"C\" __global__ void {name}(int n, const float *x, float *y) {{\n  \
+           int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n)\n    y[i] = x[i] + {value};\n}}\n"
+    )
+}
+
+/// A library package whose build script has this `main`, where `Build` needs no path.
+fn package(name: &str, main: &str) -> Package {
+    let package = Package::new(name);
+    package.write("src/lib.rs", "").write("build.rs", build_script(main));
+    package
+}
+
+fn build_script(main: &str) -> String {
+    format!("use offload_build::Build;\n\nfn main() {{\n    {main}\n}}\n")
+}
+
+/// `cargo build` with LLVM 22's clang.
+fn cargo_build(package: &Package, profile: &str) -> Command {
+    let mut command = package.cargo(&["build"]);
+    command.env("OFFLOAD_CLANG", llvm_bin().join("clang"));
+    if profile == "release" {
+        command.arg("--release");
+    }
+    command
+}
+
+/// A file that the package's build script left, by its path under `OUT_DIR/offload`.
+fn output(package: &Package, profile: &str, file: &str) -> PathBuf {
+    let name = package.folder.file_name().expect("a package has a folder").to_string_lossy();
+    package.output(profile, &name, file)
+}
+
+fn read(path: &Path) -> Vec<u8> {
+    fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The index of a pack.
+fn index(package: &Package, profile: &str, pack: &str) -> PackIndex {
+    let path = output(package, profile, &format!("{pack}.index"));
+    match Index::parse(&String::from_utf8(read(&path)).expect("an index is text")) {
+        Ok(Index::Built(index)) => index,
+        other => panic!("{}: {other:?}", path.display()),
+    }
+}
+
+fn targets(package: &Package, pack: &str) -> Vec<String> {
+    index(package, "debug", pack).images.into_iter().map(|image| image.target).collect()
+}
+
+/// Scripts in front of the real compilers, which write down every call.
+struct Watched {
+    folder: PathBuf,
+}
+
+/// What stands in the log where one compiler was started before another had ended.
+const OVERLAP: &str = "overlap";
+
+impl Watched {
+    fn new(package: &Package) -> Self {
+        let folder = package.folder.join("watched");
+        let ptxas = cuda("ptxas").get_program().to_owned();
+        let tools = [("clang", llvm_bin().join("clang").into_os_string()), ("c++", "g++".into()), ("ptxas", ptxas)];
+        let (log, busy) = (folder.join("log"), folder.join("busy"));
+        for (name, real) in tools {
+            let script = format!(
+                "#!/bin/sh\n\
+                 echo \"{name} $*\" >> '{log}'\n\
+                 mkdir '{busy}' 2> /dev/null || echo {OVERLAP} >> '{log}'\n\
+                 '{real}' \"$@\"\n\
+                 status=$?\n\
+                 rmdir '{busy}' 2> /dev/null\n\
+                 exit $status\n",
+                log = log.display(),
+                busy = busy.display(),
+                real = real.display(),
+            );
+            scratch::write(folder.join(name), script);
+            succeed(Command::new("chmod").arg("+x").arg(folder.join(name)));
+        }
+        Self { folder }
+    }
+
+    /// Lets a build use the scripts.
+    fn set<'a>(&self, command: &'a mut Command) -> &'a mut Command {
+        command
+            .env("OFFLOAD_CLANG", self.folder.join("clang"))
+            .env("OFFLOAD_PTXAS", self.folder.join("ptxas"))
+            .env("CXX", self.folder.join("c++"))
+    }
+
+    /// The calls since this was last asked.
+    fn calls(&self) -> Vec<String> {
+        let text = fs::read_to_string(self.folder.join("log")).unwrap_or_default();
+        let _ = fs::remove_file(self.folder.join("log"));
+        text.lines().map(str::to_owned).collect()
+    }
+
+    /// Those of the calls that read a source or make a file; the others ask what a tool is and can do.
+    fn compilations(&self) -> Vec<String> {
+        let work = |call: &String| {
+            let words: Vec<&str> = call.split(' ').collect();
+            let any = |list: &[&str]| list.iter().any(|word| words.contains(word));
+            match words[0] {
+                "clang" => !any(&["--version", "-###"]) && !words.iter().any(|word| word.starts_with("-print-")),
+                "ptxas" => !any(&["--version", "/dev/null"]),
+                // The crate that finds this one has it compile a file of its own, to see which options it takes.
+                "c++" => any(&["-c", "-shared"]) && !call.contains("/flag_check.cpp"),
+                OVERLAP => false,
+                other => panic!("unknown tool {other}"),
+            }
+        };
+        self.calls().into_iter().filter(work).collect()
+    }
+}
+
+/// How many calls each tool has.
+fn count(calls: &[String]) -> BTreeMap<&str, usize> {
+    let mut counts = BTreeMap::new();
+    for call in calls {
+        *counts.entry(call.split(' ').next().expect("a line has a word")).or_default() += 1;
+    }
+    counts
+}
+
+/// Every file under a folder with its time of change.
+fn times(folder: &Path) -> BTreeMap<PathBuf, SystemTime> {
+    let mut all = BTreeMap::new();
+    for path in fs::read_dir(folder).expect("the folder can be read").flatten().map(|entry| entry.path()) {
+        if path.is_dir() {
+            all.extend(times(&path));
+        } else {
+            let time = fs::metadata(&path).and_then(|metadata| metadata.modified()).expect("the file is there");
+            all.insert(path, time);
+        }
+    }
+    all
+}
+
+fn second_build() {
+    const MAIN: &str =
+        r#"Build::new().file("kernels/add.cu").archs(["gfx90a", "compute_80", "sm_80", "cpu"]).compile("add");"#;
+    let package = package("build_twice", MAIN);
+    // Never the bytes of an earlier run of this test, whose images are still in OUT_DIR.
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("the clock is set").as_nanos();
+    package.write("kernels/add.cu", kernel("add", &format!("{}.0f", now % 1_000_000_007)));
+    let watched = Watched::new(&package);
+    let build = || {
+        let output = succeed(watched.set(&mut cargo_build(&package, "debug")).arg("-v"));
+        printed(&output)
+    };
+
+    build();
+    let first = watched.compilations();
+    assert_eq!(count(&first), BTreeMap::from([("clang", 6), ("ptxas", 1), ("c++", 2)]), "{first:#?}");
+
+    let text = build();
+    assert!(text.contains("Fresh build_twice") && !text.contains("/build-script-build`"), "{text}");
+    assert_eq!(watched.calls(), [""; 0], "a build without a change started tools");
+
+    // The script runs again, finds all images as they should be, and leaves every file alone.
+    let folder = output(&package, "debug", "add.index").parent().expect("it lies in a folder").to_owned();
+    let before = times(&folder);
+    package.write("build.rs", build_script(MAIN));
+    let text = build();
+    assert!(text.contains("/build-script-build`"), "the build script did not run again:\n{text}");
+    assert_eq!(watched.compilations(), [""; 0], "compiled anew without a change");
+    let after = times(&folder);
+    let written: Vec<&PathBuf> =
+        after.iter().filter(|(path, time)| before.get(*path) != Some(time)).map(|it| it.0).collect();
+    assert!(written.is_empty(), "written again without a change: {written:#?}");
+}
+
+fn targets_from_the_environment() {
+    let package =
+        package("build-env", r#"Build::new().file("kernels/add.cu").archs(["gfx90a", "compute_80"]).compile("add");"#);
+    package.write("kernels/add.cu", kernel("add", "1.0f"));
+    let watched = Watched::new(&package);
+    let build = |variables: &[(&str, &str)]| {
+        succeed(watched.set(&mut cargo_build(&package, "debug")).envs(variables.iter().copied()));
+        targets(&package, "add")
+    };
+    let pack = || read(&output(&package, "debug", "add.pack"));
+
+    assert_eq!(build(&[]), ["gfx90a", "compute_80"]);
+    let own = pack();
+    let list = [("OFFLOAD_ARCH", "gfx1100,sm_80;cpu compute_90, gfx1100")];
+    assert_eq!(build(&list), ["gfx1100", "sm_80", "cpu", "compute_90"]);
+    let other = pack();
+    assert!(own != other);
+    // Canonical order of features.
+    assert_eq!(build(&[("OFFLOAD_ARCH", "gfx90a:xnack-:sramecc+")]), ["gfx90a:sramecc+:xnack-"]);
+    // The package's own variable is before the one for all; empty is not set.
+    assert_eq!(build(&[("OFFLOAD_ARCH_build_env", "gfx942"), ("OFFLOAD_ARCH", "gfx1100")]), ["gfx942"]);
+    assert_eq!(build(&[("OFFLOAD_ARCH_build_env", ""), ("OFFLOAD_ARCH", "gfx942")]), ["gfx942"]);
+
+    // Going back takes the images that are there.
+    watched.calls();
+    assert_eq!(build(&[]), ["gfx90a", "compute_80"]);
+    assert_eq!(watched.compilations(), [""; 0]);
+    assert!(pack() == own);
+    assert_eq!(build(&list), ["gfx1100", "sm_80", "cpu", "compute_90"]);
+    assert_eq!(watched.compilations(), [""; 0]);
+    assert!(pack() == other);
+}
+
+fn changes() {
+    let main = |defines: &str| {
+        format!(
+            r#"for name in ["with", "without"] {{
+        let mut build = Build::new();
+        build.file(format!("kernels/{{name}}.cu")).include("include").archs(["gfx90a", "compute_80", "cpu"]);
+        if name == "without" {{
+            build{defines};
+        }}
+        build.compile(name);
+    }}"#
+        )
+    };
+    let package = package("build_changes", &main(".define(\"VALUE\", \"1.0f\")"));
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("the clock is set").as_nanos();
+    // Other bytes in each run of this test.
+    let stamp = |text: &str| format!("{text} // {now}\n");
+    let conditional = "#if defined(OFFLOAD_CPU)\n#include \"cpu only.h\"\n#endif\n#include \"used one.h\"\n";
+    package
+        .write("include/used one.h", stamp("#define USED 1.0f"))
+        .write("include/cpu only.h", stamp("#define CPU_ONLY 1"))
+        .write("include/unused.h", stamp("#define UNUSED 1.0f"))
+        .write("kernels/with.cu", stamp(conditional) + &kernel("with", "USED"))
+        .write("kernels/without.cu", stamp("") + &kernel("without", "VALUE"));
+    // Not the real ptxas, which is not needed here and may not be there.
+    let watched = Watched::new(&package);
+    let build = || {
+        succeed(watched.set(&mut cargo_build(&package, "debug")));
+        watched.compilations()
+    };
+    let every_image = BTreeMap::from([("clang", 4), ("c++", 2)]);
+    // A pack's name is a folder in every path that its commands write.
+    let of = |pack: &str, calls: &[String]| calls.iter().all(|call| call.contains(&format!("/offload/{pack}/")));
+
+    let all = build();
+    assert_eq!(count(&all), BTreeMap::from([("clang", 8), ("c++", 4)]), "{all:#?}");
+
+    package.write("include/used one.h", stamp("#define USED 2.0f"));
+    let calls = build();
+    assert!(count(&calls) == every_image && of("with", &calls), "a header that one pack includes:\n{calls:#?}");
+
+    package.write("include/cpu only.h", stamp("#define CPU_ONLY 2"));
+    let calls = build();
+    assert!(count(&calls) == BTreeMap::from([("c++", 2)]) && of("with", &calls), "the CPU's header:\n{calls:#?}");
+
+    package.write("include/unused.h", stamp("#define UNUSED 2.0f"));
+    assert_eq!(build(), [""; 0], "a header that nothing includes");
+
+    package.write("build.rs", build_script(&main(".define(\"VALUE\", \"2.0f\")")));
+    let calls = build();
+    assert!(count(&calls) == every_image && of("without", &calls), "a definition:\n{calls:#?}");
+
+    package.write("build.rs", build_script(&main(".define(\"VALUE\", \"2.0f\").flag(\"-DMORE\")")));
+    let calls = build();
+    assert!(count(&calls) == every_image && of("without", &calls), "an option:\n{calls:#?}");
+
+    package.write("kernels/without.cu", stamp("") + &kernel("without", "VALUE + 1.0f"));
+    let calls = build();
+    assert!(count(&calls) == every_image && of("without", &calls), "a source:\n{calls:#?}");
+
+    // Other compilers, as far as the time and the size of their files tell.
+    Watched::new(&package);
+    let calls = build();
+    assert!(count(&calls) == BTreeMap::from([("clang", 8), ("c++", 4)]), "other compilers:\n{calls:#?}");
+
+    // An image that somebody changed or removed is made again.
+    fs::remove_file(output(&package, "debug", "with/gfx90a.hsaco")).expect("the image is there");
+    let ptx = output(&package, "debug", "without/compute_80.ptx");
+    fs::write(&ptx, b"damaged").expect("the image can be written");
+    package.write("build.rs", build_script(&main(".define(\"VALUE\", \"2.0f\").flag(\"-DMORE\")")));
+    let calls = build();
+    assert!(count(&calls) == BTreeMap::from([("clang", 4)]), "two images that were damaged:\n{calls:#?}");
+    assert!(String::from_utf8_lossy(&read(&ptx)).contains(".visible .entry without("));
+}
+
+/// The file is saved again after the compiler has read it and before the build has ended.
+fn edit_while_compiling() {
+    const MAIN: &str = r#"Build::new().file("kernels/add.cu").archs(["compute_80", "cpu"]).compile("add");"#;
+    let package = package("build_edited", MAIN);
+    let source = package.folder.join("kernels").join("add.cu");
+    let clang = package.folder.join("clang");
+    // Saves a new text behind the first compilation.
+    scratch::write(
+        &clang,
+        format!(
+            "#!/bin/sh\n'{real}' \"$@\" || exit $?\n\
+             case \"$*\" in *-###*) ;; *-emit-llvm*) test ! -f '{new}' || {{ cat '{new}' > '{source}'; rm '{new}'; }};; esac\n",
+            real = llvm_bin().join("clang").display(),
+            new = package.folder.join("new.cu").display(),
+            source = source.display(),
+        ),
+    );
+    succeed(Command::new("chmod").arg("+x").arg(&clang));
+    let ptx = || {
+        succeed(cargo_build(&package, "debug").env("OFFLOAD_CLANG", &clang));
+        String::from_utf8(read(&output(&package, "debug", "add/compute_80.ptx"))).expect("PTX is text")
+    };
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("the clock is set").as_nanos();
+    package
+        .write("kernels/add.cu", format!("// {now}\n{}", kernel("old_name", "1.0f")))
+        .write("new.cu", format!("// {now}\n{}", kernel("new_name", "1.0f")));
+    let first = ptx();
+    assert!(
+        first.contains(".entry old_name(") && fs::read_to_string(&source).is_ok_and(|text| text.contains("new_name"))
+    );
+    let second = ptx();
+    assert!(second.contains(".entry new_name("), "the image is older than its source:\n{second}");
+}
+
+fn one_job() {
+    let archs = r#"["gfx90a", "gfx1100", "compute_80", "sm_80", "cpu"]"#;
+    let package = package(
+        "build_one_job",
+        &format!(r#"Build::new().files(["kernels/a.cu", "kernels/b.cu"]).archs({archs}).compile("ab");"#),
+    );
+    let watched = Watched::new(&package);
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("the clock is set").as_nanos();
+    package
+        .write("kernels/a.cu", format!("// {now}\n{}", kernel("a", "1.0f")))
+        .write("kernels/b.cu", format!("// {now}\n{}", kernel("b", "1.0f")));
+    succeed(watched.set(&mut cargo_build(&package, "debug")).arg("-j1"));
+    let calls = watched.calls();
+    assert!(calls.iter().filter(|call| !call.starts_with(OVERLAP)).count() > 15, "{calls:#?}");
+    assert!(!calls.iter().any(|call| call == OVERLAP), "two compilers at a time:\n{calls:#?}");
+}
+
+/// Kernels in two files call a function in a third.
+fn several_files() {
+    let package = package(
+        "build_several",
+        r#"Build::new()
+        .files(["kernels/add.cu", "kernels/twice.cu", "kernels/scale.cu"])
+        .archs(["gfx90a", "gfx1100", "compute_80", "sm_80", "cpu"])
+        .compile("several");"#,
+    );
+    let declaration = "__device__ float twice(float x);\n";
+    package
+        .write("kernels/twice.cu", "__device__ float twice(float x) { return x + x; }\n")
+        .write("kernels/add.cu", declaration.to_owned() + &kernel("add", "twice(y[i])"))
+        .write("kernels/scale.cu", declaration.to_owned() + &kernel("scale", "twice(x[i]) * 3.0f"));
+    for profile in ["debug", "release"] {
+        succeed(&mut cargo_build(&package, profile));
+        let image = |file: &str| output(&package, profile, &format!("several/{file}"));
+        for name in ["add", "scale"] {
+            for file in ["gfx90a.hsaco", "gfx1100.hsaco"] {
+                assert!(defines(&image(file), name, 'T'), "no {name} in {file}, {profile}");
+                assert!(defines(&image(file), &format!("{name}.kd"), 'R'), "no {name}.kd in {file}, {profile}");
+            }
+            assert!(defines(&image("cpu.so"), name, 'T'), "no {name} in cpu.so, {profile}");
+            let ptx = String::from_utf8(read(&image("compute_80.ptx"))).expect("PTX is text");
+            assert!(ptx.contains(&format!(".visible .entry {name}(")), "no {name} in {profile}:\n{ptx}");
+            assert!(!ptx.contains(".extern"), "something is not defined, {profile}:\n{ptx}");
+            let cubin = symbols(&image("sm_80.cubin"));
+            let kernel = |it: &&[String; 4]| it[0] == "FUNC" && it[1] == "GLOBAL" && it[2] != "UND" && it[3] == name;
+            assert!(cubin.iter().any(|it| kernel(&it)), "no {name}, {profile}: {cubin:#?}");
+        }
+        for file in ["gfx90a.hsaco", "gfx1100.hsaco", "sm_80.cubin", "cpu.so"] {
+            // A weak one may stay open; a symbol with a version was found in a library by the linker.
+            let open: Vec<_> = symbols(&image(file))
+                .into_iter()
+                .filter(|[_, binding, section, name]| {
+                    section == "UND" && binding != "WEAK" && !name.is_empty() && !name.contains('@')
+                })
+                .collect();
+            assert!(open.is_empty(), "{file}, {profile}: {open:#?}");
+        }
+    }
+}
+
+/// Whether an image exports a symbol, with the letter that `nm` gives it.
+fn defines(image: &Path, name: &str, letter: char) -> bool {
+    let listing = stdout(&succeed(llvm("llvm-nm").args(["--dynamic", "--defined-only"]).arg(image)));
+    listing.lines().any(|line| line.ends_with(&format!(" {letter} {name}")))
+}
+
+/// Type, binding, section and name of each symbol.
+fn symbols(image: &Path) -> Vec<[String; 4]> {
+    let listing = stdout(&succeed(llvm("llvm-readelf").arg("-sW").arg(image)));
+    let rows = listing.lines().map(|line| line.replace("[<other: 0x10>]", ""));
+    rows.filter(|line| line.trim_start().split_once(':').is_some_and(|(number, _)| number.parse::<u32>().is_ok()))
+        .map(|line| {
+            // Number, value, size, type, binding, visibility, section, name; a section's symbol may have no name.
+            let word = |index: usize| line.split_whitespace().nth(index).unwrap_or("").to_owned();
+            [word(3), word(4), word(6), word(7)]
+        })
+        .collect()
+}
+
+fn image_headers() {
+    // The flags as llvm-readelf names them: processor, xnack, sramecc. A bare "xnack" means: any.
+    const AMD: [(&str, &str); 5] = [
+        ("gfx90a:xnack-", "gfx90a, xnack-, sramecc"),
+        ("gfx942", "gfx942, xnack, sramecc"),
+        ("gfx1100", "gfx1100"),
+        ("gfx12-generic", "gfx12-generic, generic_v1"),
+        ("gfx9-4-generic:sramecc+:xnack-", "gfx9-4-generic, xnack-, sramecc+, generic_v1"),
+    ];
+    const CUBINS: [&str; 4] = ["sm_75", "sm_80", "sm_90a", "sm_100"];
+    const PTX: [&str; 4] = ["compute_75", "compute_90", "compute_90a", "compute_100"];
+    let all: Vec<&str> = AMD.map(|it| it.0).into_iter().chain(CUBINS).chain(PTX).collect();
+    let package =
+        package("build_headers", &format!(r#"Build::new().file("kernels/add.cu").archs({all:?}).compile("add");"#));
+    package.write("kernels/add.cu", kernel("add", "1.0f"));
+    succeed(&mut cargo_build(&package, "release"));
+    let image = |target: &str, extension: &str| {
+        output(&package, "release", &format!("add/{}.{extension}", target.replace(':', "_")))
+    };
+    for (target, flags) in AMD {
+        let header = stdout(&succeed(llvm("llvm-readelf").arg("-h").arg(image(target, "hsaco"))));
+        let line = header.lines().find(|line| line.trim_start().starts_with("Flags:")).expect("a header has flags");
+        assert_eq!(line.split_once(", ").expect("flags have names").1, flags, "{target}:\n{header}");
+        assert!(header.contains("EM_AMDGPU") && header.contains("AMDGPU - HSA"), "{target}:\n{header}");
+    }
+    for target in CUBINS {
+        let text = stdout(&succeed(cuda("cuobjdump").arg("-elf").arg(image(target, "cubin"))));
+        let number = target.trim_start_matches("sm_");
+        assert!(text.contains(&format!(" sm={number},")), "{target}:\n{text}");
+    }
+    for target in PTX {
+        let text = String::from_utf8(read(&image(target, "ptx"))).expect("PTX is text");
+        let name = target.replace("compute_", "sm_");
+        assert!(text.lines().any(|line| line == format!(".target {name}")), "{target}:\n{text}");
+    }
+}
+
+fn code_object_version() {
+    let package = package(
+        "build_versions",
+        r#"for version in [5, 6] {
+        Build::new()
+            .file("kernels/add.cu")
+            .archs(["gfx90a", "gfx1100"])
+            .code_object_version(version)
+            .compile(&format!("v{version}"));
+    }"#,
+    );
+    package.write("kernels/add.cu", kernel("add", "1.0f"));
+    succeed(&mut cargo_build(&package, "debug"));
+    for (version, abi) in [(5, "3"), (6, "4")] {
+        for target in ["gfx90a", "gfx1100"] {
+            let image = output(&package, "debug", &format!("v{version}/{target}.hsaco"));
+            let header = stdout(&succeed(llvm("llvm-readelf").arg("-h").arg(image)));
+            let line = header.lines().find(|line| line.trim_start().starts_with("ABI Version:"));
+            assert_eq!(line.and_then(|line| line.split_whitespace().last()), Some(abi), "{target}:\n{header}");
+        }
+        let text = String::from_utf8(read(&output(&package, "debug", &format!("v{version}.index")))).expect("text");
+        assert_eq!(text.matches(&format!(" code-object {version}\n")).count(), 2, "{text}");
+    }
+}
+
+fn twins() {
+    const MAIN: &str = r#"Build::new()
+        .files(["kernels/add.cu", "kernels/scale.cu"])
+        .include("include")
+        .archs(["gfx90a", "gfx1100", "compute_80", "sm_80", "cpu"])
+        .compile("twin");"#;
+    const IMAGES: [&str; 5] = ["gfx90a.hsaco", "gfx1100.hsaco", "compute_80.ptx", "sm_80.cubin", "cpu.so"];
+    let twins = [package("build_twin", MAIN), package("build_twin_in_a_folder_with_a_longer_name", MAIN)];
+    for twin in &twins {
+        twin.write("include/factor.h", "static __device__ inline float factor(float x) { return x * 3.0f; }\n")
+            .write("kernels/add.cu", "#include \"factor.h\"\n".to_owned() + &kernel("add", "factor(y[i])"))
+            .write("kernels/scale.cu", "#include \"factor.h\"\n".to_owned() + &kernel("scale", "factor(x[i])"));
+    }
+    for profile in ["debug", "release"] {
+        for twin in &twins {
+            succeed(&mut cargo_build(twin, profile));
+        }
+        let [one, two] = [&twins[0], &twins[1]].map(|twin| |file: &str| output(twin, profile, file));
+        let differ: Vec<&str> = IMAGES
+            .into_iter()
+            .filter(|file| {
+                let file = format!("twin/{file}");
+                read(&one(&file)) != read(&two(&file))
+            })
+            .collect();
+        assert!(differ.is_empty(), "{profile}: other bytes in another folder: {differ:?}, {}", one("twin").display());
+        assert!(read(&one("twin.pack")) == read(&two("twin.pack")), "{profile}: other packs of the same images");
+        // With debug information in one profile, and none in the other.
+        for file in ["gfx90a.hsaco", "sm_80.cubin", "cpu.so"] {
+            let sections = stdout(&succeed(llvm("llvm-readelf").arg("-SW").arg(one(&format!("twin/{file}")))));
+            assert_eq!(sections.contains(".debug_info"), profile == "debug", "{file}, {profile}:\n{sections}");
+        }
+        let ptx = String::from_utf8(read(&one("twin/compute_80.ptx"))).expect("PTX is text");
+        assert_eq!(ptx.contains(".debug_info"), profile == "debug", "{profile}:\n{ptx}");
+    }
+}
+
+/// PTX of every length modulo 8, the pack's alignment.
+fn ptx_ends() {
+    let package = package(
+        "build_ptx_ends",
+        r#"for length in 0..8 {
+        Build::new()
+            .file("kernels/pad.cu")
+            .define("PAD", format!("\"{}\"", "x".repeat(length)).as_str())
+            .archs(["compute_80", "compute_90"])
+            .compile(&format!("pad{length}"));
+    }"#,
+    );
+    package.write(
+        "kernels/pad.cu",
+        "extern \"C\" __global__ void pad(int *out) {\n  asm volatile(\"// comment\" PAD);\n  *out = 1;\n}\n",
+    );
+    succeed(&mut cargo_build(&package, "release"));
+    let mut texts = Vec::new();
+    for length in 0..8 {
+        let name = format!("pad{length}");
+        let pack = read(&output(&package, "release", &format!("{name}.pack")));
+        let index = index(&package, "release", &name);
+        assert_eq!(index.images.len(), 2);
+        for image in &index.images {
+            let (start, end) = (image.offset as usize, (image.offset + image.size) as usize);
+            let text = &pack[start..end];
+            assert!(text.starts_with(b"//\n// Generated by LLVM") && text.ends_with(b"\n"), "{name} is cut");
+            assert!(!text.contains(&0), "{name}: a NUL inside the text for {}", image.target);
+            assert_eq!(pack.get(end), Some(&0), "{name}: no NUL behind the {} bytes for {}", image.size, image.target);
+            if image.target == "compute_80" {
+                texts.push(String::from_utf8(text.to_vec()).expect("PTX is text"));
+            }
+        }
+    }
+    // The paddings did what they are for: compilers' texts with all eight residues went in.
+    let mut residues: Vec<usize> = texts.iter().map(|text| text.trim_end().len() % 8).collect();
+    residues.sort_unstable();
+    assert_eq!(residues, [0, 1, 2, 3, 4, 5, 6, 7]);
+}
+
+fn options() {
+    let package = package(
+        "build_options",
+        r#"Build::new()
+        .file("kernels/options.cu")
+        .include("include")
+        .include("more include")
+        .define("KERNEL_NAME", "renamed")
+        .define("PLAIN", None)
+        .define("TEXT", "\"a b\"")
+        .define("LAST", "1")
+        .flag("-ULAST")
+        .flag("-DLAST=2")
+        .archs(["gfx90a", "compute_80", "sm_80", "cpu"])
+        .compile("options");"#,
+    );
+    package.write("include/one.h", "#define ONE 1\n").write("more include/two.h", "#define TWO 2\n").write(
+        "kernels/options.cu",
+        "#include \"one.h\"\n#include <two.h>\n\
+             #if ONE != 1 || TWO != 2 || PLAIN != 1 || LAST != 2\n#error \"an option is missing\"\n#endif\n\
+             static_assert(sizeof(TEXT) == 4, \"a blank in a definition\");\n"
+            .to_owned()
+            + &kernel("KERNEL_NAME", "1.0f"),
+    );
+    succeed(&mut cargo_build(&package, "debug"));
+    let image = |file: &str| output(&package, "debug", &format!("options/{file}"));
+    assert!(defines(&image("gfx90a.hsaco"), "renamed", 'T'));
+    assert!(defines(&image("cpu.so"), "renamed", 'T'));
+    assert!(String::from_utf8_lossy(&read(&image("compute_80.ptx"))).contains(".visible .entry renamed("));
+    assert!(symbols(&image("sm_80.cubin")).iter().any(|[_, _, _, name]| name == "renamed"));
 }

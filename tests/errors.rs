@@ -1,5 +1,674 @@
-//! Placeholder.
-use std::process::ExitCode;
+//! What a user reads when a build cannot go on: one message that says what is wrong and what to do, and no half-written
+//! files.
+
+use offload_tests::package::{Package, printed};
+use offload_tests::tools::{Tool, cuda, llvm_bin, stderr, succeed};
+use offload_tests::{run, test};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Output};
+
 fn main() -> ExitCode {
-    offload_tests::run(vec![])
+    const LLVM: &[Tool] = &[Tool::Llvm22, Tool::Gcc];
+    const CUDA: &[Tool] = &[Tool::Llvm22, Tool::Gcc, Tool::Cuda];
+    run(vec![
+        test("what_cannot_be_built", LLVM, || build_script_errors("errors_build", BUILD_CASES)),
+        test("what_ptxas_refuses", CUDA, || build_script_errors("errors_ptxas", PTXAS_CASES)),
+        test("no_ptxas", LLVM, no_ptxas),
+        test("a_prebuilt_set_that_does_not_fit", LLVM, prebuilt_errors),
+        test("what_cannot_be_embedded", LLVM, macro_errors),
+        test("no_build_script", &[Tool::Gcc], no_build_script),
+    ])
+}
+
+const KERNEL: &str = "extern \"C\" __global__ void add(int n, const float *x, float *y) {\n  \
+                        int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n)\n    y[i] += x[i];\n}\n";
+
+/// A build that fails.
+struct Case {
+    /// Also the name of the pack.
+    name: &'static str,
+    /// The calls in build.rs between `Build::new()` and `compile`.
+    build: &'static str,
+    env: &'static [(&'static str, &'static str)],
+    /// Each stands in the message exactly once; `{clang}`, `{ptxas}` and `{folder}` are paths of this machine.
+    says: &'static [&'static str],
+    /// Whether the message ends with a tool's command line, and has the tool's text, whole.
+    ran: bool,
+}
+
+const fn case(name: &'static str, build: &'static str, says: &'static [&'static str]) -> Case {
+    Case { name, build, env: &[], says, ran: false }
+}
+
+const fn ran(name: &'static str, build: &'static str, says: &'static [&'static str]) -> Case {
+    Case { ran: true, ..case(name, build, says) }
+}
+
+const fn with_env(
+    name: &'static str,
+    env: &'static [(&'static str, &'static str)],
+    says: &'static [&'static str],
+) -> Case {
+    Case { env, ..case(name, r#".file("kernels/add.cu").archs(["gfx90a", "compute_80", "cpu"])"#, says) }
+}
+
+const BUILD_CASES: &[Case] = &[
+    // Names of targets.
+    case(
+        "unknown-amd",
+        r#".file("kernels/add.cu").archs(["gfx90a", "gfx9999"])"#,
+        &["no image for gfx9999: {clang} refuses it", "error: unsupported HIP gpu architecture: gfx9999"],
+    ),
+    case(
+        "unknown-ptx",
+        r#".file("kernels/add.cu").archs(["compute_999"])"#,
+        &["no image for compute_999: {clang} refuses it", "error: unsupported CUDA gpu architecture: sm_999"],
+    ),
+    case(
+        "feature",
+        r#".file("kernels/add.cu").archs(["gfx1100:xnack+"])"#,
+        &["the target 'gfx1100:xnack+' (from build.rs) names the feature 'xnack', which gfx1100 does not have"],
+    ),
+    case(
+        "no-sign",
+        r#".file("kernels/add.cu").archs(["gfx90a:xnack"])"#,
+        &["a target from build.rs: 'gfx90a:xnack': a feature is a name followed by '+' or '-', such as 'xnack-'"],
+    ),
+    case(
+        "short",
+        r#".file("kernels/add.cu").archs(["sm_9"])"#,
+        &["a target from build.rs: 'sm_9': expected a compute capability such as 80, 90a or 121"],
+    ),
+    case(
+        "nonsense",
+        r#".file("kernels/add.cu").archs(["nonsense"])"#,
+        &["a target from build.rs: 'nonsense': not a target: expected an AMD target ID (gfx90a, gfx942:xnack-"],
+    ),
+    with_env(
+        "malformed-variable",
+        &[("OFFLOAD_ARCH", "cpu,gpu")],
+        &["a target from OFFLOAD_ARCH: 'gpu': not a target"],
+    ),
+    with_env(
+        "malformed-own-variable",
+        &[("OFFLOAD_ARCH_errors_build", "host"), ("OFFLOAD_ARCH", "cpu")],
+        &["a target from OFFLOAD_ARCH_errors_build: 'host': not a target"],
+    ),
+    case(
+        "conflict",
+        r#".file("kernels/add.cu").archs(["gfx90a", "cpu", "gfx90a:xnack+"])"#,
+        &[
+            "the targets 'gfx90a' and 'gfx90a:xnack+' (from build.rs) may not stand in one pack: some devices fit both",
+            "such as 'gfx90a:xnack+' and 'gfx90a:xnack-'",
+        ],
+    ),
+    case(
+        "generic-version",
+        r#".file("kernels/add.cu").code_object_version(5).archs(["gfx11-generic"])"#,
+        &["the target 'gfx11-generic' (from build.rs) needs code object version 6, and build.rs asks for 5"],
+    ),
+    case(
+        "no-targets",
+        r#".file("kernels/add.cu")"#,
+        &["no targets: build.rs names none and OFFLOAD_ARCH is not set", ".archs([\"gfx90a\", \"sm_80\", \"cpu\"])"],
+    ),
+    with_env("empty-list", &[("OFFLOAD_ARCH", " ; ")], &["no targets: OFFLOAD_ARCH is an empty list"]),
+    // Sources and names.
+    case("no-source", r#".archs(["gfx90a"])"#, &["no sources: name one with .file(\"kernels/saxpy.cu\")"]),
+    case(
+        "missing-source",
+        r#".files(["kernels/add.cu", "kernels/absent.cu"]).archs(["gfx90a"])"#,
+        &["the source kernels/absent.cu is not there (paths are relative to {folder})"],
+    ),
+    case(
+        "kernels/add",
+        r#".file("kernels/add.cu").archs(["gfx90a"])"#,
+        &["a pack's name has letters, digits, '_' and '-'; 'kernels/add' does not"],
+    ),
+    // Compilers that refuse a source.
+    ran(
+        "bad-amd",
+        r#".file("kernels/bad.cu").archs(["gfx90a"])"#,
+        &[
+            "kernels/bad.cu:4:13: error: use of undeclared identifier 'undeclared'",
+            "generated when compiling for gfx90a.",
+        ],
+    ),
+    ran(
+        "bad-ptx",
+        r#".files(["kernels/add.cu", "kernels/bad.cu"]).archs(["compute_80"])"#,
+        &[
+            "kernels/bad.cu:4:13: error: use of undeclared identifier 'undeclared'",
+            "generated when compiling for sm_80.",
+        ],
+    ),
+    ran(
+        "bad-cpu",
+        r#".file("kernels/bad.cu").archs(["cpu"])"#,
+        &["kernels/bad.cu:4:13: error: 'undeclared' was not declared in this scope"],
+    ),
+    ran(
+        "bad-option",
+        r#".file("kernels/add.cu").flag("-DBROKEN").archs(["gfx90a", "compute_80", "cpu"])"#,
+        &["kernels/add.cu:7:2: error: "],
+    ),
+    // A function that no file defines.
+    case(
+        "undefined-amd",
+        r#".file("kernels/open.cu").archs(["gfx90a"])"#,
+        &["ld.lld: error: undefined hidden symbol: twice"],
+    ),
+    case("undefined-ptx", r#".file("kernels/open.cu").archs(["compute_80"])"#, &["twice"]),
+    case("undefined-cpu", r#".file("kernels/open.cu").archs(["cpu"])"#, &["undefined reference to `twice(float)'"]),
+    // Compilers, and what stands in for them.
+    with_env(
+        "no-such-clang",
+        &[("OFFLOAD_CLANG", "/nowhere/clang")],
+        &["OFFLOAD_CLANG names /nowhere/clang, which does not start: No such file"],
+    ),
+    with_env(
+        "no-such-ptxas",
+        &[("OFFLOAD_PTXAS", "/nowhere/ptxas"), ("OFFLOAD_ARCH", "sm_80")],
+        &["OFFLOAD_PTXAS names /nowhere/ptxas, which is no file"],
+    ),
+    with_env(
+        "no-such-cxx",
+        &[("CXX", "/nowhere/c++"), ("OFFLOAD_ARCH", "cpu")],
+        &["the target 'cpu' needs a C++ compiler for ", "apt install g++", "or name it in CXX"],
+    ),
+    with_env(
+        "prebuilt-value",
+        &[("OFFLOAD_PREBUILT", "yes")],
+        &["OFFLOAD_PREBUILT is 'yes'; it can be update, only or never"],
+    ),
+    with_env(
+        "prebuilt-only",
+        &[("OFFLOAD_PREBUILT", "only")],
+        &["no image for gfx90a, compute_80: OFFLOAD_PREBUILT=only", "the package has no prebuilt set in prebuilt/"],
+    ),
+];
+
+const PTXAS_CASES: &[Case] = &[
+    case(
+        "unknown-cubin",
+        r#".file("kernels/add.cu").archs(["compute_80", "sm_999"])"#,
+        &[
+            "no image for sm_999: {ptxas} refuses it",
+            "ptxas fatal   : Value 'sm_999' is not defined for option 'gpu-name'",
+        ],
+    ),
+    ran(
+        "undefined-cubin",
+        r#".file("kernels/open.cu").archs(["sm_80"])"#,
+        &["ptxas fatal   : Unresolved extern function '_Z5twicef'"],
+    ),
+];
+
+fn build_script_errors(package_name: &str, cases: &[Case]) {
+    let package = Package::new(package_name);
+    let mut build = "fn main() {\n    println!(\"cargo::rerun-if-env-changed=CASE\");\n    \
+                     let case = std::env::var(\"CASE\").unwrap();\n    match &*case {\n"
+        .to_owned();
+    for Case { name, build: calls, .. } in cases {
+        build += &format!("        {name:?} => offload_build::Build::new(){calls}.compile(&case),\n");
+    }
+    build += "        _ => panic!(\"no such case\"),\n    };\n}\n";
+    package
+        .write("build.rs", build)
+        .write("src/lib.rs", "")
+        .write(
+            "kernels/add.cu",
+            format!(
+                "{KERNEL}#ifdef BROKEN\n#error \"one line of 150 columns: {} to its end\"\n#endif\n",
+                "long ".repeat(24)
+            ),
+        )
+        .write("kernels/bad.cu", KERNEL.replace("y[i] += x", "y[i] += undeclared * x"))
+        .write(
+            "kernels/open.cu",
+            "__device__ float twice(float x);\n".to_owned() + &KERNEL.replace("x[i]", "twice(x[i])"),
+        );
+    if let Some(out) = out_dir(&package) {
+        let _ = fs::remove_dir_all(out.join("offload"));
+    }
+
+    let mut problems = Vec::new();
+    for case in cases {
+        let mut command = cargo_build(&package);
+        let output = command.env("CASE", case.name).envs(case.env.iter().copied()).output().expect("cargo starts");
+        if let Err(problem) = check_case(case, &package, &output) {
+            problems.push(format!("==== {}: {problem}\n{}", case.name, printed(&output)));
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+fn check_case(case: &Case, package: &Package, output: &Output) -> Result<(), String> {
+    let name = case.name;
+    let message = message(output, name)?;
+    let ptxas = || cuda("ptxas").get_program().to_string_lossy().into_owned();
+    for sentence in case.says {
+        let mut sentence = sentence
+            .replace("{clang}", &llvm_bin().join("clang").to_string_lossy())
+            .replace("{folder}", &package.folder.to_string_lossy());
+        if sentence.contains("{ptxas}") {
+            sentence = sentence.replace("{ptxas}", &ptxas());
+        }
+        once(&message, &sentence)?;
+    }
+    if case.ran {
+        check_tool_text(&message, package)?;
+    }
+    let out = out_dir(package).ok_or("no OUT_DIR")?;
+    let library = format!("liboffload_{}_", name.replace('-', "_"));
+    for path in files(&out) {
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        if file.ends_with(".part")
+            || file == format!("{name}.index")
+            || file == format!("{name}.pack")
+            || file.starts_with(&library)
+        {
+            return Err(format!("{} was left behind", path.display()));
+        }
+    }
+    Ok(())
+}
+
+/// What the build script printed to its standard error: only the message, under its headline.
+fn message(output: &Output, pack: &str) -> Result<String, String> {
+    if output.status.success() {
+        return Err("the build succeeded".to_owned());
+    }
+    let text = stderr(output);
+    let (_, script) = text.split_once("\n  --- stderr\n").ok_or("no standard error of a build script")?;
+    // Cargo indents each line by two spaces.
+    let script: Vec<&str> = script.lines().map(|line| line.strip_prefix("  ").unwrap_or(line)).collect();
+    let script = script.join("\n").trim().to_owned();
+    let headline = format!("error: offload-build could not make the pack \"{pack}\"\n");
+    let message = script.strip_prefix(&headline).ok_or("the message does not start with its headline")?;
+    if text.matches("could not make the pack").count() != 1 || text.contains("panicked") {
+        return Err("more than one message".to_owned());
+    }
+    Ok(message.to_owned())
+}
+
+fn once(text: &str, sentence: &str) -> Result<(), String> {
+    match text.matches(sentence).count() {
+        1 => Ok(()),
+        count => Err(format!("{count} times in the message: {sentence}")),
+    }
+}
+
+/// The message ends with a command. Run again by hand, it prints what the message shows, line by line.
+fn check_tool_text(message: &str, package: &Package) -> Result<(), String> {
+    let (before, command) = message.split_once("; the command was\n  ").ok_or("no command line in the message")?;
+    if command.lines().count() != 1 {
+        return Err("something follows the command line".to_owned());
+    }
+    let mut shell = Command::new("sh");
+    // The build script's compilers speak English, too.
+    let again = shell.arg("-c").arg(command).current_dir(&package.folder).env("LC_ALL", "C").output();
+    let again = again.expect("the shell starts");
+    if again.status.success() {
+        return Err("the command succeeds when it is run by hand".to_owned());
+    }
+    let text = stderr(&again).trim_end().to_owned();
+    if text.is_empty() {
+        return Err("the command prints nothing when it is run by hand".to_owned());
+    }
+    once(message, &text)?;
+    match before.strip_prefix(&text) {
+        Some(rest) if rest.lines().count() == 2 && rest.contains(" ended with exit status: ") => Ok(()),
+        _ => Err(format!("the message is not the tool's text, then one line:\n{before}")),
+    }
+}
+
+/// `cargo build` with LLVM 22's clang.
+fn cargo_build(package: &Package) -> Command {
+    let mut command = package.cargo(&["build"]);
+    command.env("OFFLOAD_CLANG", llvm_bin().join("clang"));
+    command
+}
+
+/// The newest `OUT_DIR` of the package.
+fn out_dir(package: &Package) -> Option<PathBuf> {
+    let name = format!("{}-", package.folder.file_name()?.to_string_lossy());
+    let builds = fs::read_dir(package.target.join("debug").join("build")).ok()?.flatten();
+    builds
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(&name))
+        .map(|entry| entry.path().join("out"))
+        .filter(|out| out.is_dir())
+        .max_by_key(|out| fs::metadata(out).and_then(|metadata| metadata.modified()).ok())
+}
+
+/// Every file under a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
+/// A machine without CUDA: `PATH` has no ptxas, and no variable names one.
+fn no_ptxas() {
+    if Path::new("/usr/local/cuda/bin/ptxas").is_file() {
+        // Found without any variable; what this test is about cannot happen on this machine.
+        return;
+    }
+    let package = Package::new("errors_no_ptxas");
+    package.write("src/lib.rs", "").write("kernels/add.cu", KERNEL).write(
+        "build.rs",
+        r#"fn main() {
+    offload_build::Build::new().file("kernels/add.cu").archs(["gfx90a", "sm_80", "compute_80", "sm_90"]).compile("add");
+}
+"#,
+    );
+    let path = std::env::var_os("PATH").expect("there is a PATH");
+    let path = std::env::join_paths(std::env::split_paths(&path).filter(|folder| !folder.join("ptxas").is_file()));
+    let build = |env: &[(&str, &str)]| {
+        let mut command = cargo_build(&package);
+        for variable in ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"] {
+            command.env_remove(variable);
+        }
+        command.env("PATH", path.as_ref().expect("folders of PATH make a PATH"));
+        command.envs(env.iter().copied()).output().expect("cargo starts")
+    };
+    let everywhere = [
+        "no image for sm_80, sm_90: no ptxas was found (",
+        "OFFLOAD_PTXAS is not set",
+        "CUDA_PATH is not set",
+        "CUDA_ROOT is not set",
+        "CUDA_TOOLKIT_ROOT_DIR is not set",
+        "none in PATH",
+        "none in /usr/local/cuda/bin",
+        "install the CUDA toolkit and set CUDA_HOME",
+        "name ptxas in OFFLOAD_PTXAS",
+        "or list PTX",
+    ];
+    for (env, cuda_home, prebuilt) in [
+        (&[][..], "CUDA_HOME is not set", "no prebuilt one: the package has no prebuilt set in prebuilt/"),
+        (&[("CUDA_HOME", "/nowhere")], "no bin/ptxas in CUDA_HOME=/nowhere", "the package has no prebuilt set"),
+        (&[("OFFLOAD_PREBUILT", "never")], "CUDA_HOME is not set", "no prebuilt one: OFFLOAD_PREBUILT"),
+    ] {
+        let output = build(env);
+        let checked = message(&output, "add").and_then(|message| {
+            everywhere.into_iter().chain([cuda_home, prebuilt]).try_for_each(|sentence| once(&message, sentence))
+        });
+        assert_eq!(checked, Ok(()), "{}", printed(&output));
+    }
+    // What needs no ptxas is built without.
+    let output = build(&[("OFFLOAD_ARCH", "gfx90a compute_80")]);
+    assert!(output.status.success(), "{}", printed(&output));
+}
+
+fn prebuilt_errors() {
+    let package = Package::new("errors_prebuilt");
+    package
+        .write("src/lib.rs", "")
+        .write("kernels/add.cu", format!("#include \"factor.h\"\n{}", KERNEL.replace("x[i]", "FACTOR * x[i]")))
+        .write("include/factor.h", "#define FACTOR 2.0f\n")
+        .write(
+            "build.rs",
+            r#"fn main() {
+    println!("cargo::rerun-if-env-changed=MORE");
+    let mut build = offload_build::Build::new();
+    build.file("kernels/add.cu").include("include").archs(["gfx90a", "compute_80"]);
+    if std::env::var_os("MORE").is_some() {
+        build.define("MORE", None);
+    }
+    build.compile("add");
+}
+"#,
+        );
+    let build = |env: &[(&str, &str)]| cargo_build(&package).envs(env.iter().copied()).output().expect("cargo starts");
+    succeed(cargo_build(&package).env("OFFLOAD_PREBUILT", "update"));
+    const ONLY: (&str, &str) = ("OFFLOAD_PREBUILT", "only");
+    let output = build(&[ONLY]);
+    assert!(output.status.success(), "{}", printed(&output));
+    let announced = "pack \"add\": gfx90a, compute_80 from prebuilt/, because OFFLOAD_PREBUILT=only";
+    assert_eq!(once(&stderr(&output), announced), Ok(()), "{}", stderr(&output));
+
+    /// What somebody does to a file of the package.
+    enum Change {
+        Append(&'static str),
+        Line3(&'static str),
+        Nothing,
+        Remove,
+    }
+    use Change::{Append, Line3, Nothing, Remove};
+    /// A file, what is done to it, the variables of the build after that, and what the build says.
+    type Row = (&'static str, Change, &'static [(&'static str, &'static str)], &'static [&'static str]);
+    const BOTH: &str = "no image for gfx90a, compute_80: OFFLOAD_PREBUILT=only";
+    let rows: &[Row] = &[
+        (
+            "kernels/add.cu",
+            Append("// a comment"),
+            &[],
+            &[BOTH, "kernels/add.cu has changed since prebuilt/add.manifest was made"],
+        ),
+        (
+            "include/factor.h",
+            Append("// a comment"),
+            &[],
+            &[BOTH, "include/factor.h has changed since prebuilt/add.manifest was made"],
+        ),
+        (
+            "include/factor.h",
+            Remove,
+            &[],
+            &[BOTH, "include/factor.h, an input of prebuilt/add.manifest, cannot be read"],
+        ),
+        (
+            "prebuilt/add.gfx90a.hsaco",
+            Append("more"),
+            &[],
+            &[
+                "no image for gfx90a: OFFLOAD_PREBUILT=only",
+                "prebuilt/add.gfx90a.hsaco is not the file that prebuilt/add.manifest speaks of",
+            ],
+        ),
+        (
+            "prebuilt/add.compute_80.ptx",
+            Remove,
+            &[],
+            &["no image for compute_80: OFFLOAD_PREBUILT=only", "prebuilt/add.compute_80.ptx cannot be read"],
+        ),
+        (
+            "prebuilt/add.manifest",
+            Line3("optimisation 3"),
+            &[],
+            &["line 3 of prebuilt/add.manifest is not understood: 'optimisation 3'"],
+        ),
+        (
+            "prebuilt/add.manifest",
+            Nothing,
+            &[("MORE", "1")],
+            &[BOTH, "prebuilt/add.manifest was made with other options"],
+        ),
+        (
+            "prebuilt/add.manifest",
+            Nothing,
+            &[("OFFLOAD_ARCH", "gfx90a,gfx942")],
+            &["no image for gfx942: OFFLOAD_PREBUILT=only", "prebuilt/add.manifest has no image for it"],
+        ),
+    ];
+    let mut problems = Vec::new();
+    for (file, change, env, says) in rows {
+        let path = package.folder.join(file);
+        let before = fs::read(&path).unwrap_or_else(|error| panic!("{file}: {error}"));
+        match change {
+            Append(text) => fs::write(&path, [&before, text.as_bytes()].concat()),
+            Nothing => Ok(()),
+            Remove => fs::remove_file(&path),
+            Line3(text) => {
+                let mut lines: Vec<&str> = std::str::from_utf8(&before).expect("a manifest is text").lines().collect();
+                lines[2] = text;
+                fs::write(&path, lines.join("\n") + "\n")
+            }
+        }
+        .expect("the package can be written");
+        let mut all = vec![ONLY];
+        all.extend(*env);
+        let output = build(&all);
+        let checked = message(&output, "add").and_then(|message| {
+            // Each says what to do.
+            says.iter().chain(&["OFFLOAD_PREBUILT=update"]).try_for_each(|sentence| once(&message, sentence))
+        });
+        if let Err(problem) = checked {
+            problems.push(format!("==== {file}: {problem}\n{}", printed(&output)));
+        }
+        fs::write(&path, before).expect("the package can be written");
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+    // All is as it was.
+    let output = build(&[ONLY]);
+    assert!(output.status.success(), "{}", printed(&output));
+}
+
+/// A program that embeds what `argument` names. The argument starts in line 3, column 43.
+fn program(argument: &str) -> String {
+    format!(
+        "#![forbid(unsafe_code)]\nstatic PACK: offload_format::KernelPack =\n    \
+         offload_embed_macro::include_offload!({argument});\nfn main() {{ println!(\"{{PACK:?}}\"); }}\n"
+    )
+}
+
+fn macro_errors() {
+    let package = Package::new("errors_macro");
+    // One program for each way to go wrong. The first five packs are damaged below.
+    let packs = ["cut", "magic", "image_line", "cut_index", "removed", "whole"];
+    let cases: &[(&str, &str, &str, &[&str])] = &[
+        (
+            "cut",
+            "\"cut\"",
+            "43",
+            &["liboffload_cut_", " bytes and should have ", "cut short or damaged", "must run again"],
+        ),
+        (
+            "magic",
+            "\"magic\"",
+            "43",
+            &["liboffload_magic_", "has no pack for .hip_fatbin at offset ", "must run again"],
+        ),
+        (
+            "image_line",
+            "\"image_line\"",
+            "43",
+            &["image_line.index: line 9 of the pack's index is not understood: 'image gfx90a x", "must run again"],
+        ),
+        (
+            "cut_index",
+            "\"cut_index\"",
+            "43",
+            &["cut_index.index: line 5 of the pack's index is not understood: ''", "must run again"],
+        ),
+        ("removed", "\"removed\"", "43", &["could not read ", "liboffload_removed_", "No such file", "must run again"]),
+        (
+            "unknown",
+            "\"hole\"",
+            "43",
+            &[
+                "there is no pack \"hole\" in ",
+                "it has made \"cut\", \"cut_index\", \"image_line\", \"magic\", \"removed\", \"whole\"",
+            ],
+        ),
+        (
+            "file",
+            "\"kernels/whole.cu\"",
+            "43",
+            &["'kernels/whole.cu' is a file name, and a pack is meant", "such as \"whole\""],
+        ),
+        ("constant", "NAME", "43", &["takes the name of a pack: include_offload!(\"saxpy\")"]),
+        ("expression", "concat!(\"who\", \"le\")", "43", &["takes the name of a pack: include_offload!(\"saxpy\")"]),
+        ("number", "5", "43", &["takes the name of a pack: include_offload!(\"saxpy\")"]),
+        ("nothing", "", "5", &["takes the name of a pack: include_offload!(\"saxpy\")"]),
+        ("two", "\"whole\", \"cut\"", "50", &["takes the name of a pack: include_offload!(\"saxpy\")"]),
+    ];
+    let build = format!(
+        "fn main() {{\n    for name in {packs:?} {{\n        \
+         offload_build::Build::new().file(\"kernels/add.cu\").archs([\"gfx90a\"]).compile(name);\n    }}\n}}\n"
+    );
+    package.write("build.rs", &build).write("kernels/add.cu", KERNEL).write("src/bin/whole.rs", program("\"whole\""));
+    for (name, argument, ..) in cases {
+        package.write(&format!("src/bin/{name}.rs"), program(argument));
+    }
+    let build_program = |name: &str| cargo_build(&package).args(["--bin", name]).output().expect("cargo starts");
+
+    if let Some(out) = out_dir(&package) {
+        // What an earlier run of this test damaged.
+        let _ = fs::remove_dir_all(out.join("offload"));
+    }
+    let output = build_program("whole");
+    assert!(output.status.success(), "{}", printed(&output));
+    let folder = out_dir(&package).expect("the build script ran").join("offload");
+    damage(&folder);
+
+    let mut problems = Vec::new();
+    for (name, _, column, says) in cases {
+        let output = build_program(name);
+        let text = stderr(&output);
+        let place = format!(" --> src/bin/{name}.rs:3:{column}\n");
+        let last = format!("could not compile `errors_macro` (bin \"{name}\") due to 1 previous error");
+        let error = text.lines().find(|line| line.starts_with("error: ")).unwrap_or("");
+        let checked = says.iter().try_for_each(|sentence| once(error, sentence));
+        let checked = checked.and_then(|()| [&*place, &*last].into_iter().try_for_each(|line| once(&text, line)));
+        if output.status.success() || checked.is_err() {
+            problems.push(format!("==== {name}: {checked:?}\n{}", printed(&output)));
+        }
+    }
+    // The cure that the messages name.
+    package.write("build.rs", build + "// Changed.\n");
+    for name in packs {
+        let output = build_program(name);
+        if !output.status.success() {
+            problems.push(format!("==== {name} is still damaged:\n{}", printed(&output)));
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+/// What a full disk, a crash or a curious user may do to the files in `OUT_DIR`.
+fn damage(folder: &Path) {
+    let library = |pack: &str| {
+        let start = format!("liboffload_{pack}_");
+        let mut all = files(folder).into_iter();
+        let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        // What follows is a hash: 32 digits.
+        all.find(|path| name(path).starts_with(&start) && name(path).len() == start.len() + 32 + 2)
+            .unwrap_or_else(|| panic!("no library of {pack}"))
+    };
+    let edit = |path: &Path, change: &dyn Fn(&mut Vec<u8>)| {
+        let mut bytes = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        change(&mut bytes);
+        fs::write(path, bytes).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    };
+    edit(&library("cut"), &|bytes| bytes.truncate(bytes.len() - 100));
+    edit(&library("magic"), &|bytes| {
+        let magic = b"__CLANG_OFFLOAD_BUNDLE__";
+        let at = bytes.windows(magic.len()).position(|window| window == magic).expect("a bundle has its magic");
+        bytes[at] = b'X';
+    });
+    edit(&folder.join("image_line.index"), &|bytes| {
+        let text = String::from_utf8(bytes.clone()).expect("an index is text");
+        *bytes = text.replace("image gfx90a ", "image gfx90a x").into_bytes();
+    });
+    edit(&folder.join("cut_index.index"), &|bytes| {
+        let text = String::from_utf8(bytes.clone()).expect("an index is text");
+        *bytes = text.lines().take(4).map(|line| format!("{line}\n")).collect::<String>().into_bytes();
+    });
+    fs::remove_file(library("removed")).expect("the library can be removed");
+}
+
+fn no_build_script() {
+    let package = Package::new("errors_no_script");
+    package.write("src/main.rs", program("\"saxpy\""));
+    let output = package.cargo(&["build"]).output().expect("cargo starts");
+    let text = stderr(&output);
+    let checked = [
+        "error: this package has no build script, so there are no packs; a build.rs makes one: ",
+        ".compile(\"saxpy\")\n",
+        " --> src/main.rs:3:43\n",
+        "due to 1 previous error",
+    ];
+    let checked = checked.into_iter().try_for_each(|line| once(&text, line));
+    assert_eq!(checked, Ok(()), "{text}");
 }

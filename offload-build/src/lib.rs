@@ -45,7 +45,7 @@
 //! ├── saxpy.index                    what include_offload!("saxpy") reads
 //! ├── saxpy.pack                     the pack as it is embedded
 //! ├── liboffload_saxpy_<hash>.a      the pack in a host object
-//! └── saxpy/                         one image for each target: gfx90a.hsaco, sm_80.cubin, compute_90.ptx, cpu.so
+//! └── saxpy/                         an image for each target, also of earlier builds: gfx90a.hsaco, sm_80.cubin, …
 //!     └── work/                      what lies between source and image, and what each image was made from
 //! ```
 //!

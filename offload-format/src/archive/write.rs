@@ -23,9 +23,10 @@ pub fn write_library(member: &str, symbol: &str, size: u64) -> Layout {
     table.resize(table_size as usize, 0);
 
     let mut head = Vec::from(MAGIC);
-    head.extend_from_slice(&member_header("/", table_size));
+    // The table is no file: it has no mode.
+    head.extend_from_slice(&member_header("/", "0", table_size));
     head.extend_from_slice(&table);
-    head.extend_from_slice(&member_header(&format!("{member}/"), size));
+    head.extend_from_slice(&member_header(&format!("{member}/"), "644", size));
     let mut layout = Layout::new();
     layout.push(Piece::Bytes(head));
     layout.push(Piece::Payload { index: 0, size });
@@ -35,8 +36,8 @@ pub fn write_library(member: &str, symbol: &str, size: u64) -> Layout {
     layout
 }
 
-fn member_header(name: &str, size: u64) -> Vec<u8> {
-    let header = format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{size:<10}`\n", 0, 0, 0, "644");
+fn member_header(name: &str, mode: &str, size: u64) -> Vec<u8> {
+    let header = format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{size:<10}`\n", 0, 0, 0, mode);
     debug_assert_eq!(header.len() as u64, MEMBER_HEADER_SIZE, "member of {size} bytes");
     header.into_bytes()
 }

@@ -42,8 +42,10 @@ impl<'a> EntryId<'a> {
             // The spelling without an environment: all that follows the operating system is the target ID.
             target = &text[kind.len() + arch.len() + vendor.len() + os.len() + 4..];
             env = "";
+            // LLVM 22 took the processor for an environment, and wrote the dash of a target ID that is not there.
+            target = target.strip_suffix('-').filter(|it| !it.contains(':')).unwrap_or(target);
         }
-        Ok(Self { kind, triple: TargetTriple { arch, vendor, os, env }, target })
+        Ok(Self { kind, triple: TargetTriple::new(arch, vendor, os, env), target })
     }
 
     /// The offload kind: `host`, `hip`, `hipv4`, `openmp` in what LLVM writes.
@@ -120,10 +122,15 @@ mod tests {
             ("hip-amdgcn-amd-amdpal--gfx906", "hip-amdgcn-amd-amdpal-unknown-gfx906"),
             ("hip-spirv64-amd-amdhsa-unknown-amdgcnspirv", "hip-spirv64-amd-amdhsa--amdgcnspirv"),
             ("openmp-nvptx64-nvidia-cuda--sm_70", "openmp-nvptx64-nvidia-cuda-unknown-sm_70"),
+            ("host-aarch64-linux-android--", "host-aarch64-unknown-linux-android-"),
+            ("host-x86_64-linux-gnu--", "host-x86_64-unknown-linux-gnu-"),
+            ("host-i686-pc-win32-gnu", "host-i686-pc-windows-gnu-"),
+            ("host-x86_64-pc-windows-", "host-x86_64-pc-windows-msvc-"),
             ("hip-amdgcn---", "hip-amdgcn-unknown-unknown-unknown-"),
             // ----
             ("hip-amdgcn-amd-amdhsa-gfx906", "hip-amdgcn-amd-amdhsa--gfx906"),
             ("hip-amdgcn-amd-amdhsa-gfx9-4-generic:xnack+", "hip-amdgcn-amd-amdhsa--gfx9-4-generic:xnack+"),
+            ("openmp-nvptx64-nvidia-cuda-sm_70-", "openmp-nvptx64-nvidia-cuda-unknown-sm_70"),
             ("openmp-nvptx64-nvidia-cuda-sm_70", "openmp-nvptx64-nvidia-cuda-unknown-sm_70"),
             ("hip-amdgcn-amd-amdhsa--gfx940", "hip-amdgcn-amd-amdhsa--gfx940"),
         ] {

@@ -53,6 +53,9 @@ fn read_entry(data: &[u8], at: u64) -> Result<(Entry<'_>, u64)> {
     let id_at = at + ENTRY_FIXED_SIZE;
     let id = reader.range(id_at, id_size, at + 16, "bundle entry ID")?;
     let id = str::from_utf8(id).map_err(|_| Error::new(ErrorKind::Malformed, "bundle entry ID", id_at))?;
+    if offset == 0 && size > 0 {
+        return Err(Error::new(ErrorKind::Malformed, "code object offset (0, where the bundle itself is)", at));
+    }
     let code_object = reader.range(offset, size, at, "code object")?;
     // No overflow: the ID lies inside the data.
     Ok((Entry { id, offset, code_object }, id_at + id_size))

@@ -30,16 +30,17 @@ fn is_this_arch(arch: &str) -> bool {
 fn is_this_system(triple: TargetTriple<'_>) -> bool {
     // Versions may follow the names: macosx14.0, windows-msvc19.33.
     let os = triple.os;
-    let same_os = (os.starts_with("linux") && cfg!(target_os = "linux"))
-        || (os.starts_with("android") && cfg!(target_os = "android"))
+    let android = triple.env.starts_with("android");
+    let same_os = (os.starts_with("linux") && !android && cfg!(target_os = "linux"))
+        || (os.starts_with("linux") && android && cfg!(target_os = "android"))
         || (os.starts_with("windows") && cfg!(target_os = "windows"))
         || (os.starts_with("freebsd") && cfg!(target_os = "freebsd"))
         || ((os.starts_with("darwin") || os.starts_with("macos")) && cfg!(target_os = "macos"));
     let env = triple.env;
+    let one_of_three = cfg!(any(target_env = "gnu", target_env = "musl", target_env = "msvc"));
     let same_env = (env.starts_with("gnu") && cfg!(target_env = "gnu"))
         || (env.starts_with("musl") && cfg!(target_env = "musl"))
         || (env.starts_with("msvc") && cfg!(target_env = "msvc"))
-        || (matches!(env, "" | "unknown")
-            && cfg!(not(any(target_env = "gnu", target_env = "musl", target_env = "msvc"))));
+        || ((android || matches!(env, "" | "unknown")) && !one_of_three);
     same_os && same_env
 }

@@ -1,6 +1,6 @@
 //! Devices as their runtimes report them.
 
-use crate::target::{NvidiaArch, NvidiaCode, ParseError, TargetId};
+use crate::target::{FeatureState, NvidiaArch, NvidiaCode, ParseError, TargetId};
 use alloc::borrow::ToOwned;
 use alloc::string::String;
 use core::fmt;
@@ -74,6 +74,23 @@ impl Device {
             }
         };
         Ok(Self(Inner::Cuda { major: arch.major, minor: arch.minor, driver }))
+    }
+
+    /// The same where there is an image for this processor in another mode.
+    pub(super) fn suggestion_beside(&self, image: TargetId<'_>) -> String {
+        let device = match &self.0 {
+            Inner::Hip(name) => TargetId::parse(name),
+            _ => return self.suggestion(),
+        };
+        let Ok(device) = device else { return self.suggestion() };
+        let mut target = String::from(image.primary_processor());
+        for (name, _) in image.features() {
+            match device.feature(name) {
+                FeatureState::Any => {}
+                state => target.extend([":", name, if state == FeatureState::On { "+" } else { "-" }]),
+            }
+        }
+        alloc::format!("\"{target}\"")
     }
 
     /// The target that a build script would list for this device.

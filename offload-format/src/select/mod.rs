@@ -21,6 +21,7 @@ pub use device::Device;
 pub use fit::{Fit, Refusal};
 
 use crate::target::{NvidiaArch, PtxVersion, TargetId, TargetTriple};
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Deref;
@@ -57,6 +58,16 @@ pub trait Candidate {
     fn code(&self) -> Code<'_>;
     /// Its name in messages: `gfx90a:xnack-`, `sm_80`.
     fn label(&self) -> &str;
+}
+
+impl<I: Candidate + ?Sized> Candidate for &I {
+    fn code(&self) -> Code<'_> {
+        (**self).code()
+    }
+
+    fn label(&self) -> &str {
+        (**self).label()
+    }
 }
 
 /// Whether an image runs on a device: how well it fits, or why it does not.
@@ -143,6 +154,21 @@ impl<I> SelectError<I> {
     }
 }
 
+impl<I: Candidate> SelectError<I> {
+    /// What to add to build.rs. Beside an image that is for another mode of the device's processor, only one that names the
+    /// same features may stand.
+    fn suggestion(&self) -> String {
+        let other_mode = self.refused.iter().find_map(|(image, refusal)| match (refusal, image.code()) {
+            (Refusal::Feature { .. }, Code::Amdgpu { id, .. }) => Some(id),
+            _ => None,
+        });
+        match other_mode {
+            Some(image) => self.device.suggestion_beside(image),
+            None => self.device.suggestion(),
+        }
+    }
+}
+
 impl<I: Candidate> fmt::Display for SelectError<I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "no image for {}", self.device)?;
@@ -156,7 +182,7 @@ impl<I: Candidate> fmt::Display for SelectError<I> {
         for (image, refusal) in &self.refused {
             write!(f, "\n  {:width$}  {refusal}", image.label())?;
         }
-        write!(f, "\nto run on this device, add {} to the targets of build.rs", self.device.suggestion())
+        write!(f, "\nto run on this device, add {} to the targets of build.rs", self.suggestion())
     }
 }
 

@@ -153,7 +153,7 @@ fn a_refusal_lists_every_image_with_its_reason() {
   gfx11-generic@5  code for another processor
   sm_80            code for an NVIDIA GPU
   compute_80@8.7   code for an NVIDIA GPU
-to run on this device, add \"gfx90a\" to the targets of build.rs"
+to run on this device, add \"gfx90a:xnack-\" to the targets of build.rs"
     );
     let error = select(images, &Device::cuda(7, 5, 12040)).unwrap_err().to_string();
     assert!(error.contains("machine code for compute capability 8.x, from 8.0 on"), "{error}");

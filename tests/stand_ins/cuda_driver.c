@@ -1,0 +1,404 @@
+/* A stand-in for NVIDIA's driver library, libcuda.so.1: the functions that the saxpy example calls, for GPUs that are
+ * not there. Memory is the host's. A launch of the function `saxpy` computes y = a * x + y; there is no other function.
+ *
+ *   FAKE_GPU         compute capabilities of the GPUs: "8.6,9.0". Not set or empty: no GPU.
+ *   FAKE_DRIVER      what cuDriverGetVersion says. Not set: 12080.
+ *   FAKE_ERROR       FUNCTION=CODE: this function fails with this code.
+ *   FAKE_KERNEL_END  the kernel leaves out all elements from this index on.
+ *   FAKE_LOG         a file that gets a line for each call that matters.
+ *
+ * A program that breaks the driver's rules (a call before cuInit or without a context, a handle that is none, a copy past
+ * the end of a buffer, a grid that misses elements) or that leaves something behind gets a line "misuse: ..." in the log.
+ *
+ * The macro LACKING leaves out a function that came late into the driver. */
+#include <elf.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Names, types and numbers of cuda.h. */
+typedef int CUresult;
+typedef int CUdevice;
+typedef unsigned long long CUdeviceptr;
+enum {
+  CUDA_SUCCESS = 0,
+  CUDA_ERROR_INVALID_VALUE = 1,
+  CUDA_ERROR_OUT_OF_MEMORY = 2,
+  CUDA_ERROR_NOT_INITIALIZED = 3,
+  CUDA_ERROR_NO_DEVICE = 100,
+  CUDA_ERROR_INVALID_DEVICE = 101,
+  CUDA_ERROR_INVALID_IMAGE = 200,
+  CUDA_ERROR_INVALID_CONTEXT = 201,
+  CUDA_ERROR_INVALID_HANDLE = 400,
+  CUDA_ERROR_NOT_FOUND = 500,
+  CUDA_ERROR_LAUNCH_FAILED = 719,
+};
+enum { COMPUTE_CAPABILITY_MAJOR = 75, COMPUTE_CAPABILITY_MINOR = 76 };
+
+static const struct {
+  CUresult code;
+  const char *name, *text;
+} errors[] = {
+    {CUDA_SUCCESS, "CUDA_SUCCESS", "no error"},
+    {CUDA_ERROR_INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
+    {CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+    {CUDA_ERROR_NOT_INITIALIZED, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
+    {CUDA_ERROR_NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
+    {CUDA_ERROR_INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
+    {CUDA_ERROR_INVALID_IMAGE, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
+    {CUDA_ERROR_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
+    {CUDA_ERROR_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
+    {CUDA_ERROR_NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
+    {CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
+};
+
+/* ---- The log, and what is wrong ---- */
+
+static void log_line(const char *format, ...) {
+  const char *path = getenv("FAKE_LOG");
+  FILE *file = path ? fopen(path, "a") : NULL;
+  if (!file)
+    return;
+  va_list values;
+  va_start(values, format);
+  vfprintf(file, format, values);
+  va_end(values);
+  fputc('\n', file);
+  fclose(file);
+}
+
+/* `return MISUSE(code, "format", ...)` */
+#define MISUSE(code, ...) (log_line("misuse: " __VA_ARGS__), (code))
+
+/* The code that FAKE_ERROR asks this function for, or 0. */
+static CUresult asked_for(const char *function) {
+  const char *wish = getenv("FAKE_ERROR");
+  size_t length = strlen(function);
+  return wish && !strncmp(wish, function, length) && wish[length] == '=' ? atoi(wish + length + 1) : CUDA_SUCCESS;
+}
+
+static int initialized;
+/* The context that is current; it is the address of its device's entry in `retained`. */
+static int *current;
+
+/* What begins the functions that only work after cuInit, and those that need a context. */
+#define FAIL_IF_ASKED()                                                                                                \
+  do {                                                                                                                 \
+    CUresult code = asked_for(__func__);                                                                               \
+    if (code)                                                                                                          \
+      return code;                                                                                                     \
+  } while (0)
+#define AFTER_INIT()                                                                                                   \
+  do {                                                                                                                 \
+    FAIL_IF_ASKED();                                                                                                   \
+    if (!initialized)                                                                                                  \
+      return MISUSE(CUDA_ERROR_NOT_INITIALIZED, "%s before cuInit", __func__);                                         \
+  } while (0)
+#define IN_CONTEXT()                                                                                                   \
+  do {                                                                                                                 \
+    AFTER_INIT();                                                                                                      \
+    if (!current)                                                                                                      \
+      return MISUSE(CUDA_ERROR_INVALID_CONTEXT, "%s without a context", __func__);                                     \
+  } while (0)
+
+CUresult cuInit(unsigned flags) {
+  FAIL_IF_ASKED();
+  if (flags)
+    return MISUSE(CUDA_ERROR_INVALID_VALUE, "cuInit with flags %u", flags);
+  const char *gpus = getenv("FAKE_GPU");
+  if (!gpus || !*gpus)
+    return CUDA_ERROR_NO_DEVICE;
+  initialized = 1;
+  return CUDA_SUCCESS;
+}
+
+static CUresult error_text(CUresult code, const char **out, int full) {
+  *out = NULL;
+  for (size_t i = 0; i < sizeof errors / sizeof *errors; ++i)
+    if (errors[i].code == code)
+      *out = full ? errors[i].text : errors[i].name;
+  return *out ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuGetErrorName(CUresult code, const char **out) { return error_text(code, out, 0); }
+
+CUresult cuGetErrorString(CUresult code, const char **out) { return error_text(code, out, 1); }
+
+CUresult cuDriverGetVersion(int *out) {
+  FAIL_IF_ASKED();
+  const char *version = getenv("FAKE_DRIVER");
+  *out = version ? atoi(version) : 12080;
+  return CUDA_SUCCESS;
+}
+
+/* ---- Devices and contexts ---- */
+
+enum { MOST_GPUS = 16 };
+/* Handles differ from indices, so that taking one for the other shows. */
+enum { FIRST_HANDLE = 40 };
+static int retained[MOST_GPUS];
+
+static int gpu_count(void) {
+  int count = 1;
+  for (const char *at = getenv("FAKE_GPU"); *at; ++at)
+    count += *at == ',';
+  return count;
+}
+
+static void compute_capability(int index, int *major, int *minor) {
+  const char *at = getenv("FAKE_GPU");
+  while (index--)
+    at = strchr(at, ',') + 1;
+  sscanf(at, "%d.%d", major, minor);
+}
+
+#define CHECK_DEVICE(device)                                                                                           \
+  do {                                                                                                                 \
+    if (device < FIRST_HANDLE || device >= FIRST_HANDLE + gpu_count())                                                 \
+      return MISUSE(CUDA_ERROR_INVALID_DEVICE, "%s of device %d", __func__, device);                                   \
+  } while (0)
+
+CUresult cuDeviceGetCount(int *out) {
+  AFTER_INIT();
+  *out = gpu_count();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGet(CUdevice *out, int index) {
+  AFTER_INIT();
+  if (index < 0 || index >= gpu_count())
+    return CUDA_ERROR_INVALID_DEVICE;
+  *out = FIRST_HANDLE + index;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetName(char *out, int size, CUdevice device) {
+  int major, minor;
+  AFTER_INIT();
+  CHECK_DEVICE(device);
+  compute_capability(device - FIRST_HANDLE, &major, &minor);
+  snprintf(out, size, "Fake GPU %d.%d", major, minor);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetAttribute(int *out, int attribute, CUdevice device) {
+  int major, minor;
+  AFTER_INIT();
+  CHECK_DEVICE(device);
+  compute_capability(device - FIRST_HANDLE, &major, &minor);
+  switch (attribute) {
+  case COMPUTE_CAPABILITY_MAJOR:
+    *out = major;
+    return CUDA_SUCCESS;
+  case COMPUTE_CAPABILITY_MINOR:
+    *out = minor;
+    return CUDA_SUCCESS;
+  default:
+    return MISUSE(CUDA_ERROR_INVALID_VALUE, "attribute %d", attribute);
+  }
+}
+
+CUresult cuDevicePrimaryCtxRetain(int **out, CUdevice device) {
+  AFTER_INIT();
+  CHECK_DEVICE(device);
+  *out = &retained[device - FIRST_HANDLE];
+  ++**out;
+  log_line("cuDevicePrimaryCtxRetain: GPU %d", device - FIRST_HANDLE);
+  return CUDA_SUCCESS;
+}
+
+#ifndef LACKING
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
+  AFTER_INIT();
+  CHECK_DEVICE(device);
+  int *context = &retained[device - FIRST_HANDLE];
+  if (!*context)
+    return MISUSE(CUDA_ERROR_INVALID_CONTEXT, "context of GPU %d released too often", device - FIRST_HANDLE);
+  if (!--*context && current == context)
+    current = NULL;
+  return CUDA_SUCCESS;
+}
+#endif
+
+CUresult cuCtxSetCurrent(int *context) {
+  AFTER_INIT();
+  if (context < retained || context >= retained + MOST_GPUS || !*context)
+    return MISUSE(CUDA_ERROR_INVALID_CONTEXT, "cuCtxSetCurrent of what is no context");
+  current = context;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSynchronize(void) {
+  IN_CONTEXT();
+  return CUDA_SUCCESS;
+}
+
+/* ---- Modules ---- */
+
+/* One module at a time is all that the example has. */
+static int module_loaded;
+static char saxpy_function;
+
+static uint64_t larger(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+/* The driver is not told how large an image is. It reads what an ELF file's headers speak of. */
+static size_t elf_size(const unsigned char *image) {
+  Elf64_Ehdr header;
+  memcpy(&header, image, sizeof header);
+  uint64_t end = larger(header.e_shoff + (uint64_t)header.e_shnum * header.e_shentsize,
+                        header.e_phoff + (uint64_t)header.e_phnum * header.e_phentsize);
+  for (unsigned i = 0; i < header.e_shnum; ++i) {
+    Elf64_Shdr section;
+    memcpy(&section, image + header.e_shoff + i * header.e_shentsize, sizeof section);
+    if (section.sh_type != SHT_NOBITS)
+      end = larger(end, section.sh_offset + section.sh_size);
+  }
+  return end;
+}
+
+static uint64_t fnv1a(const unsigned char *bytes, size_t size) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (size_t i = 0; i < size; ++i)
+    hash = (hash ^ bytes[i]) * 0x100000001b3;
+  return hash;
+}
+
+CUresult cuModuleLoadData(void **out, const void *image) {
+  IN_CONTEXT();
+  const char *kind = "PTX";
+  size_t size;
+  if (!memcmp(image, ELFMAG, SELFMAG)) {
+    kind = "cubin";
+    size = elf_size(image);
+  } else {
+    size = strlen(image);
+    if (!strstr(image, ".version") || !strstr(image, ".visible .entry saxpy("))
+      return CUDA_ERROR_INVALID_IMAGE;
+  }
+  if (module_loaded)
+    return MISUSE(CUDA_ERROR_OUT_OF_MEMORY, "a second module");
+  log_line("cuModuleLoadData: %s, %zu bytes, fnv1a %016llx", kind, size, (unsigned long long)fnv1a(image, size));
+  module_loaded = 1;
+  *out = &module_loaded;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuModuleUnload(void *module) {
+  IN_CONTEXT();
+  if (module != &module_loaded || !module_loaded)
+    return MISUSE(CUDA_ERROR_INVALID_HANDLE, "cuModuleUnload of what is no module");
+  module_loaded = 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuModuleGetFunction(void **out, void *module, const char *name) {
+  IN_CONTEXT();
+  if (module != &module_loaded || !module_loaded)
+    return MISUSE(CUDA_ERROR_INVALID_HANDLE, "cuModuleGetFunction of what is no module");
+  log_line("cuModuleGetFunction: %s", name);
+  if (strcmp(name, "saxpy"))
+    return CUDA_ERROR_NOT_FOUND;
+  *out = &saxpy_function;
+  return CUDA_SUCCESS;
+}
+
+/* ---- Memory ---- */
+
+static struct buffer {
+  char *start;
+  size_t size;
+  struct buffer *next;
+} *buffers;
+
+static char *host(CUdeviceptr address) { return (char *)(uintptr_t)address; }
+
+static int is_inside_a_buffer(CUdeviceptr address, size_t size) {
+  for (struct buffer *it = buffers; it; it = it->next)
+    if (host(address) >= it->start && host(address) + size <= it->start + it->size)
+      return 1;
+  return 0;
+}
+
+CUresult cuMemAlloc_v2(CUdeviceptr *out, size_t size) {
+  IN_CONTEXT();
+  if (!size)
+    return CUDA_ERROR_INVALID_VALUE;
+  struct buffer *buffer = malloc(sizeof *buffer);
+  *buffer = (struct buffer){malloc(size), size, buffers};
+  buffers = buffer;
+  /* NaNs, for whoever forgets to copy. */
+  memset(buffer->start, 0xff, size);
+  *out = (uintptr_t)buffer->start;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemFree_v2(CUdeviceptr address) {
+  IN_CONTEXT();
+  for (struct buffer **it = &buffers; *it; it = &(*it)->next)
+    if ((*it)->start == host(address)) {
+      struct buffer *gone = *it;
+      *it = gone->next;
+      free(gone->start);
+      free(gone);
+      return CUDA_SUCCESS;
+    }
+  return MISUSE(CUDA_ERROR_INVALID_VALUE, "cuMemFree_v2 of what is no buffer");
+}
+
+CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t size) {
+  IN_CONTEXT();
+  if (!is_inside_a_buffer(to, size))
+    return MISUSE(CUDA_ERROR_INVALID_VALUE, "%zu bytes copied past a buffer", size);
+  memcpy(host(to), from, size);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t size) {
+  IN_CONTEXT();
+  if (!is_inside_a_buffer(from, size))
+    return MISUSE(CUDA_ERROR_INVALID_VALUE, "%zu bytes copied from past a buffer", size);
+  memcpy(to, host(from), size);
+  return CUDA_SUCCESS;
+}
+
+/* ---- The kernel ---- */
+
+CUresult cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                        unsigned block_y, unsigned block_z, unsigned shared, void *stream, void **arguments,
+                        void **extra) {
+  int n;
+  float a;
+  CUdeviceptr x, y;
+  IN_CONTEXT();
+  log_line("cuLaunchKernel: %u blocks of %u threads", grid_x, block_x);
+  if (function != &saxpy_function)
+    return MISUSE(CUDA_ERROR_INVALID_HANDLE, "cuLaunchKernel of what is no function");
+  if (grid_y != 1 || grid_z != 1 || block_y != 1 || block_z != 1 || block_x > 1024 || shared || stream || extra)
+    return MISUSE(CUDA_ERROR_INVALID_VALUE, "cuLaunchKernel with a shape that saxpy does not have");
+  memcpy(&n, arguments[0], sizeof n);
+  memcpy(&a, arguments[1], sizeof a);
+  memcpy(&x, arguments[2], sizeof x);
+  memcpy(&y, arguments[3], sizeof y);
+  if (!is_inside_a_buffer(x, n * sizeof a) || !is_inside_a_buffer(y, n * sizeof a))
+    return MISUSE(CUDA_ERROR_INVALID_VALUE, "the kernel goes past a buffer with n = %d", n);
+  uint64_t threads = (uint64_t)grid_x * block_x;
+  if (threads < (uint64_t)n)
+    (void)MISUSE(0, "%llu threads for %d elements", (unsigned long long)threads, n);
+  const char *wish = getenv("FAKE_KERNEL_END");
+  uint64_t end = wish ? strtoull(wish, NULL, 10) : (uint64_t)n;
+  for (uint64_t i = 0; i < end && i < threads && i < (uint64_t)n; ++i)
+    ((float *)host(y))[i] += a * ((float *)host(x))[i];
+  return CUDA_SUCCESS;
+}
+
+__attribute__((destructor)) static void look_for_leaks(void) {
+  for (struct buffer *it = buffers; it; it = it->next)
+    (void)MISUSE(0, "a buffer of %zu bytes is left", it->size);
+  if (module_loaded)
+    (void)MISUSE(0, "a module is left");
+  for (int i = 0; i < MOST_GPUS; ++i)
+    if (retained[i])
+      (void)MISUSE(0, "the context of GPU %d is left", i);
+}

@@ -1,0 +1,62 @@
+/* Gives a whole file to AMD's HIP runtime, as a program does with what lies in its section .hip_fatbin.
+ *
+ *   hip_load RUNTIME FILE KERNEL
+ *
+ * Exit status: 0 if the runtime loads the file and finds the kernel. */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+static void fail(const char *what) {
+  fprintf(stderr, "hip_load: %s\n", what);
+  exit(2);
+}
+
+static void *contents(const char *path) {
+  struct stat status;
+  int file = open(path, O_RDONLY);
+  if (file < 0 || fstat(file, &status))
+    fail(path);
+  void *bytes = mmap(NULL, status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+  if (bytes == MAP_FAILED)
+    fail(path);
+  return bytes;
+}
+
+static void *find(void *runtime, const char *name) {
+  void *function = dlsym(runtime, name);
+  if (!function)
+    fail(name);
+  return function;
+}
+
+/* Declares a function of the runtime. All return a hipError_t. */
+#define FUNCTION(name, ...) int (*name)(__VA_ARGS__) = (int (*)(__VA_ARGS__))find(runtime, #name)
+#define CHECK(call)                                                                                                    \
+  do {                                                                                                                 \
+    int error = call;                                                                                                  \
+    if (error) {                                                                                                       \
+      fprintf(stderr, "hip_load: %s is %d\n", #call, error);                                                           \
+      exit(1);                                                                                                         \
+    }                                                                                                                  \
+  } while (0)
+
+int main(int count, char **arguments) {
+  void *module, *function;
+  if (count != 4)
+    fail("RUNTIME FILE KERNEL");
+  void *bytes = contents(arguments[2]);
+  void *runtime = dlopen(arguments[1], RTLD_NOW);
+  if (!runtime)
+    fail(dlerror());
+  FUNCTION(hipInit, unsigned);
+  FUNCTION(hipModuleLoadData, void **, const void *);
+  FUNCTION(hipModuleGetFunction, void **, void *, const char *);
+  CHECK(hipInit(0));
+  CHECK(hipModuleLoadData(&module, bytes));
+  CHECK(hipModuleGetFunction(&function, module, arguments[3]));
+  return 0;
+}

@@ -1,0 +1,160 @@
+//! The architecture, as far as text can show it. ARCHITECTURE.md has the same in words.
+
+use offload_tests::scratch::workspace;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// For each module of offload-format the modules that it may use.
+const ARROWS: &[(&str, &[&str])] = &[
+    ("error", &[]),
+    ("reader", &["error"]),
+    ("layout", &[]),
+    ("target", &[]),
+    ("bundle", &["error", "reader", "layout", "target"]),
+    ("offload_binary", &["error", "reader", "layout"]),
+    ("archive", &["layout"]),
+    ("host_object", &["layout", "bundle", "offload_binary"]),
+    ("image", &["error", "reader", "target"]),
+    ("select", &["target"]),
+    ("embedded", &["host_object", "select", "target"]),
+    ("pack_index", &["embedded", "host_object", "target"]),
+];
+
+/// Names that lib.rs exports from a module.
+const AT_ROOT: &[(&str, &str)] = &[("Error", "error"), ("ErrorKind", "error"), ("Result", "error")];
+
+/// Where `unsafe` may stand.
+const UNSAFE: &[&str] =
+    &["offload-build/src/jobs.rs", "offload-embed-macro/src/expand.rs", "examples/", "tests/", "xtask/"];
+
+/// Lines in a file from which on it should be taken apart.
+const LONG: usize = 500;
+
+fn files(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
+    for path in fs::read_dir(folder).expect("the folder can be read").flatten().map(|entry| entry.path()) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if path.is_dir() && name != "target" && !name.starts_with('.') {
+            files(&path, extension, found);
+        } else if path.extension().is_some_and(|it| it == extension) {
+            found.push(path);
+        }
+    }
+}
+
+fn sources(folder: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    files(&workspace().join(folder), "rs", &mut found);
+    assert!(!found.is_empty(), "{folder} has sources");
+    let name = |path: &Path| path.strip_prefix(workspace()).unwrap_or(path).to_string_lossy().replace('\\', "/");
+    found.iter().map(|path| (name(path), fs::read_to_string(path).expect("a source can be read"))).collect()
+}
+
+/// The code of a file: no comments, nothing from its unit tests on.
+fn code(text: &str) -> String {
+    let code = text.split("#[cfg(test)]").next().unwrap_or("");
+    code.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+}
+
+/// The names that follow `crate::`, also in `crate::{a, b::c}`.
+fn used(code: &str) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for rest in code.split("crate::").skip(1) {
+        let list = match rest.strip_prefix('{') {
+            Some(group) => group.split('}').next().unwrap_or(""),
+            None => rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or(""),
+        };
+        names.extend(list.split(',').filter_map(|item| Some(item.trim().split("::").next()?.to_owned())));
+    }
+    names.retain(|name| !name.is_empty());
+    names
+}
+
+#[test]
+fn arrows_in_offload_format_go_one_way() {
+    let mut seen = BTreeSet::new();
+    for (path, text) in sources("offload-format/src") {
+        let module = path.trim_start_matches("offload-format/src/").split(['/', '.']).next().unwrap_or("").to_owned();
+        // The map itself, and unit tests in files of their own.
+        if module == "lib" || path.ends_with("tests.rs") {
+            continue;
+        }
+        let (_, may) =
+            ARROWS.iter().find(|(name, _)| *name == module).unwrap_or_else(|| panic!("{module} is not in ARROWS"));
+        for name in used(&code(&text)) {
+            let target = AT_ROOT.iter().find(|(export, _)| *export == name).map_or(name.as_str(), |(_, module)| module);
+            assert!(target == module || may.contains(&target), "{path} uses crate::{name}: {module} may use {may:?}");
+            seen.insert((module.clone(), target.to_owned()));
+        }
+    }
+    // If the reading of sources broke, nothing would be found.
+    assert!(
+        seen.contains(&("bundle".into(), "reader".into())) && seen.contains(&("pack_index".into(), "embedded".into()))
+    );
+}
+
+#[test]
+fn arrows_are_listed_from_below() {
+    for (index, (module, may)) in ARROWS.iter().enumerate() {
+        let below: Vec<&str> = ARROWS[..index].iter().map(|(name, _)| *name).collect();
+        assert!(may.iter().all(|name| below.contains(name)), "{module} uses something that is not listed before it");
+    }
+}
+
+#[test]
+fn offload_format_does_not_know_the_outside() {
+    for (path, text) in sources("offload-format/src") {
+        for word in ["std::", "extern crate std", "println!", "env!", "include_bytes!"] {
+            assert!(!code(&text).contains(word), "{path} has {word}");
+        }
+    }
+}
+
+#[test]
+fn the_environment_is_read_in_one_place_of_offload_build() {
+    for (path, text) in sources("offload-build/src").into_iter().filter(|(path, _)| !path.ends_with("/cargo.rs")) {
+        for word in ["env::var", "println!(\"cargo", "split_paths"] {
+            assert!(!code(&text).contains(word), "{path} has {word}: that is for cargo.rs");
+        }
+    }
+}
+
+#[test]
+fn unsafe_code_is_where_it_may_be() {
+    for folder in ["offload-format", "offload-build", "offload-embed-macro"] {
+        for (path, text) in sources(folder) {
+            let has = code(&text).split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == "unsafe");
+            assert!(!has || UNSAFE.iter().any(|may| path.starts_with(may)), "{path} has unsafe code");
+        }
+    }
+}
+
+#[test]
+fn files_say_what_they_are_and_stay_short() {
+    for folder in ["offload-format", "offload-build", "offload-embed-macro", "examples", "tests", "xtask"] {
+        for (path, text) in sources(folder) {
+            assert!(text.starts_with("//!"), "{path} does not start with what it is");
+            let lines = text.lines().count();
+            assert!(lines <= LONG || path.starts_with("tests/"), "{path} has {lines} lines");
+        }
+    }
+}
+
+#[test]
+fn links_between_documents_lead_somewhere() {
+    let mut documents = Vec::new();
+    files(workspace(), "md", &mut documents);
+    let mut links = 0;
+    for document in documents {
+        let text = fs::read_to_string(&document).expect("a document can be read");
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            if link.contains("://") || link.starts_with('#') {
+                continue;
+            }
+            let path = document.parent().expect("a file lies in a folder").join(link.split('#').next().unwrap_or(link));
+            assert!(path.exists(), "{} links to {link}", document.display());
+            links += 1;
+        }
+    }
+    assert!(links > 3, "the README has links");
+}
