@@ -39,8 +39,20 @@ fn kernel(name: &str, value: &str) -> String {
 
 /// A library package whose build script has this `main`, where `Build` needs no path.
 fn package(name: &str, main: &str) -> Package {
-    let package = Package::new(name);
+    let package = new_package(name);
     package.write("src/lib.rs", "").write("build.rs", build_script(main));
+    package
+}
+
+/// A new package without what an earlier run of its test left in `OUT_DIR`: images there would pass for made by this run.
+fn new_package(name: &str) -> Package {
+    let package = Package::new(name);
+    for profile in ["debug", "release"] {
+        let builds = fs::read_dir(package.target.join(profile).join("build")).into_iter().flatten().flatten();
+        for build in builds.filter(|build| build.file_name().to_string_lossy().starts_with(&format!("{name}-"))) {
+            let _ = fs::remove_dir_all(build.path().join("out"));
+        }
+    }
     package
 }
 
@@ -174,9 +186,7 @@ fn second_build() {
     const MAIN: &str =
         r#"Build::new().file("kernels/add.cu").archs(["gfx90a", "compute_80", "sm_80", "cpu"]).compile("add");"#;
     let package = package("build_twice", MAIN);
-    // Never the bytes of an earlier run of this test, whose images are still in OUT_DIR.
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("the clock is set").as_nanos();
-    package.write("kernels/add.cu", kernel("add", &format!("{}.0f", now % 1_000_000_007)));
+    package.write("kernels/add.cu", kernel("add", "1.0f"));
     let watched = Watched::new(&package);
     let build = || {
         let output = succeed(watched.set(&mut cargo_build(&package, "debug")).arg("-v"));
@@ -251,16 +261,13 @@ fn changes() {
         )
     };
     let package = package("build_changes", &main(".define(\"VALUE\", \"1.0f\")"));
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("the clock is set").as_nanos();
-    // Other bytes in each run of this test.
-    let stamp = |text: &str| format!("{text} // {now}\n");
     let conditional = "#if defined(OFFLOAD_CPU)\n#include \"cpu only.h\"\n#endif\n#include \"used one.h\"\n";
     package
-        .write("include/used one.h", stamp("#define USED 1.0f"))
-        .write("include/cpu only.h", stamp("#define CPU_ONLY 1"))
-        .write("include/unused.h", stamp("#define UNUSED 1.0f"))
-        .write("kernels/with.cu", stamp(conditional) + &kernel("with", "USED"))
-        .write("kernels/without.cu", stamp("") + &kernel("without", "VALUE"));
+        .write("include/used one.h", "#define USED 1.0f\n")
+        .write("include/cpu only.h", "#define CPU_ONLY 1\n")
+        .write("include/unused.h", "#define UNUSED 1.0f\n")
+        .write("kernels/with.cu", conditional.to_owned() + &kernel("with", "USED"))
+        .write("kernels/without.cu", kernel("without", "VALUE"));
     // Not the real ptxas, which is not needed here and may not be there.
     let watched = Watched::new(&package);
     let build = || {
@@ -274,15 +281,15 @@ fn changes() {
     let all = build();
     assert_eq!(count(&all), BTreeMap::from([("clang", 8), ("c++", 4)]), "{all:#?}");
 
-    package.write("include/used one.h", stamp("#define USED 2.0f"));
+    package.write("include/used one.h", "#define USED 2.0f\n");
     let calls = build();
     assert!(count(&calls) == every_image && of("with", &calls), "a header that one pack includes:\n{calls:#?}");
 
-    package.write("include/cpu only.h", stamp("#define CPU_ONLY 2"));
+    package.write("include/cpu only.h", "#define CPU_ONLY 2\n");
     let calls = build();
     assert!(count(&calls) == BTreeMap::from([("c++", 2)]) && of("with", &calls), "the CPU's header:\n{calls:#?}");
 
-    package.write("include/unused.h", stamp("#define UNUSED 2.0f"));
+    package.write("include/unused.h", "#define UNUSED 2.0f\n");
     assert_eq!(build(), [""; 0], "a header that nothing includes");
 
     package.write("build.rs", build_script(&main(".define(\"VALUE\", \"2.0f\")")));
@@ -293,7 +300,7 @@ fn changes() {
     let calls = build();
     assert!(count(&calls) == every_image && of("without", &calls), "an option:\n{calls:#?}");
 
-    package.write("kernels/without.cu", stamp("") + &kernel("without", "VALUE + 1.0f"));
+    package.write("kernels/without.cu", kernel("without", "VALUE + 1.0f"));
     let calls = build();
     assert!(count(&calls) == every_image && of("without", &calls), "a source:\n{calls:#?}");
 
@@ -334,10 +341,7 @@ fn edit_while_compiling() {
         succeed(cargo_build(&package, "debug").env("OFFLOAD_CLANG", &clang));
         String::from_utf8(read(&output(&package, "debug", "add/compute_80.ptx"))).expect("PTX is text")
     };
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("the clock is set").as_nanos();
-    package
-        .write("kernels/add.cu", format!("// {now}\n{}", kernel("old_name", "1.0f")))
-        .write("new.cu", format!("// {now}\n{}", kernel("new_name", "1.0f")));
+    package.write("kernels/add.cu", kernel("old_name", "1.0f")).write("new.cu", kernel("new_name", "1.0f"));
     let first = ptx();
     assert!(
         first.contains(".entry old_name(") && fs::read_to_string(&source).is_ok_and(|text| text.contains("new_name"))
@@ -353,10 +357,7 @@ fn one_job() {
         &format!(r#"Build::new().files(["kernels/a.cu", "kernels/b.cu"]).archs({archs}).compile("ab");"#),
     );
     let watched = Watched::new(&package);
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("the clock is set").as_nanos();
-    package
-        .write("kernels/a.cu", format!("// {now}\n{}", kernel("a", "1.0f")))
-        .write("kernels/b.cu", format!("// {now}\n{}", kernel("b", "1.0f")));
+    package.write("kernels/a.cu", kernel("a", "1.0f")).write("kernels/b.cu", kernel("b", "1.0f"));
     succeed(watched.set(&mut cargo_build(&package, "debug")).arg("-j1"));
     let calls = watched.calls();
     assert!(calls.iter().filter(|call| !call.starts_with(OVERLAP)).count() > 15, "{calls:#?}");

@@ -3,9 +3,10 @@
 
 mod stand_ins;
 
+use offload_tests::package::Package;
 use offload_tests::tools::{Tool, stdout, succeed};
 use offload_tests::{scratch, test};
-use stand_ins::{Outcome, Staged, compile, described, example, release};
+use stand_ins::{Outcome, Staged, compile, described, release};
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,7 +31,7 @@ fn main() -> ExitCode {
 /// The release build of the example, with the images that come with it.
 static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| {
     let name = "saxpy-cuda-driver";
-    release(&example(name), name, &[("OFFLOAD_PREBUILT", OsStr::new("only"))])
+    release(&Package::copy_of("examples/saxpy", name), name, &[("OFFLOAD_PREBUILT", OsStr::new("only"))])
 });
 
 /// The folder of the stand-in.

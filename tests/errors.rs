@@ -206,7 +206,7 @@ const PTXAS_CASES: &[Case] = &[
 ];
 
 fn build_script_errors(package_name: &str, cases: &[Case]) {
-    let package = Package::new(package_name);
+    let package = new_package(package_name);
     let mut build = "fn main() {\n    println!(\"cargo::rerun-if-env-changed=CASE\");\n    \
                      let case = std::env::var(\"CASE\").unwrap();\n    match &*case {\n"
         .to_owned();
@@ -229,9 +229,6 @@ fn build_script_errors(package_name: &str, cases: &[Case]) {
             "kernels/open.cu",
             "__device__ float twice(float x);\n".to_owned() + &KERNEL.replace("x[i]", "twice(x[i])"),
         );
-    if let Some(out) = out_dir(&package) {
-        let _ = fs::remove_dir_all(out.join("offload"));
-    }
 
     let mut problems = Vec::new();
     for case in cases {
@@ -324,6 +321,18 @@ fn check_tool_text(message: &str, package: &Package) -> Result<(), String> {
     }
 }
 
+/// A new package without what an earlier run of its test left in `OUT_DIR`: images there would pass for made by this run.
+fn new_package(name: &str) -> Package {
+    let package = Package::new(name);
+    for profile in ["debug", "release"] {
+        let builds = fs::read_dir(package.target.join(profile).join("build")).into_iter().flatten().flatten();
+        for build in builds.filter(|build| build.file_name().to_string_lossy().starts_with(&format!("{name}-"))) {
+            let _ = fs::remove_dir_all(build.path().join("out"));
+        }
+    }
+    package
+}
+
 /// `cargo build` with LLVM 22's clang.
 fn cargo_build(package: &Package) -> Command {
     let mut command = package.cargo(&["build"]);
@@ -354,7 +363,7 @@ fn no_ptxas() {
         // Found without any variable; what this test is about cannot happen on this machine.
         return;
     }
-    let package = Package::new("errors_no_ptxas");
+    let package = new_package("errors_no_ptxas");
     package.write("src/lib.rs", "").write("kernels/add.cu", KERNEL).write(
         "build.rs",
         r#"fn main() {
@@ -401,7 +410,7 @@ fn no_ptxas() {
 }
 
 fn prebuilt_errors() {
-    let package = Package::new("errors_prebuilt");
+    let package = new_package("errors_prebuilt");
     package
         .write("src/lib.rs", "")
         .write("kernels/add.cu", format!("#include \"factor.h\"\n{}", KERNEL.replace("x[i]", "FACTOR * x[i]")))
@@ -533,7 +542,7 @@ fn program(argument: &str) -> String {
 }
 
 fn macro_errors() {
-    let package = Package::new("errors_macro");
+    let package = new_package("errors_macro");
     // One program for each way to go wrong. The first five packs are damaged below.
     let packs = ["cut", "magic", "image_line", "cut_index", "removed", "whole"];
     let cases: &[(&str, &str, &str, &[&str])] = &[
@@ -593,10 +602,6 @@ fn macro_errors() {
     }
     let build_program = |name: &str| cargo_build(&package).args(["--bin", name]).output().expect("cargo starts");
 
-    if let Some(out) = out_dir(&package) {
-        // What an earlier run of this test damaged.
-        let _ = fs::remove_dir_all(out.join("offload"));
-    }
     let output = build_program("whole");
     assert!(output.status.success(), "{}", printed(&output));
     let folder = out_dir(&package).expect("the build script ran").join("offload");
@@ -659,7 +664,7 @@ fn damage(folder: &Path) {
 }
 
 fn no_build_script() {
-    let package = Package::new("errors_no_script");
+    let package = new_package("errors_no_script");
     package.write("src/main.rs", program("\"saxpy\""));
     let output = package.cargo(&["build"]).output().expect("cargo starts");
     let text = stderr(&output);

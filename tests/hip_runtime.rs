@@ -6,9 +6,9 @@
 mod stand_ins;
 
 use offload_tests::package::Package;
-use offload_tests::tools::{Tool, llvm_bin, stdout, succeed};
+use offload_tests::tools::{Tool, llvm_bin, shared_library, stdout, succeed};
 use offload_tests::{scratch, test};
-use stand_ins::{Outcome, Staged, compile, described, example, release};
+use stand_ins::{Outcome, Staged, compile, described, release};
 use std::ffi::OsStr;
 use std::fmt::Write;
 use std::fs;
@@ -38,7 +38,7 @@ struct Example {
 
 impl Example {
     fn build(name: &'static str, targets: &str) -> Self {
-        let package = example(name);
+        let package = Package::copy_of("examples/saxpy", name);
         let script = fs::read_to_string(package.folder.join("build.rs")).expect("the example has a build script");
         let version_4 = script.replace(".compile(", ".code_object_version(4).compile(");
         assert_ne!(version_4, script);
@@ -68,7 +68,7 @@ static BUNDLE: LazyLock<Example> =
 /// As it is in the repository, with the images that come with it.
 static UNCHANGED: LazyLock<PathBuf> = LazyLock::new(|| {
     let name = "saxpy-hip-unchanged";
-    release(&example(name), name, &[("OFFLOAD_PREBUILT", OsStr::new("only"))])
+    release(&Package::copy_of("examples/saxpy", name), name, &[("OFFLOAD_PREBUILT", OsStr::new("only"))])
 });
 
 const RUNTIME: &str = "libamdhip64.so.5";
@@ -77,7 +77,7 @@ const RUNTIME: &str = "libamdhip64.so.5";
 /// first, whatever other versions this machine has.
 static LIBRARIES: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = scratch::folder("hsa-runtime");
-    let runtime = runtime();
+    let runtime = shared_library(RUNTIME).expect("Tool::Hip5 was checked");
     for name in [RUNTIME, "libamdhip64.so"] {
         std::os::unix::fs::symlink(&runtime, folder.join(name)).expect("the target folder can be written");
     }
@@ -98,13 +98,6 @@ static LIBRARIES: LazyLock<PathBuf> = LazyLock::new(|| {
     succeed(&mut link);
     folder
 });
-
-/// Where the dynamic linker has the runtime.
-fn runtime() -> PathBuf {
-    let listing = stdout(&succeed(Command::new("/sbin/ldconfig").arg("-p")));
-    let line = listing.lines().find(|line| line.trim_start().starts_with(RUNTIME)).expect("Tool::Hip5 was checked");
-    line.split_once("=> ").expect("ldconfig -p prints NAME (KIND) => PATH").1.into()
-}
 
 /// The names that begin with `hsa_` of a listing by `nm`; a version may follow a name.
 fn symbols(nm: &mut Command) -> Vec<String> {

@@ -86,14 +86,6 @@ impl Target {
     }
 }
 
-/// A copy of the example, which goes by a name of its own, so that no other test's program has it.
-fn example(name: &str) -> Package {
-    let package = Package::copy_of("examples/saxpy", name);
-    let manifest = fs::read_to_string(package.folder.join("Cargo.toml")).expect("the copy has a manifest");
-    package.write("Cargo.toml", manifest.replacen("name = \"saxpy\"", &format!("name = \"{name}\""), 1));
-    package
-}
-
 /// A copy of the example that was built.
 struct Built {
     package: Package,
@@ -106,7 +98,7 @@ struct Built {
 
 impl Built {
     fn new(name: &'static str, profile: &'static str, configure: impl FnOnce(&mut Command)) -> Self {
-        let package = example(name);
+        let package = Package::copy_of("examples/saxpy", name);
         let mut build = package.cargo(&["build", "--profile", profile]);
         configure(&mut build);
         let said = stderr(&succeed(&mut build));
@@ -330,7 +322,7 @@ fn path_without(program: &str, scratch_folder: &str) -> OsString {
 /// Whatever the set was made from, if it is not the same any more, nothing is taken from it.
 fn prebuilt_images_of_other_sources() {
     let name = "saxpy-other-sources";
-    let package = example(name);
+    let package = Package::copy_of("examples/saxpy", name);
     let original = |path: &str| fs::read_to_string(package.folder.join(path)).expect("the copy is complete");
     let kernel = "kernels/saxpy.cu";
     let manifest = "prebuilt/saxpy.manifest";
@@ -395,7 +387,7 @@ fn the_prebuilt_set_is_what_the_compilers_make() -> Trial {
         Some(why) => Trial::ignorable_test(name, move || Ok(Completion::ignored_with(why))),
         None => test(name, COMPILERS, || {
             let name = "saxpy-update";
-            let package = example(name);
+            let package = Package::copy_of("examples/saxpy", name);
             let folder = package.folder.join("prebuilt");
             fs::remove_dir_all(&folder).expect("the copy has a prebuilt set");
             // An image of a target that is no longer listed does not stay.

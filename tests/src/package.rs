@@ -30,7 +30,8 @@ impl Package {
         Self::in_folder(folder)
     }
 
-    /// A copy of a package of this repository, by its path in it, cut loose from the workspace.
+    /// A copy of a package of this repository, by its path in it, cut loose from the workspace. The package and its program
+    /// go by `name`, as the scratch folder does, so that no other test's program has that name.
     ///
     /// # Panics
     /// If it cannot be copied.
@@ -47,6 +48,7 @@ impl Package {
                 Some("edition") => "edition = \"2024\"".to_owned(),
                 Some(name) if name.starts_with("offload-") => format!("{name} = {{ path = \"{crates}/{name}\" }}"),
                 Some(_) => continue,
+                None if line.starts_with("name = ") => format!("name = \"{name}\""),
                 None => line.to_owned(),
             };
             if line == "[lints]" || line == "workspace = true" {

@@ -42,7 +42,7 @@ impl Tool {
                 Some(home) => all_in(&Path::new(&home).join("bin"), &["ptxas", "cuobjdump"]),
                 None => Err("CUDA_HOME is not set".to_owned()),
             },
-            Tool::Comgr => shared_library("libamd_comgr.so.2"),
+            Tool::Comgr => shared_library("libamd_comgr.so.2").map(drop),
             Tool::Hip5 => {
                 shared_library("libamdhip64.so.5")?;
                 match Path::new("/usr/include/hsa/hsa.h").is_file() {
@@ -55,7 +55,7 @@ impl Tool {
                 None => Err(format!("no {name} in PATH")),
             }),
             Tool::NvidiaGpu => match Path::new("/dev/nvidiactl").exists() {
-                true => shared_library("libcuda.so.1"),
+                true => shared_library("libcuda.so.1").map(drop),
                 false => Err("no /dev/nvidiactl".to_owned()),
             },
         }
@@ -109,12 +109,13 @@ fn in_path(name: &str) -> Option<PathBuf> {
     env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
-/// Whether the dynamic linker finds a library: it lists all that it knows.
-fn shared_library(name: &str) -> Result<(), String> {
+/// Where the dynamic linker has a library: it lists all that it knows.
+pub fn shared_library(name: &str) -> Result<PathBuf, String> {
     let ldconfig = in_path("ldconfig").unwrap_or_else(|| "/sbin/ldconfig".into());
     let listing = Command::new(ldconfig).arg("-p").output().map_err(|error| format!("ldconfig -p: {error}"))?;
-    match stdout(&listing).lines().any(|line| line.trim_start().starts_with(name)) {
-        true => Ok(()),
-        false => Err(format!("no {name}")),
-    }
+    // NAME (KIND) => PATH
+    let listing = stdout(&listing);
+    let line = listing.lines().find(|line| line.trim_start().starts_with(name));
+    let path = line.and_then(|line| line.split_once("=> "));
+    path.map(|(_, path)| path.into()).ok_or_else(|| format!("no {name}"))
 }

@@ -10,14 +10,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// A copy of the example, which goes by a name of its own, so that no other test's program has it.
-pub fn example(name: &str) -> Package {
-    let package = Package::copy_of("examples/saxpy", name);
-    let manifest = fs::read_to_string(package.folder.join("Cargo.toml")).expect("the copy has a manifest");
-    package.write("Cargo.toml", manifest.replacen("name = \"saxpy\"", &format!("name = \"{name}\""), 1));
-    package
-}
-
 /// Builds a package in the release profile; returns the program.
 pub fn release(package: &Package, name: &str, variables: &[(&str, &OsStr)]) -> PathBuf {
     succeed(package.cargo(&["build", "--release"]).envs(variables.iter().copied()));
