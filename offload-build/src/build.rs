@@ -2,12 +2,12 @@
 
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
-use crate::options::Options;
+use crate::options::Request;
 use crate::output::OutDir;
 use crate::pack::{self, Pack};
 use crate::run::Run;
 use crate::targets;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What to compile, for which targets. See the [crate's front page](crate) for an example and for the environment
 /// variables that have a say.
@@ -15,11 +15,8 @@ use std::path::{Path, PathBuf};
 /// Paths are relative to the package's folder.
 #[derive(Debug, Clone, Default)]
 pub struct Build {
-    pub(crate) options: Options,
+    request: Request,
     archs: Vec<String>,
-    pub(crate) clang: Option<PathBuf>,
-    pub(crate) ptxas: Option<PathBuf>,
-    pub(crate) prebuilt: Option<PathBuf>,
 }
 
 impl Build {
@@ -31,7 +28,7 @@ impl Build {
     /// Adds a source in the CUDA dialect. Several sources make one device program: they may call each other's
     /// `__device__` functions.
     pub fn file(&mut self, path: impl AsRef<Path>) -> &mut Self {
-        self.options.files.push(path.as_ref().to_owned());
+        self.request.options.files.push(path.as_ref().to_owned());
         self
     }
 
@@ -57,45 +54,45 @@ impl Build {
 
     /// Adds a folder in which `#include` looks.
     pub fn include(&mut self, folder: impl AsRef<Path>) -> &mut Self {
-        self.options.includes.push(folder.as_ref().to_owned());
+        self.request.options.includes.push(folder.as_ref().to_owned());
         self
     }
 
     /// Defines a macro; without a value it is 1.
     pub fn define<'a>(&mut self, name: &str, value: impl Into<Option<&'a str>>) -> &mut Self {
-        self.options.defines.push((name.to_owned(), value.into().map(str::to_owned)));
+        self.request.options.defines.push((name.to_owned(), value.into().map(str::to_owned)));
         self
     }
 
     /// Gives an option to every compiler when it compiles a source, behind all others.
     pub fn flag(&mut self, flag: impl Into<String>) -> &mut Self {
-        self.options.flags.push(flag.into());
+        self.request.options.flags.push(flag.into());
         self
     }
 
     /// The code object version of AMD images; without it the compiler's default (6 in clang 22). ROCm's runtime reads
     /// 5 from 5.5 on and 6 from 6.3 on; generic targets need 6.
     pub fn code_object_version(&mut self, version: u32) -> &mut Self {
-        self.options.code_object_version = Some(version);
+        self.request.options.code_object_version = Some(version);
         self
     }
 
     /// The clang to use, before `OFFLOAD_CLANG` and the usual places.
     pub fn clang(&mut self, path: impl AsRef<Path>) -> &mut Self {
-        self.clang = Some(path.as_ref().to_owned());
+        self.request.clang = Some(path.as_ref().to_owned());
         self
     }
 
     /// The ptxas to use, before `OFFLOAD_PTXAS` and the usual places.
     pub fn ptxas(&mut self, path: impl AsRef<Path>) -> &mut Self {
-        self.ptxas = Some(path.as_ref().to_owned());
+        self.request.ptxas = Some(path.as_ref().to_owned());
         self
     }
 
     /// The folder of the prebuilt set, `prebuilt` unless given. `OFFLOAD_PREBUILT=update cargo build --release` writes it;
     /// from then on an image whose compiler is missing comes from there, as long as sources and options are the same.
     pub fn prebuilt(&mut self, folder: impl AsRef<Path>) -> &mut Self {
-        self.prebuilt = Some(folder.as_ref().to_owned());
+        self.request.prebuilt = Some(folder.as_ref().to_owned());
         self
     }
 
@@ -121,16 +118,16 @@ impl Build {
         if cargo.user_var("OFFLOAD_SKIP").is_some_and(|value| value != "0") {
             return pack::write_absent(name, "OFFLOAD_SKIP was set", &output);
         }
-        let targets = targets::resolve(&cargo, &self.archs, self.options.code_object_version)?;
+        let targets = targets::resolve(&cargo, &self.archs, self.request.options.code_object_version)?;
         self.check_sources(&cargo)?;
-        Run::new(self, name, &cargo, &output).make_pack(&targets)
+        Run::new(&self.request, name, &cargo, &output).make_pack(&targets)
     }
 
     fn check_sources(&self, cargo: &Cargo) -> Result<(), Error> {
-        if self.options.files.is_empty() {
+        if self.request.options.files.is_empty() {
             return Err(Error::new(ErrorKind::Config, "no sources: name one with .file(\"kernels/saxpy.cu\")"));
         }
-        for file in &self.options.files {
+        for file in &self.request.options.files {
             if !file.is_file() {
                 let message = format!(
                     "the source {} is not there (paths are relative to {})",

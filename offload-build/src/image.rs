@@ -1,10 +1,9 @@
 //! Looks at an image that was made or taken: is it what was asked for, and what must a program know of it?
 
 use crate::error::{Error, ErrorKind};
-use offload_format::embedded::Origin;
+use offload_format::embedded::{Origin, PackImageKind};
 use offload_format::image::{CodeObjectHeader, CubinHeader, PtxHeader};
 use offload_format::offload_binary;
-use offload_format::pack_index::IndexImageKind;
 use offload_format::target::{NvidiaCode, OffloadArch};
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -16,7 +15,7 @@ pub(crate) struct Image {
     pub(crate) target: String,
     pub(crate) path: PathBuf,
     pub(crate) size: u64,
-    pub(crate) kind: IndexImageKind,
+    pub(crate) kind: PackImageKind<String>,
     pub(crate) origin: Origin,
 }
 
@@ -46,21 +45,21 @@ impl Image {
                 let header = CodeObjectHeader::parse(&head).map_err(|error| wrong(error.to_string()))?;
                 // A processor that the tables do not hold is the compiler's word against nobody's.
                 header.target_id().map_or(Ok(()), expect)?;
-                IndexImageKind::CodeObject { version: header.version() }
+                PackImageKind::CodeObject { version: header.version() }
             }
             OffloadArch::Nvidia(arch) if arch.code == NvidiaCode::Cubin => {
                 let header = CubinHeader::parse(&head).map_err(|error| wrong(error.to_string()))?;
                 if header.number() != arch.number() {
                     return Err(wrong(format!("it is for sm_{}", header.number())));
                 }
-                IndexImageKind::Cubin
+                PackImageKind::Cubin
             }
             OffloadArch::Nvidia(_) => {
                 let header = PtxHeader::parse(&head).map_err(|error| wrong(error.to_string()))?;
                 expect(header.arch().to_string())?;
-                IndexImageKind::Ptx { version: header.version() }
+                PackImageKind::Ptx { version: header.version() }
             }
-            OffloadArch::Cpu => IndexImageKind::SharedObject { triple: host.to_owned() },
+            OffloadArch::Cpu => PackImageKind::SharedObject { triple: host.to_owned() },
         };
         Ok(Self { target: target.to_owned(), path: path.to_owned(), size, kind, origin })
     }

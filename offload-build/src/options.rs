@@ -1,9 +1,9 @@
-//! What goes into an image beside the target.
+//! What build.rs asks for.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// Sources, and options for all of them.
+/// What goes into an image beside the target: sources, and options for all of them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Options {
     pub(crate) files: Vec<PathBuf>,
@@ -26,4 +26,14 @@ impl fmt::Display for Options {
         words.extend(self.code_object_version.map(|version| format!("-mcode-object-version={version}")));
         f.write_str(&words.join(" ").replace('\n', " "))
     }
+}
+
+/// All that [`Build`](crate::Build) collects but the targets.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Request {
+    pub(crate) options: Options,
+    pub(crate) clang: Option<PathBuf>,
+    pub(crate) ptxas: Option<PathBuf>,
+    /// The folder of the prebuilt set, if it is not the usual one.
+    pub(crate) prebuilt: Option<PathBuf>,
 }

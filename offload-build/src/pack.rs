@@ -7,11 +7,11 @@ use crate::image::Image;
 use crate::output::{OutDir, write_if_changed, write_layout};
 use offload_format::archive;
 use offload_format::bundle::{BundleBuilder, HIP_ENTRY_PREFIX, HIP_TABLE_LIMIT};
-use offload_format::embedded::Origin;
+use offload_format::embedded::{Origin, PackImageKind};
 use offload_format::host_object::{self, DeviceSection, Machine};
 use offload_format::layout::Layout;
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind};
-use offload_format::pack_index::{Index, IndexImage, IndexImageKind, PackIndex};
+use offload_format::pack_index::{Index, IndexImage, PackIndex};
 use offload_format::target::TargetTriple;
 use std::path::{Path, PathBuf};
 
@@ -101,7 +101,7 @@ pub(crate) fn write(
     output: &OutDir,
     cargo: &Cargo,
 ) -> Result<Pack, Error> {
-    let only_amd = images.iter().all(|image| matches!(image.kind, IndexImageKind::CodeObject { .. }));
+    let only_amd = images.iter().all(|image| matches!(image.kind, PackImageKind::CodeObject { .. }));
     let (section, layout) = match only_amd {
         true => (DeviceSection::HipFatbin, bundle(images)?),
         false => (DeviceSection::LlvmOffloading, offload_binaries(images)),
@@ -179,14 +179,14 @@ fn offload_binaries(images: &[Image]) -> Layout {
     let mut all = Layout::new();
     for (number, image) in images.iter().enumerate() {
         let (image_kind, offload_kind, triple) = match &image.kind {
-            IndexImageKind::CodeObject { .. } => (ImageKind::OBJECT, OffloadKind::HIP, "amdgcn-amd-amdhsa"),
-            IndexImageKind::Cubin => (ImageKind::CUBIN, OffloadKind::CUDA, "nvptx64-nvidia-cuda"),
-            IndexImageKind::Ptx { .. } => (ImageKind::PTX, OffloadKind::CUDA, "nvptx64-nvidia-cuda"),
-            IndexImageKind::SharedObject { triple } => (ImageKind::OBJECT, OffloadKind::NONE, triple.as_str()),
+            PackImageKind::CodeObject { .. } => (ImageKind::OBJECT, OffloadKind::HIP, "amdgcn-amd-amdhsa"),
+            PackImageKind::Cubin => (ImageKind::CUBIN, OffloadKind::CUDA, "nvptx64-nvidia-cuda"),
+            PackImageKind::Ptx { .. } => (ImageKind::PTX, OffloadKind::CUDA, "nvptx64-nvidia-cuda"),
+            PackImageKind::SharedObject { triple } => (ImageKind::OBJECT, OffloadKind::NONE, triple.as_str()),
         };
         let mut builder = OffloadBinaryBuilder::new(image_kind, offload_kind);
         builder.string("triple", triple);
-        if !matches!(image.kind, IndexImageKind::SharedObject { .. }) {
+        if !matches!(image.kind, PackImageKind::SharedObject { .. }) {
             builder.string("arch", &image.target);
         }
         all.append(builder.layout(image.size).nest(|_| Layout::payload(number, image.size)));

@@ -1,12 +1,12 @@
 //! The order of a build: decide for each target where its image comes from, make what must be made, pack.
 
-use crate::build::Build;
 use crate::cache::{self, Input};
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
 use crate::image::Image;
 use crate::jobs;
 use crate::lack::{self, Lack};
+use crate::options::Request;
 use crate::output::OutDir;
 use crate::pack::{self, Pack};
 use crate::prebuilt::{self, Prebuilt};
@@ -29,7 +29,7 @@ enum PrebuiltUse {
 /// One build of one pack.
 #[derive(Debug)]
 pub(crate) struct Run<'a> {
-    build: &'a Build,
+    request: &'a Request,
     name: &'a str,
     cargo: &'a Cargo,
     output: &'a OutDir,
@@ -50,15 +50,15 @@ enum Source {
 }
 
 impl<'a> Run<'a> {
-    pub(crate) fn new(build: &'a Build, name: &'a str, cargo: &'a Cargo, output: &'a OutDir) -> Self {
-        Self { build, name, cargo, output, clang: OnceCell::new(), ptxas: OnceCell::new() }
+    pub(crate) fn new(request: &'a Request, name: &'a str, cargo: &'a Cargo, output: &'a OutDir) -> Self {
+        Self { request, name, cargo, output, clang: OnceCell::new(), ptxas: OnceCell::new() }
     }
 
     /// Makes the pack for these targets, which are canonical names.
     pub(crate) fn make_pack(&self, targets: &[String]) -> Result<Pack, Error> {
         let machine = pack::machine(self.cargo)?;
         let prebuilt_use = self.prebuilt_use()?;
-        let folder = self.build.prebuilt.clone().unwrap_or_else(|| "prebuilt".into());
+        let folder = self.request.prebuilt.clone().unwrap_or_else(|| "prebuilt".into());
         let set = match prebuilt_use {
             PrebuiltUse::Never | PrebuiltUse::Update => None,
             _ => Prebuilt::load(&folder, self.name)?,
@@ -74,7 +74,7 @@ impl<'a> Run<'a> {
                 Err(lack) => lack,
             };
             let stand_in = match (&set, prebuilt_use) {
-                (Some(set), _) => set.image(target, &self.build.options, self.output, self.cargo)?,
+                (Some(set), _) => set.image(target, &self.request.options, self.output, self.cargo)?,
                 (None, PrebuiltUse::Never) => Err("OFFLOAD_PREBUILT=never".into()),
                 (None, PrebuiltUse::Update) => Err("OFFLOAD_PREBUILT=update is to make one".into()),
                 (None, _) => Err(format!("the package has no prebuilt set in {}/", folder.display())),
@@ -113,7 +113,7 @@ impl<'a> Run<'a> {
     /// How the compilers of this machine make the image. The inner error says why they do not.
     fn compile(&self, target: &str, prebuilt_use: PrebuiltUse) -> Result<Result<Source, Lack>, Error> {
         let arch = OffloadArch::parse(target).map_err(|error| Error::new(ErrorKind::Config, error.to_string()))?;
-        let kitchen = Kitchen { options: &self.build.options, output: self.output, cargo: self.cargo };
+        let kitchen = Kitchen { options: &self.request.options, output: self.output, cargo: self.cargo };
         let source = |recipe| match cache::fresh(&recipe, self.output, self.cargo) {
             Some(inputs) => Source::Fresh(recipe, inputs),
             None => Source::Recipe(recipe),
@@ -156,7 +156,7 @@ impl<'a> Run<'a> {
         if let Some(found) = self.clang.get() {
             return Ok(found);
         }
-        let found = Clang::find(self.cargo, self.build.clang.as_deref())?;
+        let found = Clang::find(self.cargo, self.request.clang.as_deref())?;
         if let Found::Tool(clang) = &found {
             self.cargo.watch(&clang.path);
         }
@@ -167,7 +167,7 @@ impl<'a> Run<'a> {
         if let Some(found) = self.ptxas.get() {
             return Ok(found);
         }
-        let found = Ptxas::find(self.cargo, self.build.ptxas.as_deref())?;
+        let found = Ptxas::find(self.cargo, self.request.ptxas.as_deref())?;
         if let Found::Tool(ptxas) = &found {
             self.cargo.watch(&ptxas.path);
         }
@@ -240,7 +240,7 @@ impl<'a> Run<'a> {
             .filter(|(image, _)| image.target != "cpu")
             .map(|(image, inputs)| (image, &**inputs))
             .collect();
-        let options = &self.build.options;
+        let options = &self.request.options;
         prebuilt::update(folder, self.name, options, &tools, &self.cargo.opt_level, &images, self.output)
     }
 }

@@ -1,8 +1,8 @@
 //! The expansion: an index in, tokens out.
 
-use offload_format::embedded::Origin;
+use offload_format::embedded::{Origin, PackImageKind};
 use offload_format::host_object::DeviceSection;
-use offload_format::pack_index::{Index, IndexImage, IndexImageKind, PackIndex};
+use offload_format::pack_index::{Index, IndexImage, PackIndex};
 use proc_macro2::TokenStream;
 use quote::quote;
 
@@ -50,13 +50,13 @@ fn image(image: &IndexImage) -> TokenStream {
         Origin::Prebuilt => quote! { Prebuilt },
     };
     let kind = match kind {
-        IndexImageKind::CodeObject { version } => quote! { CodeObject { version: #version } },
-        IndexImageKind::Cubin => quote! { Cubin },
-        IndexImageKind::Ptx { version } => {
+        PackImageKind::CodeObject { version } => quote! { CodeObject { version: #version } },
+        PackImageKind::Cubin => quote! { Cubin },
+        PackImageKind::Ptx { version } => {
             let (major, minor) = (version.major, version.minor);
             quote! { Ptx { version: ::offload_format::target::PtxVersion { major: #major, minor: #minor } } }
         }
-        IndexImageKind::SharedObject { triple } => quote! { SharedObject { triple: #triple } },
+        PackImageKind::SharedObject { triple } => quote! { SharedObject { triple: #triple } },
     };
     quote! {
         ::offload_format::embedded::ImageRecord {

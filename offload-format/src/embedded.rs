@@ -35,10 +35,9 @@ pub struct ImageRecord {
     pub origin: Origin,
 }
 
-/// What an image of a pack is, with what the rules of selection need beside its target.
+/// What an image of a pack is, with what the rules of selection need beside its target. `S` is how text is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum PackImageKind {
+pub enum PackImageKind<S = &'static str> {
     /// An AMD code object.
     CodeObject {
         /// Its code object version.
@@ -54,11 +53,11 @@ pub enum PackImageKind {
     /// A shared object for the CPU.
     SharedObject {
         /// The host's target triple, as Cargo has it.
-        triple: &'static str,
+        triple: S,
     },
 }
 
-impl fmt::Display for PackImageKind {
+impl<S> fmt::Display for PackImageKind<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             PackImageKind::CodeObject { .. } => "code object",

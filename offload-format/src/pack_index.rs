@@ -18,7 +18,7 @@
 //! An `image` line has the target, offset and size in bytes in the pack, the origin, the kind and what belongs to it.
 //! A pack that was not built has `absent` and the reason in place of all lines behind `name`.
 
-use crate::embedded::Origin;
+use crate::embedded::{Origin, PackImageKind};
 use crate::host_object::DeviceSection;
 use crate::target::PtxVersion;
 use alloc::string::{String, ToString};
@@ -60,29 +60,7 @@ pub struct IndexImage {
     /// Where it came from.
     pub origin: Origin,
     /// What it is.
-    pub kind: IndexImageKind,
-}
-
-/// [`PackImageKind`](crate::embedded::PackImageKind) with an owned triple.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum IndexImageKind {
-    /// See [`PackImageKind::CodeObject`](crate::embedded::PackImageKind::CodeObject).
-    CodeObject {
-        /// Code object version.
-        version: u32,
-    },
-    /// See [`PackImageKind::Cubin`](crate::embedded::PackImageKind::Cubin).
-    Cubin,
-    /// See [`PackImageKind::Ptx`](crate::embedded::PackImageKind::Ptx).
-    Ptx {
-        /// PTX ISA version.
-        version: PtxVersion,
-    },
-    /// See [`PackImageKind::SharedObject`](crate::embedded::PackImageKind::SharedObject).
-    SharedObject {
-        /// The host's target triple.
-        triple: String,
-    },
+    pub kind: PackImageKind<String>,
 }
 
 /// What an index file says.
@@ -183,13 +161,13 @@ fn parse_image(line: &str) -> Option<IndexImage> {
     let origin = next()?;
     let origin = [Origin::Compiled, Origin::Prebuilt].into_iter().find(|it| it.to_string() == origin)?;
     let kind = match (next()?, next()) {
-        ("code-object", Some(version)) => IndexImageKind::CodeObject { version: version.parse().ok()? },
-        ("cubin", None) => IndexImageKind::Cubin,
+        ("code-object", Some(version)) => PackImageKind::CodeObject { version: version.parse().ok()? },
+        ("cubin", None) => PackImageKind::Cubin,
         ("ptx", Some(version)) => {
             let (major, minor) = version.split_once('.')?;
-            IndexImageKind::Ptx { version: PtxVersion { major: major.parse().ok()?, minor: minor.parse().ok()? } }
+            PackImageKind::Ptx { version: PtxVersion { major: major.parse().ok()?, minor: minor.parse().ok()? } }
         }
-        ("shared-object", Some(triple)) => IndexImageKind::SharedObject { triple: triple.to_string() },
+        ("shared-object", Some(triple)) => PackImageKind::SharedObject { triple: triple.to_string() },
         _ => return None,
     };
     Some(IndexImage { target, offset, size, origin, kind })
@@ -209,10 +187,10 @@ impl fmt::Display for Index {
         for IndexImage { target, offset, size, origin, kind } in &index.images {
             write!(f, "image {target} {offset} {size} {origin} ")?;
             match kind {
-                IndexImageKind::CodeObject { version } => writeln!(f, "code-object {version}")?,
-                IndexImageKind::Cubin => writeln!(f, "cubin")?,
-                IndexImageKind::Ptx { version } => writeln!(f, "ptx {version}")?,
-                IndexImageKind::SharedObject { triple } => writeln!(f, "shared-object {triple}")?,
+                PackImageKind::CodeObject { version } => writeln!(f, "code-object {version}")?,
+                PackImageKind::Cubin => writeln!(f, "cubin")?,
+                PackImageKind::Ptx { version } => writeln!(f, "ptx {version}")?,
+                PackImageKind::SharedObject { triple } => writeln!(f, "shared-object {triple}")?,
             }
         }
         Ok(())
@@ -236,10 +214,10 @@ mod tests {
             section: DeviceSection::LlvmOffloading,
             size: 31744,
             images: alloc::vec![
-                image("gfx90a:xnack-", Origin::Compiled, IndexImageKind::CodeObject { version: 6 }),
-                image("sm_80", Origin::Prebuilt, IndexImageKind::Cubin),
-                image("compute_80", Origin::Compiled, IndexImageKind::Ptx { version: PtxVersion::new(7, 0) }),
-                image("cpu", Origin::Compiled, IndexImageKind::SharedObject { triple }),
+                image("gfx90a:xnack-", Origin::Compiled, PackImageKind::CodeObject { version: 6 }),
+                image("sm_80", Origin::Prebuilt, PackImageKind::Cubin),
+                image("compute_80", Origin::Compiled, PackImageKind::Ptx { version: PtxVersion::new(7, 0) }),
+                image("cpu", Origin::Compiled, PackImageKind::SharedObject { triple }),
             ],
         })
     }

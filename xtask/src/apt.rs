@@ -60,7 +60,7 @@ fn privilege() -> Result<Vec<&'static str>> {
         return Err(Failure::Failed("apt-get needs root: this is not root, and there is no sudo".to_owned()));
     }
     // Nobody can type a password in CI: failing is better than waiting.
-    Ok(if crate::setup::is_ci() { vec!["sudo", "-n"] } else { vec!["sudo"] })
+    Ok(if run::is_ci() { vec!["sudo", "-n"] } else { vec!["sudo"] })
 }
 
 fn apt_get(privilege: &[&str], args: &[&str]) -> Command {

@@ -117,6 +117,11 @@ pub fn var(name: &str) -> Option<std::ffi::OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
+/// Whether this is a CI run, where nobody answers questions and nothing may be skipped.
+pub fn is_ci() -> bool {
+    var("CI").is_some_and(|value| value != "false" && value != "0")
+}
+
 fn cannot_start(command: &Command, error: &std::io::Error) -> Failure {
     Failure::Failed(format!("cannot start `{}`: {error}", line(command)))
 }

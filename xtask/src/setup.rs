@@ -39,7 +39,7 @@ pub fn prepare() -> Result<Setup> {
     if setup.missing.is_empty() {
         return Ok(setup);
     }
-    if is_ci() {
+    if run::is_ci() {
         return Err(Failure::Failed(setup.list()));
     }
     eprintln!("xtask: {}\nGoing on without: tests that need it say \"ignored\".\n", setup.list());
@@ -50,11 +50,6 @@ pub fn prepare() -> Result<Setup> {
 pub fn prepare_all() -> Result<Setup> {
     let setup = run(Mode::Install);
     if setup.missing.is_empty() { Ok(setup) } else { Err(Failure::Failed(setup.list())) }
-}
-
-/// Whether this is a CI run, where nobody answers questions and nothing may be skipped.
-pub fn is_ci() -> bool {
-    run::var("CI").is_some_and(|value| value != "false" && value != "0")
 }
 
 impl Setup {
