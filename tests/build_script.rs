@@ -17,7 +17,7 @@ fn main() -> ExitCode {
     run(vec![
         test("a_second_build_compiles_nothing", ALL, second_build),
         test("the_environment_names_the_targets", ALL, targets_from_the_environment),
-        test("only_what_a_change_reaches_is_compiled", LLVM, changes),
+        test("only_what_a_change_reaches_is_compiled", ALL, changes),
         test("an_edit_while_a_compiler_runs_is_not_lost", LLVM, edit_while_compiling),
         test("one_job_is_one_compiler", ALL, one_job),
         test("several_files_make_one_program", ALL, several_files),
@@ -39,20 +39,8 @@ fn kernel(name: &str, value: &str) -> String {
 
 /// A library package whose build script has this `main`, where `Build` needs no path.
 fn package(name: &str, main: &str) -> Package {
-    let package = new_package(name);
-    package.write("src/lib.rs", "").write("build.rs", build_script(main));
-    package
-}
-
-/// A new package without what an earlier run of its test left in `OUT_DIR`: images there would pass for made by this run.
-fn new_package(name: &str) -> Package {
     let package = Package::new(name);
-    for profile in ["debug", "release"] {
-        let builds = fs::read_dir(package.target.join(profile).join("build")).into_iter().flatten().flatten();
-        for build in builds.filter(|build| build.file_name().to_string_lossy().starts_with(&format!("{name}-"))) {
-            let _ = fs::remove_dir_all(build.path().join("out"));
-        }
-    }
+    package.write("src/lib.rs", "").write("build.rs", build_script(main));
     package
 }
 
@@ -201,7 +189,8 @@ fn second_build() {
     assert!(text.contains("Fresh build_twice") && !text.contains("/build-script-build`"), "{text}");
     assert_eq!(watched.calls(), [""; 0], "a build without a change started tools");
 
-    // The script runs again, finds all images as they should be, and leaves every file alone.
+    // The script runs again, finds all images as they should be, and leaves every file alone but the index, which each run
+    // writes, so that a pack that is no longer made is no longer found.
     let folder = output(&package, "debug", "add.index").parent().expect("it lies in a folder").to_owned();
     let before = times(&folder);
     package.write("build.rs", build_script(MAIN));
@@ -209,9 +198,9 @@ fn second_build() {
     assert!(text.contains("/build-script-build`"), "the build script did not run again:\n{text}");
     assert_eq!(watched.compilations(), [""; 0], "compiled anew without a change");
     let after = times(&folder);
-    let written: Vec<&PathBuf> =
-        after.iter().filter(|(path, time)| before.get(*path) != Some(time)).map(|it| it.0).collect();
-    assert!(written.is_empty(), "written again without a change: {written:#?}");
+    let written = after.iter().filter(|(path, time)| before.get(*path) != Some(time)).map(|it| it.0);
+    let written: Vec<_> = written.map(|path| path.strip_prefix(&folder).expect("it lies in the folder")).collect();
+    assert_eq!(written, [Path::new("add.index")], "written again without a change");
 }
 
 fn targets_from_the_environment() {

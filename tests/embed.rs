@@ -87,18 +87,6 @@ fn manifest(package: &Package, section: &str, lines: &str) {
     package.write("Cargo.toml", text.replace(&header, &format!("{header}{lines}\n")));
 }
 
-/// A new package without what an earlier run of its test left in `OUT_DIR`: images there would pass for made by this run.
-fn new_package(name: &str) -> Package {
-    let package = Package::new(name);
-    for profile in ["debug", "release"] {
-        let builds = fs::read_dir(package.target.join(profile).join("build")).into_iter().flatten().flatten();
-        for build in builds.filter(|build| build.file_name().to_string_lossy().starts_with(&format!("{name}-"))) {
-            let _ = fs::remove_dir_all(build.path().join("out"));
-        }
-    }
-    package
-}
-
 /// The lines of `llvm-readelf -S` for the sections that packs lie in: name, type, alignment.
 fn sections(program: &Path) -> Vec<[String; 3]> {
     let listing = stdout(&succeed(llvm("llvm-readelf").arg("-SW").arg(program)));
@@ -124,7 +112,7 @@ fn has_word(text: &str, word: &str) -> bool {
 /// Lets only one of a package's targets expand the macro, each in turn: they link alone, in each of the profiles and for
 /// each of the lists of targets.
 fn every_place(name: &str, edition: &str, profiles: &[&str], lists: &[&str]) {
-    let package = new_package(name);
+    let package = Package::new(name);
     let text = fs::read_to_string(package.folder.join("Cargo.toml")).expect("the package has a manifest");
     package.write("Cargo.toml", text.replace("edition = \"2024\"", &format!("edition = \"{edition}\"")));
     package.write("build.rs", BUILD).write("kernels/add.cu", kernel("1.0f"));
@@ -194,7 +182,7 @@ fn judge_program(package: &Package, program: &Path, archs: &str) {
 }
 
 fn unused() {
-    let package = new_package("embed_unused");
+    let package = Package::new("embed_unused");
     package
         .write("build.rs", BUILD)
         .write("kernels/add.cu", kernel("1.0f"))
@@ -229,7 +217,7 @@ fn program_with_pack(package: &Package, build: &str, packs: &[&str]) {
 }
 
 fn changed_kernel() {
-    let package = new_package("embed_change");
+    let package = Package::new("embed_change");
     program_with_pack(&package, BUILD, &["kernels"]);
     for profile in PROFILES {
         for archs in [MIXED, AMD] {
@@ -252,7 +240,7 @@ fn changed_kernel() {
 
 /// What belongs to one pack of a package is not mistaken for a part of another's.
 fn names_that_begin_alike() {
-    let package = new_package("embed_alike");
+    let package = Package::new("embed_alike");
     let build = r#"fn main() {
     for (name, value) in [("add_fast", "2.0f"), ("add-fast", "3.0f"), ("add", "1.0f"), ("add_", "4.0f")] {
         offload_build::Build::new().file("kernels/add.cu").define("VALUE", value).archs(["gfx90a"]).compile(name);
@@ -267,7 +255,7 @@ fn names_that_begin_alike() {
 
 /// Once build.rs calls a pack by another name, the old name is an error, as it is in a fresh checkout.
 fn renamed_pack() {
-    let package = new_package("embed_renamed");
+    let package = Package::new("embed_renamed");
     program_with_pack(&package, BUILD, &["kernels"]);
     package.write("kernels/add.cu", kernel("1.0f"));
     succeed(&mut cargo(&package, "debug", AMD, &["build"]));
@@ -280,7 +268,7 @@ fn renamed_pack() {
 
 /// Two libraries that know nothing of each other call their packs alike; a third package's program uses both.
 fn two_dependencies() {
-    let [left, right, app] = ["embed_left", "embed_right", "embed_app"].map(new_package);
+    let [left, right, app] = ["embed_left", "embed_right", "embed_app"].map(Package::new);
     for library in [&left, &right] {
         library.write("build.rs", BUILD).write("kernels/add.cu", kernel("1.0f")).write(
             "src/lib.rs",
@@ -322,7 +310,7 @@ fn two_dependencies() {
 
 /// `OFFLOAD_SKIP=1` and docs.rs: no compiler starts, the program builds, `select` says that the pack was not built.
 fn skipped() {
-    let package = new_package("embed_skip");
+    let package = Package::new("embed_skip");
     package.write("build.rs", BUILD).write("kernels/add.cu", kernel("1.0f")).write(
         "src/main.rs",
         r#"#![forbid(unsafe_code)]

@@ -12,6 +12,7 @@ use crate::steps::{Recipe, image_file_name};
 use std::fmt::Write;
 use std::fs;
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 /// A file that went into an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,8 +54,17 @@ pub(crate) fn forget(recipe: &Recipe, output: &OutDir) -> Result<(), Error> {
     Ok(())
 }
 
-/// After the steps have run: reads the dependency files, writes the record, returns the inputs.
-pub(crate) fn record(recipe: &Recipe, output: &OutDir, cargo: &Cargo) -> Result<Vec<Input>, Error> {
+/// The time now, by the clock that stamps files.
+pub(crate) fn file_time(output: &OutDir) -> Result<SystemTime, Error> {
+    let path = output.work.join("started");
+    fs::write(&path, [])
+        .and_then(|()| fs::metadata(&path)?.modified())
+        .map_err(|error| Error::io("write", &path, error))
+}
+
+/// After the steps have run: reads the dependency files, writes the record, returns the inputs. There is no record if an
+/// input was saved after `start`: what the compiler read may be older.
+pub(crate) fn record(recipe: &Recipe, start: SystemTime, output: &OutDir, cargo: &Cargo) -> Result<Vec<Input>, Error> {
     let hash = |path: PathBuf| {
         let hash = ContentHash::of_file(&path).map_err(|error| Error::io("read", &path, error))?;
         Ok(Input { path, hash })
@@ -76,7 +86,10 @@ pub(crate) fn record(recipe: &Recipe, output: &OutDir, cargo: &Cargo) -> Result<
         // Writing to a string does not fail.
         let _ = writeln!(text, "{hash} {path}");
     }
-    write_if_changed(&record_path(recipe, output), text.as_bytes())?;
+    let saved = |input: &Input| fs::metadata(&input.path).and_then(|it| it.modified()).is_ok_and(|time| time >= start);
+    if !inputs.iter().any(saved) {
+        write_if_changed(&record_path(recipe, output), text.as_bytes())?;
+    }
     Ok(inputs)
 }
 
@@ -91,5 +104,7 @@ const OUT: &str = "$OUT";
 fn key(recipe: &Recipe, output: &OutDir, cargo: &Cargo) -> ContentHash {
     let (root, package) = (output.root.display().to_string(), cargo.manifest_dir.display().to_string());
     let commands = recipe.steps.iter().map(|step| step.to_string().replace(&root, OUT).replace(&package, "$PACKAGE"));
-    ContentHash::of_parts(recipe.identities.iter().cloned().chain(commands))
+    // Another version of this crate may treat an image differently after its last step.
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    ContentHash::of_parts([version].into_iter().chain(recipe.identities.iter().cloned()).chain(commands))
 }

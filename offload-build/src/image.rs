@@ -57,6 +57,13 @@ impl Image {
             OffloadArch::Nvidia(_) => {
                 let header = PtxHeader::parse(&head).map_err(|error| wrong(error.to_string()))?;
                 expect(header.arch().to_string())?;
+                let text = fs::read_to_string(path).map_err(|error| Error::io("read the image", path, error))?;
+                let open = undefined(&text);
+                if !open.is_empty() {
+                    let message =
+                        format!("the kernels for {target} call functions that no source defines: {}", open.join(", "));
+                    return Err(Error::new(ErrorKind::ToolFailed, message));
+                }
                 PackImageKind::Ptx { version: header.version() }
             }
             OffloadArch::Cpu => PackImageKind::SharedObject { triple: host.to_owned() },
@@ -78,4 +85,15 @@ impl Image {
         });
         sealed.map_err(|error| Error::io("end", path, error))
     }
+}
+
+/// The functions that a PTX text declares and leaves to a linker; PTX has none. Those of CUDA's device runtime are there.
+fn undefined(ptx: &str) -> Vec<&str> {
+    const SYSTEM: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
+    let names = ptx.lines().filter_map(|line| {
+        let rest = line.trim_start().strip_prefix(".extern .func")?.trim_start();
+        let rest = if rest.starts_with('(') { rest.split_once(')')?.1 } else { rest };
+        Some(rest.trim().trim_end_matches(['(', ';']).trim())
+    });
+    names.filter(|name| !SYSTEM.contains(name) && !name.starts_with("cuda")).collect()
 }

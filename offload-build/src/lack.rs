@@ -52,7 +52,7 @@ impl Lack {
 
     pub(crate) fn only_prebuilt() -> Self {
         let short = "OFFLOAD_PREBUILT=only".to_owned();
-        Self { long: short.clone(), short, cure: None, kind: ErrorKind::Prebuilt }
+        Self { long: format!("{short} forbids to compile it"), short, cure: None, kind: ErrorKind::Prebuilt }
     }
 }
 
@@ -68,7 +68,10 @@ pub(crate) fn missing(failures: &[(&String, Lack, String)], set: Option<&Prebuil
     let mut message = String::new();
     for (targets, lack, no_stand_in) in groups {
         message += &format!("no image for {}: {}\n", targets.join(", "), lack.long);
-        message += &format!("  and no prebuilt one: {no_stand_in}\n");
+        // To a misspelt name a prebuilt set would be no help.
+        if set.is_some() || lack.kind != ErrorKind::ToolFailed {
+            message += &format!("  and no prebuilt one: {no_stand_in}\n");
+        }
         if let Some(cure) = lack.cure {
             message += &format!("  to compile it: {cure}\n");
         }

@@ -49,7 +49,7 @@
 //!     └── work/                      what lies between source and image, and what each image was made from
 //! ```
 //!
-//! Files appear whole or not at all, and are left alone when their bytes would be the same.
+//! Files appear whole or not at all. Images, packs and libraries are left alone when their bytes would be the same.
 #![deny(unsafe_code)]
 
 mod build;

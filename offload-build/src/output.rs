@@ -1,10 +1,12 @@
 //! Files in `OUT_DIR`: whole or not at all, and left alone when nothing changes.
 
 use crate::error::Error;
+use crate::hash::ContentHash;
 use offload_format::layout::{Layout, Piece};
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 
 /// The folders and file names of one pack in `OUT_DIR`; the drawing is on the crate's front page.
 #[derive(Debug)]
@@ -28,6 +30,7 @@ impl OutDir {
             fs::create_dir_all(folder).map_err(|error| Error::io("make the folder", folder, error))?;
         }
         write_if_changed(&header, KERNEL_HEADER.as_bytes())?;
+        dir.remove_earlier_indexes();
         Ok(dir)
     }
 
@@ -53,12 +56,27 @@ impl OutDir {
         self.root.join(format!("lib{name}.a"))
     }
 
-    /// Removes what earlier builds left under names that this one does not use.
+    /// The first pack of a run of the build script removes the indexes of earlier runs: a pack that is no longer made is no
+    /// longer found.
+    fn remove_earlier_indexes(&self) {
+        static ONCE: Once = Once::new();
+        ONCE.call_once(|| {
+            for path in fs::read_dir(&self.root).into_iter().flatten().flatten().map(|entry| entry.path()) {
+                if path.extension().is_some_and(|extension| extension == "index") {
+                    // The folder was made or written to just now.
+                    let _ = fs::remove_file(&path);
+                }
+            }
+        });
+    }
+
+    /// Removes the libraries that earlier builds of this pack left: `prefix`, a hash, `.a`.
     pub(crate) fn remove_stale_libraries(&self, prefix: &str, keep: &Path) {
         let Ok(entries) = fs::read_dir(&self.root) else { return };
         for path in entries.flatten().map(|entry| entry.path()) {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("");
-            if path != keep && name.starts_with(&format!("lib{prefix}")) && name.ends_with(".a") {
+            let hash = name.strip_prefix(&format!("lib{prefix}")).and_then(|rest| rest.strip_suffix(".a"));
+            if path != keep && hash.is_some_and(|hash| ContentHash::parse(hash).is_some()) {
                 // A file that stays costs disk space, nothing else.
                 let _ = fs::remove_file(&path);
             }
@@ -76,6 +94,9 @@ pub(crate) fn write_if_changed(path: &Path, bytes: &[u8]) -> Result<(), Error> {
 
 /// Writes a layout; payload numbers are positions in `payloads`. Bytes go from file to file in the kernel, where it can.
 pub(crate) fn write_layout(path: &Path, layout: &Layout, payloads: &[PathBuf]) -> Result<(), Error> {
+    if has_layout(path, layout, payloads).unwrap_or(false) {
+        return Ok(());
+    }
     write_whole(path, |out| {
         for piece in layout.pieces() {
             match piece {
@@ -95,6 +116,41 @@ pub(crate) fn write_layout(path: &Path, layout: &Layout, payloads: &[PathBuf]) -
         }
         Ok(())
     })
+}
+
+/// Whether a file has the bytes of a layout.
+fn has_layout(path: &Path, layout: &Layout, payloads: &[PathBuf]) -> io::Result<bool> {
+    let mut file = BufReader::new(File::open(path)?);
+    if file.get_ref().metadata()?.len() != layout.size() {
+        return Ok(false);
+    }
+    for piece in layout.pieces() {
+        let same = match piece {
+            Piece::Bytes(bytes) => starts_with(&mut file, bytes.as_slice())?,
+            Piece::Zeros(size) => starts_with(&mut file, io::repeat(0).take(*size))?,
+            Piece::Payload { index, .. } => starts_with(&mut file, File::open(&payloads[*index])?)?,
+        };
+        if !same {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Whether the next bytes of `file` are all those of `expected`.
+fn starts_with(file: &mut impl Read, mut expected: impl Read) -> io::Result<bool> {
+    let (mut wanted, mut found) = ([0; 1 << 14], [0; 1 << 14]);
+    loop {
+        match expected.read(&mut wanted)? {
+            0 => return Ok(true),
+            read => {
+                file.read_exact(&mut found[..read])?;
+                if found[..read] != wanted[..read] {
+                    return Ok(false);
+                }
+            }
+        }
+    }
 }
 
 /// Gives the file its name only when all of it is written.

@@ -108,7 +108,7 @@ pub(crate) fn write(
     };
     let files: Vec<PathBuf> = images.iter().map(|image| image.path.clone()).collect();
     let hash = content_hash(section, &layout, images)?;
-    let library = format!("offload_{}_{hash}", name.replace('-', "_"));
+    let library = format!("offload_{name}_{hash}");
     let symbol = format!("offload_pack_{hash}");
 
     let object = host_object::write(machine, section, &symbol, layout.size());
@@ -117,10 +117,7 @@ pub(crate) fn write(
     let library_layout = archive.nest(|_| object.clone()).nest(|_| layout.clone());
     let library_path = output.library(&library);
     write_layout(&output.pack(), &layout, &files)?;
-    // The name has the hash of the content: a library that is there is the right one.
-    if std::fs::metadata(&library_path).map_or(0, |metadata| metadata.len()) != library_layout.size() {
-        write_layout(&library_path, &library_layout, &files)?;
-    }
+    write_layout(&library_path, &library_layout, &files)?;
 
     let index_image = |(number, image): (usize, &Image)| IndexImage {
         target: image.target.clone(),
@@ -140,7 +137,7 @@ pub(crate) fn write(
         images: images.iter().enumerate().map(index_image).collect(),
     });
     write_if_changed(&output.index(), index.to_string().as_bytes())?;
-    output.remove_stale_libraries(&format!("offload_{}_", name.replace('-', "_")), &library_path);
+    output.remove_stale_libraries(&format!("offload_{name}_"), &library_path);
     cargo.link_search(&output.root);
 
     let packed = |image: &Image| PackedImage {

@@ -131,12 +131,7 @@ impl<'a> Run<'a> {
         let recipe = match arch {
             OffloadArch::Nvidia(arch) if arch.code == NvidiaCode::Ptx => kitchen.ptx(target, arch, clang),
             OffloadArch::Nvidia(arch) => match self.ptxas()? {
-                Found::Tool(ptxas) => {
-                    if let Some(text) = ptxas.refusal(arch) {
-                        return Ok(Err(Lack::refusal(&ptxas.path, &text)));
-                    }
-                    kitchen.cubin(target, arch, clang, ptxas)
-                }
+                Found::Tool(ptxas) => kitchen.cubin(target, arch, clang, ptxas),
                 Found::Missing(trail) => return Ok(Err(Lack::ptxas(trail))),
             },
             OffloadArch::Amdgpu(_) if !clang.has_lld => return Ok(Err(Lack::lld(clang))),
@@ -144,10 +139,16 @@ impl<'a> Run<'a> {
             OffloadArch::Cpu => unreachable!("the CPU's image was decided on above"),
         };
         let source = source(recipe);
-        if let Source::Recipe(recipe) = &source
-            && let Some(text) = clang.refusal(recipe.first())
-        {
-            return Ok(Err(Lack::refusal(&clang.path, &text)));
+        if let Source::Recipe(recipe) = &source {
+            if let Some(text) = clang.refusal(recipe.first()) {
+                return Ok(Err(Lack::refusal(&clang.path, &text)));
+            }
+            if let (OffloadArch::Nvidia(arch), Some(Found::Tool(ptxas))) = (arch, self.ptxas.get())
+                && arch.code == NvidiaCode::Cubin
+                && let Some(text) = ptxas.refusal(arch)
+            {
+                return Ok(Err(Lack::refusal(&ptxas.path, &text)));
+            }
         }
         Ok(Ok(source))
     }
@@ -204,6 +205,7 @@ impl<'a> Run<'a> {
                 }));
             }
         }
+        let start = if steps.is_empty() { None } else { Some(cache::file_time(self.output)?) };
         jobs::run(&steps)?;
 
         let open = |recipe: &Recipe| Image::open(&recipe.target, &recipe.image, Origin::Compiled, &self.cargo.target);
@@ -215,7 +217,7 @@ impl<'a> Run<'a> {
                 Source::Recipe(recipe) => {
                     Image::seal(&recipe.image)?;
                     let image = open(&recipe)?;
-                    (image, cache::record(&recipe, self.output, self.cargo)?)
+                    (image, cache::record(&recipe, start.expect("a recipe has steps"), self.output, self.cargo)?)
                 }
             };
             // The header in OUT_DIR is this crate's: it changes with the crate, which runs the build script again.

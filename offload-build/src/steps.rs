@@ -120,6 +120,8 @@ impl Kitchen<'_> {
         if cfg!(target_os = "linux") {
             // g++ names its C++ library whether it is used or not; a kernel seldom does.
             link.push("-Wl,--as-needed".into());
+            // A function that no source defines is an error now, not when the program loads the image.
+            link.push("-Wl,-z,defs".into());
         }
         link.extend(objects.into_iter().map(OsString::from));
         link.extend(["-o".into(), recipe.image.clone().into()]);

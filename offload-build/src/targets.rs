@@ -59,6 +59,9 @@ pub(crate) fn resolve(
 }
 
 fn check_amdgpu(name: &str, id: TargetId<'_>, origin: &str, version: Option<u32>) -> Result<(), Error> {
+    if id.processor() == amdgpu::SPIRV {
+        return Err(config(format!("the target '{name}' (from {origin}) is SPIR-V, which this version does not make")));
+    }
     if let Some(feature) = id.unsupported_feature() {
         return Err(config(format!(
             "the target '{name}' (from {origin}) names the feature '{feature}', which {} does not have",

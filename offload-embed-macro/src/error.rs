@@ -10,6 +10,8 @@ use std::path::PathBuf;
 pub(crate) enum Error {
     /// The package has no build script.
     NoOutDir,
+    /// The name is empty.
+    NoName,
     /// The name is that of a file.
     FileName(String),
     /// No pack of that name; the names there are.
@@ -33,6 +35,7 @@ impl fmt::Display for Error {
                 "this package has no build script, so there are no packs; a build.rs makes one: \
                  offload_build::Build::new().file(\"kernels/saxpy.cu\").archs([\"gfx90a\", \"sm_80\", \"cpu\"]).compile(\"saxpy\")",
             ),
+            Error::NoName => f.write_str("the name of a pack is meant: what build.rs gave to compile(...)"),
             Error::FileName(name) => {
                 let stem = name.rsplit(['/', '\\']).next().and_then(|file| file.split('.').next()).unwrap_or(name);
                 write!(

@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 
 /// The index of the pack `name`, which the build script of the package left in `OUT_DIR`.
 pub(crate) fn pack(name: &str) -> Result<Index, Error> {
+    if name.is_empty() {
+        return Err(Error::NoName);
+    }
     if name.contains(['.', '/', '\\']) {
         return Err(Error::FileName(name.to_owned()));
     }

@@ -63,10 +63,30 @@ impl Package {
 
     fn in_folder(folder: PathBuf) -> Self {
         // The versions that this checkout was tested with, and the only ones that are there without a network.
-        fs::copy(scratch::workspace().join("Cargo.lock"), folder.join("Cargo.lock"))
-            .expect("the lock file can be copied");
+        let lock = scratch::workspace().join("Cargo.lock");
+        fs::copy(lock, folder.join("Cargo.lock")).expect("the lock file can be copied");
         // One for all, so that the crates are compiled once; Cargo tells packages apart by their paths.
-        Self { folder, target: scratch::target_dir().join("offload-tests-target") }
+        let package = Self { folder, target: scratch::target_dir().join("offload-tests-target") };
+        // Images that an earlier run of the test left there would pass for made by this one.
+        let name = package.folder.file_name().expect("a scratch folder has a name").to_string_lossy().into_owned();
+        for profile in ["debug", "release"] {
+            for out in package.out_dirs(profile, &name) {
+                let _ = fs::remove_dir_all(out);
+            }
+        }
+        package
+    }
+
+    /// The folders that the build scripts of a package have written to.
+    fn out_dirs(&self, profile: &str, package: &str) -> Vec<PathBuf> {
+        let builds = fs::read_dir(self.target.join(profile).join("build")).into_iter().flatten().flatten();
+        let prefix = format!("{package}-");
+        let of_package = |name: &str| {
+            // <package>-<hash>; another package's name may go on behind the dash.
+            name.strip_prefix(&prefix).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_hexdigit()))
+        };
+        let builds = builds.filter(|build| of_package(&build.file_name().to_string_lossy()));
+        builds.map(|build| build.path().join("out")).collect()
     }
 
     /// Writes a file of the package.
@@ -104,13 +124,8 @@ impl Package {
     /// # Panics
     /// If there is none.
     pub fn output(&self, profile: &str, package: &str, file: &str) -> PathBuf {
-        let builds = fs::read_dir(self.target.join(profile).join("build")).expect("something was built");
-        let mut found: Vec<PathBuf> = builds
-            .flatten()
-            .filter(|entry| entry.file_name().to_string_lossy().starts_with(&format!("{package}-")))
-            .map(|entry| entry.path().join("out").join("offload").join(file))
-            .filter(|path| path.exists())
-            .collect();
+        let found = self.out_dirs(profile, package).into_iter().map(|out| out.join("offload").join(file));
+        let mut found: Vec<PathBuf> = found.filter(|path| path.exists()).collect();
         found.sort_by_key(|path| fs::metadata(path).and_then(|metadata| metadata.modified()).ok());
         found.pop().unwrap_or_else(|| panic!("no build script of {package} left {file}"))
     }

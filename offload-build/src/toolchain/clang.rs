@@ -31,7 +31,7 @@ impl Clang {
             return Self::named(Path::new(&path), "OFFLOAD_CLANG").map(Found::Tool);
         }
         let mut trail = Trail::default();
-        trail.note("OFFLOAD_CLANG is not set");
+        trail.not_set("OFFLOAD_CLANG");
         let search_path = cargo.search_path();
         let plain = search_path.iter().filter_map(|folder| program(folder, "clang"));
         let numbered = VERSIONS.rev().flat_map(|version| {
@@ -45,7 +45,7 @@ impl Clang {
         for path in plain.chain(numbered).chain(rocm) {
             match Self::start(&path) {
                 Ok(clang) => return Ok(Found::Tool(clang)),
-                Err(why) => trail.note(format!("{} does not start ({why})", path.display())),
+                Err(why) => trail.note(format!("{} cannot be used ({why})", path.display())),
             }
         }
         cargo.watch_search_path();
@@ -58,7 +58,7 @@ impl Clang {
 
     fn named(path: &Path, by: &str) -> Result<Self, Error> {
         Self::start(path).map_err(|why| {
-            let message = format!("{by} names {}, which does not start: {why}", path.display());
+            let message = format!("{by} names {}, which cannot be used: {why}", path.display());
             Error::new(ErrorKind::ToolNotFound, message)
         })
     }
@@ -70,6 +70,9 @@ impl Clang {
             output.status.success().then_some(text).ok_or_else(|| format!("{arg}: {}", output.status))
         };
         let version = ask("--version")?.lines().next().unwrap_or("").to_owned();
+        if !version.contains("clang") {
+            return Err(format!("--version says '{version}', which is no clang"));
+        }
         // The driver prints a path if it finds the program, and the bare name if it does not.
         let lld = ask("-print-prog-name=ld.lld")?;
         let lld = Path::new(lld.trim());

@@ -4,6 +4,7 @@ use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::process::Command;
 
 /// A C++ compiler with the flags that the host target and Cargo's profile ask for.
 #[derive(Debug, Clone)]
@@ -30,8 +31,14 @@ impl Cxx {
             .cpp(true)
             .pic(true)
             .cargo_debug(false)
+            .cargo_warnings(false)
             .try_get_compiler()
             .map_err(|error| missing(error.to_string()))?;
+        // `cc` takes a name for a compiler.
+        Command::new(tool.path())
+            .arg("--version")
+            .output()
+            .map_err(|error| missing(format!("{} does not start: {error}", tool.path().display())))?;
         if !(tool.is_like_gnu() || tool.is_like_clang()) {
             return Err(missing(format!("{} does not take GNU's options", tool.path().display())));
         }

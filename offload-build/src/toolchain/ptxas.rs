@@ -35,10 +35,10 @@ impl Ptxas {
             };
         }
         let mut trail = Trail::default();
-        trail.note("OFFLOAD_PTXAS is not set");
+        trail.not_set("OFFLOAD_PTXAS");
         for root in ROOTS {
             let Some(value) = cargo.user_var(root) else {
-                trail.note(format!("{root} is not set"));
+                trail.not_set(root);
                 continue;
             };
             match program(&Path::new(&value).join("bin"), "ptxas") {

@@ -5,17 +5,32 @@ use std::path::{Path, PathBuf};
 
 /// The places where a tool was looked for, in order, for the message when it is not there.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Trail(Vec<String>);
+pub(crate) struct Trail {
+    unset: Vec<&'static str>,
+    places: Vec<String>,
+}
 
 impl Trail {
+    /// A variable that could have named it.
+    pub(crate) fn not_set(&mut self, variable: &'static str) {
+        self.unset.push(variable);
+    }
+
+    /// A place where it is not, in words.
     pub(crate) fn note(&mut self, place: impl Into<String>) {
-        self.0.push(place.into());
+        self.places.push(place.into());
     }
 }
 
 impl fmt::Display for Trail {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.join(", "))
+        if let Some((last, others)) = self.unset.split_last() {
+            match others.is_empty() {
+                true => write!(f, "{last} is not set; ")?,
+                false => write!(f, "{} and {last} are not set; ", others.join(", "))?,
+            }
+        }
+        f.write_str(&self.places.join(", "))
     }
 }
 

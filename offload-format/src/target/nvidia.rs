@@ -87,7 +87,13 @@ impl NvidiaArch {
             "" => None,
             "a" => Some(NvidiaSuffix::ArchSpecific),
             "f" => Some(NvidiaSuffix::FamilySpecific),
-            _ => return Err(ParseError::new(text, at + digits, "a compute capability ends in 'a', 'f' or its number")),
+            _ => {
+                return Err(ParseError::new(
+                    text,
+                    at + digits,
+                    "a compute capability is a number, with 'a' or 'f' behind it or nothing",
+                ));
+            }
         };
         Ok(Self { code, major: number / 10, minor: number % 10, suffix })
     }
