@@ -8,7 +8,7 @@ use crate::depfile;
 use crate::error::Error;
 use crate::hash::ContentHash;
 use crate::output::{OutDir, write_if_changed};
-use crate::steps::{Recipe, image_file_name};
+use crate::steps::{Compilation, image_file_name};
 use std::fmt::Write;
 use std::fs;
 use std::path::PathBuf;
@@ -21,12 +21,12 @@ pub(crate) struct Input {
     pub(crate) hash: ContentHash,
 }
 
-/// The inputs of the image that is there, if it is what the recipe would make.
-pub(crate) fn fresh(recipe: &Recipe, output: &OutDir, cargo: &Cargo) -> Option<Vec<Input>> {
-    let record = fs::read_to_string(record_path(recipe, output)).ok()?;
+/// The inputs of the image that is there, if it is what the compilation would make.
+pub(crate) fn fresh(compilation: &Compilation, output: &OutDir, cargo: &Cargo) -> Option<Vec<Input>> {
+    let record = fs::read_to_string(record_path(compilation, output)).ok()?;
     let mut lines = record.lines();
-    (lines.next()? == key(recipe, output, cargo).to_string()).then_some(())?;
-    (lines.next()? == ContentHash::of_file(&recipe.image).ok()?.to_string()).then_some(())?;
+    (lines.next()? == key(compilation, output, cargo).to_string()).then_some(())?;
+    (lines.next()? == ContentHash::of_file(&compilation.image).ok()?.to_string()).then_some(())?;
     let inputs: Option<Vec<Input>> = lines
         .map(|line| {
             let (hash, path) = line.split_once(' ')?;
@@ -42,8 +42,8 @@ pub(crate) fn fresh(recipe: &Recipe, output: &OutDir, cargo: &Cargo) -> Option<V
 }
 
 /// Before the steps run: the image counts as not there until they have ended.
-pub(crate) fn forget(recipe: &Recipe, output: &OutDir) -> Result<(), Error> {
-    for path in [record_path(recipe, output), recipe.image.clone()] {
+pub(crate) fn forget(compilation: &Compilation, output: &OutDir) -> Result<(), Error> {
+    for path in [record_path(compilation, output), compilation.image.clone()] {
         match fs::remove_file(&path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(Error::io("remove the old", &path, error));
@@ -64,13 +64,18 @@ pub(crate) fn file_time(output: &OutDir) -> Result<SystemTime, Error> {
 
 /// After the steps have run: reads the dependency files, writes the record, returns the inputs. There is no record if an
 /// input was saved after `start`: what the compiler read may be older.
-pub(crate) fn record(recipe: &Recipe, start: SystemTime, output: &OutDir, cargo: &Cargo) -> Result<Vec<Input>, Error> {
+pub(crate) fn record(
+    compilation: &Compilation,
+    start: SystemTime,
+    output: &OutDir,
+    cargo: &Cargo,
+) -> Result<Vec<Input>, Error> {
     let hash = |path: PathBuf| {
         let hash = ContentHash::of_file(&path).map_err(|error| Error::io("read", &path, error))?;
         Ok(Input { path, hash })
     };
     let mut inputs = Vec::new();
-    for file in &recipe.depfiles {
+    for file in &compilation.depfiles {
         let text = fs::read_to_string(file).map_err(|error| Error::io("read the dependency file", file, error))?;
         for path in depfile::parse(&text) {
             let input = hash(path)?;
@@ -79,8 +84,8 @@ pub(crate) fn record(recipe: &Recipe, start: SystemTime, output: &OutDir, cargo:
             }
         }
     }
-    let image = hash(recipe.image.clone())?.hash;
-    let mut text = format!("{}\n{image}\n", key(recipe, output, cargo));
+    let image = hash(compilation.image.clone())?.hash;
+    let mut text = format!("{}\n{image}\n", key(compilation, output, cargo));
     for Input { path, hash } in &inputs {
         let path = path.display().to_string().replace(&output.root.display().to_string(), OUT);
         // Writing to a string does not fail.
@@ -88,23 +93,24 @@ pub(crate) fn record(recipe: &Recipe, start: SystemTime, output: &OutDir, cargo:
     }
     let saved = |input: &Input| fs::metadata(&input.path).and_then(|it| it.modified()).is_ok_and(|time| time >= start);
     if !inputs.iter().any(saved) {
-        write_if_changed(&record_path(recipe, output), text.as_bytes())?;
+        write_if_changed(&record_path(compilation, output), text.as_bytes())?;
     }
     Ok(inputs)
 }
 
-fn record_path(recipe: &Recipe, output: &OutDir) -> PathBuf {
-    output.work.join(image_file_name(&recipe.target, "record"))
+fn record_path(compilation: &Compilation, output: &OutDir) -> PathBuf {
+    output.work.join(image_file_name(&compilation.target, "record"))
 }
 
 /// What stands in records for the folder in `OUT_DIR`.
 const OUT: &str = "$OUT";
 
 /// Of all that makes the image but the files. Where the work folder lies does not count: moved, it stays fresh.
-fn key(recipe: &Recipe, output: &OutDir, cargo: &Cargo) -> ContentHash {
+fn key(compilation: &Compilation, output: &OutDir, cargo: &Cargo) -> ContentHash {
     let (root, package) = (output.root.display().to_string(), cargo.manifest_dir.display().to_string());
-    let commands = recipe.steps.iter().map(|step| step.to_string().replace(&root, OUT).replace(&package, "$PACKAGE"));
+    let commands =
+        compilation.steps.iter().map(|step| step.to_string().replace(&root, OUT).replace(&package, "$PACKAGE"));
     // Another version of this crate may treat an image differently after its last step.
     let version = env!("CARGO_PKG_VERSION").to_owned();
-    ContentHash::of_parts([version].into_iter().chain(recipe.identities.iter().cloned()).chain(commands))
+    ContentHash::of_parts([version].into_iter().chain(compilation.identities.iter().cloned()).chain(commands))
 }

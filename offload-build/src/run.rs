@@ -10,7 +10,7 @@ use crate::options::Request;
 use crate::output::OutDir;
 use crate::pack::{self, Pack};
 use crate::prebuilt::{self, Prebuilt};
-use crate::steps::{Kitchen, Recipe};
+use crate::steps::{Compilation, Compilations};
 use crate::toolchain::{Clang, Cxx, Found, Ptxas};
 use offload_format::embedded::Origin;
 use offload_format::target::{NvidiaCode, OffloadArch};
@@ -42,9 +42,9 @@ pub(crate) struct Run<'a> {
 #[derive(Debug)]
 enum Source {
     /// An earlier run made it from the same inputs.
-    Fresh(Recipe, Vec<Input>),
+    Fresh(Compilation, Vec<Input>),
     /// These steps make it.
-    Recipe(Recipe),
+    Compile(Compilation),
     /// The prebuilt set has it, which is used for this reason.
     Prebuilt(Image, String),
 }
@@ -113,13 +113,13 @@ impl<'a> Run<'a> {
     /// How the compilers of this machine make the image. The inner error says why they do not.
     fn compile(&self, target: &str, prebuilt_use: PrebuiltUse) -> Result<Result<Source, Lack>, Error> {
         let arch = OffloadArch::parse(target).map_err(|error| Error::new(ErrorKind::Config, error.to_string()))?;
-        let kitchen = Kitchen { options: &self.request.options, output: self.output, cargo: self.cargo };
-        let source = |recipe| match cache::fresh(&recipe, self.output, self.cargo) {
-            Some(inputs) => Source::Fresh(recipe, inputs),
-            None => Source::Recipe(recipe),
+        let compilations = Compilations { options: &self.request.options, output: self.output, cargo: self.cargo };
+        let source = |compilation| match cache::fresh(&compilation, self.output, self.cargo) {
+            Some(inputs) => Source::Fresh(compilation, inputs),
+            None => Source::Compile(compilation),
         };
         if arch == OffloadArch::Cpu {
-            return Ok(Ok(source(kitchen.cpu(&Cxx::find(self.cargo)?))));
+            return Ok(Ok(source(compilations.cpu(&Cxx::find(self.cargo)?))));
         }
         if prebuilt_use == PrebuiltUse::Only {
             return Ok(Err(Lack::only_prebuilt()));
@@ -128,19 +128,19 @@ impl<'a> Run<'a> {
             Found::Tool(clang) => clang,
             Found::Missing(trail) => return Ok(Err(Lack::clang(trail))),
         };
-        let recipe = match arch {
-            OffloadArch::Nvidia(arch) if arch.code == NvidiaCode::Ptx => kitchen.ptx(target, arch, clang),
+        let compilation = match arch {
+            OffloadArch::Nvidia(arch) if arch.code == NvidiaCode::Ptx => compilations.ptx(target, arch, clang),
             OffloadArch::Nvidia(arch) => match self.ptxas()? {
-                Found::Tool(ptxas) => kitchen.cubin(target, arch, clang, ptxas),
+                Found::Tool(ptxas) => compilations.cubin(target, arch, clang, ptxas),
                 Found::Missing(trail) => return Ok(Err(Lack::ptxas(trail))),
             },
             OffloadArch::Amdgpu(_) if !clang.has_lld => return Ok(Err(Lack::lld(clang))),
-            OffloadArch::Amdgpu(id) => kitchen.amdgpu(target, id, clang),
+            OffloadArch::Amdgpu(id) => compilations.amdgpu(target, id, clang),
             OffloadArch::Cpu => unreachable!("the CPU's image was decided on above"),
         };
-        let source = source(recipe);
-        if let Source::Recipe(recipe) = &source {
-            if let Some(text) = clang.refusal(recipe.first()) {
+        let source = source(compilation);
+        if let Source::Compile(compilation) = &source {
+            if let Some(text) = clang.refusal(compilation.first()) {
                 return Ok(Err(Lack::refusal(&clang.path, &text)));
             }
             if let (OffloadArch::Nvidia(arch), Some(Found::Tool(ptxas))) = (arch, self.ptxas.get())
@@ -196,10 +196,10 @@ impl<'a> Run<'a> {
     fn make_images(&self, sources: Vec<Source>) -> Result<Vec<(Image, Vec<Input>)>, Error> {
         let mut steps = Vec::new();
         for source in &sources {
-            if let Source::Recipe(recipe) = source {
-                cache::forget(recipe, self.output)?;
+            if let Source::Compile(compilation) = source {
+                cache::forget(compilation, self.output)?;
                 let first = steps.len();
-                steps.extend(recipe.steps.iter().cloned().map(|mut step| {
+                steps.extend(compilation.steps.iter().cloned().map(|mut step| {
                     step.after.iter_mut().for_each(|before| *before += first);
                     step
                 }));
@@ -208,16 +208,21 @@ impl<'a> Run<'a> {
         let start = if steps.is_empty() { None } else { Some(cache::file_time(self.output)?) };
         jobs::run(&steps)?;
 
-        let open = |recipe: &Recipe| Image::open(&recipe.target, &recipe.image, Origin::Compiled, &self.cargo.target);
+        let open = |compilation: &Compilation| {
+            Image::open(&compilation.target, &compilation.image, Origin::Compiled, &self.cargo.target)
+        };
         let mut images = Vec::new();
         for source in sources {
             let (image, inputs) = match source {
                 Source::Prebuilt(image, _) => (image, Vec::new()),
-                Source::Fresh(recipe, inputs) => (open(&recipe)?, inputs),
-                Source::Recipe(recipe) => {
-                    Image::seal(&recipe.image)?;
-                    let image = open(&recipe)?;
-                    (image, cache::record(&recipe, start.expect("a recipe has steps"), self.output, self.cargo)?)
+                Source::Fresh(compilation, inputs) => (open(&compilation)?, inputs),
+                Source::Compile(compilation) => {
+                    Image::seal(&compilation.image)?;
+                    let image = open(&compilation)?;
+                    (
+                        image,
+                        cache::record(&compilation, start.expect("a compilation has steps"), self.output, self.cargo)?,
+                    )
                 }
             };
             // The header in OUT_DIR is this crate's: it changes with the crate, which runs the build script again.

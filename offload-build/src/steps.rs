@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 /// The steps for one target. The `after` of each counts from the first of them.
 #[derive(Debug)]
-pub(crate) struct Recipe {
+pub(crate) struct Compilation {
     pub(crate) target: String,
     pub(crate) image: PathBuf,
     pub(crate) steps: Vec<Step>,
@@ -30,7 +30,7 @@ pub(crate) struct Recipe {
     pub(crate) identities: Vec<String>,
 }
 
-impl Recipe {
+impl Compilation {
     /// The step that says first whether the compiler knows the target.
     pub(crate) fn first(&self) -> &Step {
         &self.steps[0]
@@ -40,17 +40,17 @@ impl Recipe {
 /// What stands in a dependency file for the file that is made.
 const DEPFILE_TARGET: &str = "image";
 
-/// Everything that recipes of one pack have in common.
+/// Makes the compilations of one pack: all that they have in common.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Kitchen<'a> {
+pub(crate) struct Compilations<'a> {
     pub(crate) options: &'a Options,
     pub(crate) output: &'a OutDir,
     pub(crate) cargo: &'a Cargo,
 }
 
-impl Kitchen<'_> {
-    pub(crate) fn amdgpu(&self, target: &str, id: TargetId<'_>, clang: &Clang) -> Recipe {
-        let mut recipe = self.recipe(target, "hsaco", &[&clang.path]);
+impl Compilations<'_> {
+    pub(crate) fn amdgpu(&self, target: &str, id: TargetId<'_>, clang: &Clang) -> Compilation {
+        let mut compilation = self.compilation(target, "hsaco", &[&clang.path]);
         let mut compile = args(["-x", "hip", "--no-gpu-bundle-output"]);
         compile.push(format!("--offload-arch={target}").into());
         let mut link = args(["--target=amdgcn-amd-amdhsa", "-nogpulib"]);
@@ -62,27 +62,27 @@ impl Kitchen<'_> {
                 list.push(format!("-mcode-object-version={version}").into());
             }
         }
-        let bitcode = self.compile_device(&mut recipe, clang, compile);
+        let bitcode = self.compile_device(&mut compilation, clang, compile);
         link.push(self.optimization());
         // Device functions that no kernel calls do not stay.
         link.push("-Wl,-plugin-opt=-amdgpu-internalize-symbols".into());
         link.extend(bitcode.into_iter().map(OsString::from));
-        link.extend(["-o".into(), recipe.image.clone().into()]);
-        recipe.then(&clang.path, link);
-        recipe
+        link.extend(["-o".into(), compilation.image.clone().into()]);
+        compilation.then(&clang.path, link);
+        compilation
     }
 
-    pub(crate) fn ptx(&self, target: &str, arch: NvidiaArch, clang: &Clang) -> Recipe {
-        let mut recipe = self.recipe(target, "ptx", &[&clang.path]);
-        let ptx = recipe.image.clone();
-        self.compile_ptx(&mut recipe, arch, clang, &ptx);
-        recipe
+    pub(crate) fn ptx(&self, target: &str, arch: NvidiaArch, clang: &Clang) -> Compilation {
+        let mut compilation = self.compilation(target, "ptx", &[&clang.path]);
+        let ptx = compilation.image.clone();
+        self.compile_ptx(&mut compilation, arch, clang, &ptx);
+        compilation
     }
 
-    pub(crate) fn cubin(&self, target: &str, arch: NvidiaArch, clang: &Clang, ptxas: &Ptxas) -> Recipe {
-        let mut recipe = self.recipe(target, "cubin", &[&clang.path, &ptxas.path]);
+    pub(crate) fn cubin(&self, target: &str, arch: NvidiaArch, clang: &Clang, ptxas: &Ptxas) -> Compilation {
+        let mut compilation = self.compilation(target, "cubin", &[&clang.path, &ptxas.path]);
         let ptx = self.work(target, "ptx");
-        self.compile_ptx(&mut recipe, arch, clang, &ptx);
+        self.compile_ptx(&mut compilation, arch, clang, &ptx);
         let mut assemble = vec![OsString::from(format!("-arch={arch}"))];
         match (self.cargo.opt_level.as_str(), self.cargo.debug) {
             ("0", true) => assemble.extend(args(["-O0", "-g"])),
@@ -91,14 +91,14 @@ impl Kitchen<'_> {
             (_, true) => assemble.extend(args(["-O3", "-lineinfo"])),
             (_, false) => assemble.push("-O3".into()),
         }
-        assemble.extend([ptx.into(), "-o".into(), recipe.image.clone().into()]);
-        recipe.then(&ptxas.path, assemble);
-        recipe
+        assemble.extend([ptx.into(), "-o".into(), compilation.image.clone().into()]);
+        compilation.then(&ptxas.path, assemble);
+        compilation
     }
 
-    pub(crate) fn cpu(&self, cxx: &Cxx) -> Recipe {
-        let mut recipe = self.recipe("cpu", "so", &[&cxx.path]);
-        recipe.identities.extend(cxx.env.iter().map(|(name, value)| format!("{name:?}={value:?}")));
+    pub(crate) fn cpu(&self, cxx: &Cxx) -> Compilation {
+        let mut compilation = self.compilation("cpu", "so", &[&cxx.path]);
+        compilation.identities.extend(cxx.env.iter().map(|(name, value)| format!("{name:?}={value:?}")));
         let mut common = cxx.args.clone();
         common.extend(args(["-fPIC"]));
         let mut objects = Vec::new();
@@ -111,28 +111,33 @@ impl Kitchen<'_> {
             compile.push(depfile.clone().into());
             compile.extend(args(["-x", "c++", "-c"]));
             compile.extend([source.into(), "-o".into(), object.clone().into()]);
-            recipe.steps.push(Step { program: cxx.path.clone(), args: compile, env: cxx.env.clone(), after: vec![] });
-            recipe.depfiles.push(depfile);
+            compilation.steps.push(Step {
+                program: cxx.path.clone(),
+                args: compile,
+                env: cxx.env.clone(),
+                after: vec![],
+            });
+            compilation.depfiles.push(depfile);
             objects.push(object);
         }
         let mut link = common;
         link.push("-shared".into());
-        if cfg!(target_os = "linux") {
+        if self.cargo.target.contains("-linux-") {
             // g++ names its C++ library whether it is used or not; a kernel seldom does.
             link.push("-Wl,--as-needed".into());
             // A function that no source defines is an error now, not when the program loads the image.
             link.push("-Wl,-z,defs".into());
         }
         link.extend(objects.into_iter().map(OsString::from));
-        link.extend(["-o".into(), recipe.image.clone().into()]);
-        recipe.then(&cxx.path, link);
+        link.extend(["-o".into(), compilation.image.clone().into()]);
+        compilation.then(&cxx.path, link);
         let env = cxx.env.clone();
-        recipe.steps.last_mut().expect("the link step was just added").env = env;
-        recipe
+        compilation.steps.last_mut().expect("the link step was just added").env = env;
+        compilation
     }
 
-    fn recipe(&self, target: &str, extension: &str, tools: &[&Path]) -> Recipe {
-        Recipe {
+    fn compilation(&self, target: &str, extension: &str, tools: &[&Path]) -> Compilation {
+        Compilation {
             target: target.to_owned(),
             image: self.output.images.join(image_file_name(target, extension)),
             steps: Vec::new(),
@@ -145,7 +150,7 @@ impl Kitchen<'_> {
         self.output.work.join(image_file_name(target, extension))
     }
 
-    fn compile_ptx(&self, recipe: &mut Recipe, arch: NvidiaArch, clang: &Clang, ptx: &Path) {
+    fn compile_ptx(&self, compilation: &mut Compilation, arch: NvidiaArch, clang: &Clang, ptx: &Path) {
         let sm = arch.with_code(NvidiaCode::Cubin);
         let mut compile = args(["-x", "cuda", "-Wno-unknown-cuda-version"]);
         compile.push(format!("--offload-arch={sm}").into());
@@ -157,7 +162,7 @@ impl Kitchen<'_> {
                 list.push(format!("--cuda-feature=+ptx{}{}", version.major, version.minor).into());
             }
         }
-        let mut bitcode = self.compile_device(recipe, clang, compile).into_iter();
+        let mut bitcode = self.compile_device(compilation, clang, compile).into_iter();
         generate.push(self.optimization());
         generate.extend(bitcode.next().map(OsString::from));
         for other in bitcode {
@@ -165,15 +170,15 @@ impl Kitchen<'_> {
             generate.push(other.into());
         }
         generate.extend(["-o".into(), ptx.into()]);
-        recipe.then(&clang.path, generate);
+        compilation.then(&clang.path, generate);
     }
 
     /// Adds a step for each source; returns the bitcode files.
-    fn compile_device(&self, recipe: &mut Recipe, clang: &Clang, language: Vec<OsString>) -> Vec<PathBuf> {
+    fn compile_device(&self, compilation: &mut Compilation, clang: &Clang, language: Vec<OsString>) -> Vec<PathBuf> {
         let mut bitcode = Vec::new();
         for (index, source) in self.options.files.iter().enumerate() {
-            let out = self.work(&recipe.target, &format!("{index}.bc"));
-            let depfile = self.work(&recipe.target, &format!("{index}.d"));
+            let out = self.work(&compilation.target, &format!("{index}.bc"));
+            let depfile = self.work(&compilation.target, &format!("{index}.d"));
             let mut compile = language.clone();
             compile.extend(args(["--cuda-device-only", "-nogpuinc", "-nogpulib", "-fgpu-rdc", "-emit-llvm", "-c"]));
             compile.extend(args(["-std=c++17", "-fms-extensions"]));
@@ -181,7 +186,7 @@ impl Kitchen<'_> {
             compile.push(format!("-cuid={index}").into());
             compile.push(self.optimization());
             if self.cargo.debug {
-                let generates_ptx = !matches!(OffloadArch::parse(&recipe.target), Ok(OffloadArch::Amdgpu(_)));
+                let generates_ptx = !matches!(OffloadArch::parse(&compilation.target), Ok(OffloadArch::Amdgpu(_)));
                 let lines_only = generates_ptx && self.cargo.opt_level != "0";
                 compile.push(if lines_only { "-gline-tables-only".into() } else { "-g".into() });
             }
@@ -193,8 +198,8 @@ impl Kitchen<'_> {
                 compile.extend(["-Xclang".into(), word]);
             }
             compile.extend([source.into(), "-o".into(), out.clone().into()]);
-            recipe.steps.push(Step { program: clang.path.clone(), args: compile, env: vec![], after: vec![] });
-            recipe.depfiles.push(depfile);
+            compilation.steps.push(Step { program: clang.path.clone(), args: compile, env: vec![], after: vec![] });
+            compilation.depfiles.push(depfile);
             bitcode.push(out);
         }
         bitcode
@@ -226,7 +231,7 @@ impl Kitchen<'_> {
     }
 }
 
-impl Recipe {
+impl Compilation {
     /// Adds a step that comes after all there are.
     fn then(&mut self, program: &Path, args: Vec<OsString>) {
         let after = (0..self.steps.len()).collect();

@@ -5,6 +5,10 @@ use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
 use core::fmt;
 
+/// Pairs may share text, and a small file could so ask for reading it millions of times. All pairs together may have this many
+/// times the binary's own size.
+const TEXT_LIMIT: u64 = 64;
+
 /// One offload binary whose header, entry and strings have been checked.
 #[derive(Clone, Copy)]
 pub struct OffloadBinary<'data> {
@@ -48,8 +52,15 @@ impl<'data> OffloadBinary<'data> {
         let image = reader.range(image_offset, image_size, field, "device image")?;
         let pairs = strings.saturating_mul(STRING_PAIR_SIZE);
         reader.range(strings_offset, pairs, entry_offset + 8, "string pairs")?;
+        let mut text = 0;
         for index in 0..strings {
-            read_pair(data, strings_offset, index).map_err(|error| error.in_entry(index))?;
+            let (key, value) = read_pair(data, strings_offset, index).map_err(|error| error.in_entry(index))?;
+            text += (key.len() + value.len()) as u64;
+            if text > TEXT_LIMIT * reader.len() {
+                let error =
+                    Error::new(ErrorKind::Malformed, "string map (its pairs share too much text)", strings_offset);
+                return Err(error.in_entry(index));
+            }
         }
         Ok(Self {
             data,
@@ -200,5 +211,26 @@ impl<'data> Iterator for OffloadBinaries<'data> {
             Err(_) => usize::MAX,
         };
         Some(parsed.map(|binary| (at as u64, binary)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::OffloadBinaryBuilder;
+    use super::*;
+
+    #[test]
+    fn text_that_is_shared_too_often() {
+        let with_pairs = |pairs: usize| {
+            let mut builder = OffloadBinaryBuilder::new(ImageKind::NONE, OffloadKind::NONE);
+            let value = "v".repeat(20_000);
+            for number in 0..pairs {
+                builder.string(&alloc::format!("key{number}"), &value);
+            }
+            builder.layout(0).to_vec(&[b""])
+        };
+        assert!(OffloadBinary::parse(&with_pairs(64)).is_ok());
+        let error = OffloadBinary::parse(&with_pairs(200)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Malformed);
     }
 }
