@@ -52,7 +52,7 @@ impl Lack {
 
     pub(crate) fn only_prebuilt() -> Self {
         let short = "OFFLOAD_PREBUILT=only".to_owned();
-        Self { long: format!("{short} forbids to compile it"), short, cure: None, kind: ErrorKind::Prebuilt }
+        Self { long: format!("{short} forbids compiling it"), short, cure: None, kind: ErrorKind::Prebuilt }
     }
 }
 
