@@ -3,11 +3,13 @@
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
 use crate::options::Request;
-use crate::output::OutDir;
+use crate::output::{self, OutDir};
 use crate::pack::{self, Pack};
 use crate::run::Run;
 use crate::targets;
+use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 /// What to compile, for which targets. See the [crate's front page](crate) for an example and for the environment
 /// variables that have a say.
@@ -91,6 +93,7 @@ impl Build {
 
     /// The folder of the prebuilt set, `prebuilt` unless given. `OFFLOAD_PREBUILT=update cargo build --release` writes it;
     /// from then on an image whose compiler is missing comes from there, as long as sources and options are the same.
+    /// In a workspace, `OFFLOAD_PREBUILT_<package>=update` writes that of one package.
     pub fn prebuilt(&mut self, folder: impl AsRef<Path>) -> &mut Self {
         self.request.prebuilt = Some(folder.as_ref().to_owned());
         self
@@ -106,28 +109,40 @@ impl Build {
     /// Returns an error if there is no target, if a name is malformed, if a source is missing, if a compiler is missing
     /// and no prebuilt image stands in, or if a compiler fails.
     pub fn try_compile(&self, name: &str) -> Result<Pack, Error> {
-        if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') {
-            let message = format!("a pack's name has letters, digits, '_' and '-'; '{name}' does not");
-            return Err(Error::new(ErrorKind::Config, message));
-        }
         let cargo = Cargo::from_env()?;
+        let made = self.compile_for(name, &cargo);
+        if made.is_err() {
+            // A build script may go on from here; then nothing else would make Cargo run it again.
+            cargo.run_again();
+        }
+        made
+    }
+
+    fn compile_for(&self, name: &str, cargo: &Cargo) -> Result<Pack, Error> {
+        claim_name(name)?;
         let output = OutDir::create(&cargo.out_dir, name)?;
         if cargo.user_var("DOCS_RS").is_some() {
             return pack::write_absent(name, "docs.rs has no GPU compilers", &output);
         }
-        if cargo.user_var("OFFLOAD_SKIP").is_some_and(|value| value != "0") {
-            return pack::write_absent(name, "OFFLOAD_SKIP was set", &output);
+        match cargo.user_var("OFFLOAD_SKIP").as_deref() {
+            None | Some("0") => {}
+            Some("1") => return pack::write_absent(name, "OFFLOAD_SKIP was set", &output),
+            Some(other) => return Err(config(format!("OFFLOAD_SKIP is '{other}'; it can be 1 or 0"))),
         }
-        let targets = targets::resolve(&cargo, &self.archs, self.request.options.code_object_version)?;
-        self.check_sources(&cargo)?;
-        Run::new(&self.request, name, &cargo, &output).make_pack(&targets)
+        let targets = targets::resolve(cargo, &self.archs, self.request.options.code_object_version)?;
+        self.check_sources(cargo)?;
+        Run::new(&self.request, name, cargo, &output).make_pack(&targets)
     }
 
     fn check_sources(&self, cargo: &Cargo) -> Result<(), Error> {
         if self.request.options.files.is_empty() {
-            return Err(Error::new(ErrorKind::Config, "no sources: name one with .file(\"kernels/saxpy.cu\")"));
+            return Err(config("no sources: name one with .file(\"kernels/saxpy.cu\")".to_owned()));
         }
         for file in &self.request.options.files {
+            if file.extension().is_none_or(|extension| extension != "cu") {
+                let message = format!("the source {} is not a .cu file, the only kind so far", file.display());
+                return Err(config(message));
+            }
             if !file.is_file() {
                 let message = format!(
                     "the source {} is not there (paths are relative to {})",
@@ -140,4 +155,26 @@ impl Build {
         }
         Ok(())
     }
+}
+
+/// A pack's name is one of a file, and of one pack.
+fn claim_name(name: &str) -> Result<(), Error> {
+    static NAMES: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') {
+        return Err(config(format!("a pack's name has letters, digits, '_' and '-'; '{name}' does not")));
+    }
+    if name == output::INCLUDE {
+        return Err(config(format!("'{name}' cannot be a pack's name: the kernel header's folder has it")));
+    }
+    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    match names.insert(name.to_owned()) {
+        true => Ok(()),
+        false => {
+            Err(config(format!("build.rs makes two packs of the name '{name}': the second would replace the first")))
+        }
+    }
+}
+
+fn config(message: String) -> Error {
+    Error::new(ErrorKind::Config, message)
 }

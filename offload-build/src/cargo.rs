@@ -16,6 +16,8 @@ pub(crate) struct Cargo {
     /// The host program's target triple.
     pub(crate) target: String,
     pub(crate) target_arch: String,
+    /// The building machine's target triple.
+    pub(crate) host: String,
     pub(crate) opt_level: String,
     pub(crate) debug: bool,
     told: RefCell<BTreeSet<String>>,
@@ -24,8 +26,15 @@ pub(crate) struct Cargo {
 impl Cargo {
     pub(crate) fn from_env() -> Result<Self, Error> {
         let var = |name: &str| {
-            env::var(name).map_err(|_| {
-                let message = format!("{name} is not set: offload_build runs in build scripts, which Cargo starts");
+            env::var(name).map_err(|error| {
+                let message = match error {
+                    env::VarError::NotPresent => {
+                        format!("{name} is not set: offload_build runs in build scripts, which Cargo starts")
+                    }
+                    env::VarError::NotUnicode(value) => {
+                        format!("{name} is {value:?}: paths that are not UTF-8 cannot be told to Cargo")
+                    }
+                };
                 Error::new(ErrorKind::Environment, message)
             })
         };
@@ -35,6 +44,7 @@ impl Cargo {
             package: var("CARGO_PKG_NAME")?,
             target: var("TARGET")?,
             target_arch: var("CARGO_CFG_TARGET_ARCH")?,
+            host: var("HOST")?,
             opt_level: var("OPT_LEVEL")?,
             debug: var("DEBUG").is_ok_and(|debug| !matches!(debug.as_str(), "false" | "0" | "none")),
             told: RefCell::default(),
@@ -45,6 +55,13 @@ impl Cargo {
     pub(crate) fn user_var(&self, name: &str) -> Option<String> {
         self.tell(format!("rerun-if-env-changed={name}"));
         env::var(name).ok().filter(|value| !value.is_empty())
+    }
+
+    /// `<name>_<package>` before `<name>`, with the name of the one that is set.
+    pub(crate) fn package_var(&self, name: &str) -> Option<(String, String)> {
+        let own = format!("{name}_{}", self.package.replace('-', "_"));
+        let (own_value, value) = (self.user_var(&own), self.user_var(name));
+        own_value.map(|value| (own, value)).or_else(|| Some((name.to_owned(), value?)))
     }
 
     /// The folders of `PATH`. A change of it is nothing by itself: terminals and editors differ in theirs.
@@ -64,10 +81,14 @@ impl Cargo {
         }
     }
 
-    /// The build script runs again when this file changes. Cargo takes a missing file for one that changes each time, so
-    /// only call this for a file that is there.
+    /// The build script runs again when this file changes. Cargo takes a missing file for one that changes each time.
     pub(crate) fn watch(&self, file: &Path) {
         self.tell(format!("rerun-if-changed={}", file.display()));
+    }
+
+    /// The build script runs again at the next build: this one failed, and what would mend it is not known.
+    pub(crate) fn run_again(&self) {
+        self.watch(&self.out_dir.join("offload").join("a file that is never there"));
     }
 
     /// A folder in which the linker looks for libraries.

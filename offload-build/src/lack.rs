@@ -77,7 +77,10 @@ pub(crate) fn missing(failures: &[(&String, Lack, String)], set: Option<&Prebuil
         }
     }
     if let Some(set) = set {
-        message += &format!("the prebuilt set was made with {}; OFFLOAD_PREBUILT=update remakes it\n", set.compiler());
+        message += &format!(
+            "the prebuilt set was made with {}; OFFLOAD_PREBUILT=update cargo build --release remakes it\n",
+            set.compiler()
+        );
     }
     Error::new(failures[0].1.kind, message.trim_end())
 }

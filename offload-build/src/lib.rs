@@ -34,8 +34,11 @@
 //! | `OFFLOAD_CLANG` | the clang to use |
 //! | `OFFLOAD_PTXAS` | the ptxas to use; else `CUDA_HOME`, `CUDA_PATH`, `CUDA_ROOT`, `CUDA_TOOLKIT_ROOT_DIR` with `/bin/ptxas` |
 //! | `CXX`, `CXXFLAGS`, … | the C++ compiler for the `cpu` image, as documented by `cc` |
-//! | `OFFLOAD_PREBUILT` | `update`: write the prebuilt set; `only`: take every GPU image from it; `never`: don't look at it |
-//! | `OFFLOAD_SKIP=1`, `DOCS_RS` | compile nothing: an empty pack, whose `select` says so |
+//! | `OFFLOAD_PREBUILT_<package>`, `OFFLOAD_PREBUILT` | `update`: write the prebuilt set; `only`: take every GPU image from it; `never`: don't look at it |
+//! | `OFFLOAD_SKIP=1`, `DOCS_RS` | compile nothing: an empty pack, whose `select` says so. For rust-analyzer: `"rust-analyzer.cargo.extraEnv": {"OFFLOAD_SKIP": "1"}` |
+//!
+//! Cargo runs the build script again when one of them, a source, a header or a compiler changes, by the time stamps of
+//! files: after a compiler was replaced by one with an older time stamp, touch build.rs.
 //!
 //! # What is in `OUT_DIR`
 //!
@@ -49,7 +52,15 @@
 //!     └── work/                      what lies between source and image, and what each image was made from
 //! ```
 //!
-//! Files appear whole or not at all. Images, packs and libraries are left alone when their bytes would be the same.
+//! Packs, libraries and indexes appear whole or not at all. An image counts once all its steps have ended. Packs and
+//! libraries are left alone when their bytes would be the same.
+//!
+//! # What kernels can use
+//!
+//! `__global__`, `__device__`, `__host__`, `__constant__`, `__shared__`, `__launch_bounds__`, `__forceinline__`,
+//! `__noinline__`; `threadIdx`, `blockIdx`, `blockDim`, `gridDim`, `warpSize`, `dim3`; `__syncthreads()`; clang's builtins
+//! that need no library (`__builtin_sqrtf`). `OFFLOAD_AMDGPU`, `OFFLOAD_NVPTX` or `OFFLOAD_CPU` is defined. A kernel with a
+//! barrier has no CPU image: there a kernel's threads run one after another.
 #![deny(unsafe_code)]
 
 mod build;
@@ -72,4 +83,5 @@ mod toolchain;
 
 pub use build::Build;
 pub use error::{Error, ErrorKind};
+pub use offload_format::embedded::Origin;
 pub use pack::{Pack, PackedImage};

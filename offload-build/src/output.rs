@@ -17,6 +17,9 @@ pub(crate) struct OutDir {
     pack: String,
 }
 
+/// The folder of the kernel header.
+pub(crate) const INCLUDE: &str = "include";
+
 const KERNEL_HEADER: &str = include_str!("../include/offload/kernel.h");
 
 impl OutDir {
@@ -36,7 +39,7 @@ impl OutDir {
 
     /// What `-I` needs for `#include <offload/kernel.h>`.
     pub(crate) fn include(&self) -> PathBuf {
-        self.root.join("include")
+        self.root.join(INCLUDE)
     }
 
     pub(crate) fn kernel_header(&self) -> PathBuf {

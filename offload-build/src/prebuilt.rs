@@ -66,7 +66,7 @@ impl Prebuilt {
         for (index, line) in text.lines().enumerate() {
             set.read_line(index, line).ok_or_else(|| {
                 let message = format!(
-                    "line {} of {} is not understood: '{line}'\nremake the prebuilt set with OFFLOAD_PREBUILT=update",
+                    "line {} of {} is not understood: '{line}'\nremake the prebuilt set with OFFLOAD_PREBUILT=update cargo build --release",
                     index + 1,
                     set.manifest.display()
                 );
@@ -116,12 +116,16 @@ impl Prebuilt {
     ) -> Result<Result<Image, String>, Error> {
         cargo.watch(&self.manifest);
         let manifest = self.manifest.display();
-        if self.options != options.to_string() {
+        if self.options != portable(&options.to_string(), cargo) {
             return Ok(Err(format!("{manifest} was made with other options ({})", self.options)));
         }
         for (name, recorded) in &self.inputs {
             let ours = name == KERNEL_HEADER;
-            let path = if ours { output.kernel_header() } else { PathBuf::from(name) };
+            let path = if ours {
+                output.kernel_header()
+            } else {
+                PathBuf::from(name.replace(OUT_DIR, &cargo.out_dir.to_string_lossy()))
+            };
             match ContentHash::of_file(&path) {
                 Ok(hash) if hash == *recorded && ours => {}
                 Ok(hash) if hash == *recorded => cargo.watch(&path),
@@ -149,22 +153,23 @@ pub(crate) fn update(
     pack: &str,
     options: &Options,
     tools: &[(&str, String)],
-    opt_level: &str,
     images: &[(&Image, &[Input])],
     output: &OutDir,
+    cargo: &Cargo,
 ) -> Result<(), Error> {
+    let earlier = Prebuilt::load(folder, pack).ok().flatten();
     fs::create_dir_all(folder).map_err(|error| Error::io("make the folder", folder, error))?;
     let mut text = format!("{FIRST_LINE}\n");
     // Writing to a string does not fail.
     for (tool, version) in tools {
         let _ = writeln!(text, "{tool} {version}");
     }
-    let _ = writeln!(text, "optimization {opt_level}\noptions {options}");
+    let _ = writeln!(text, "optimization {}\noptions {}", cargo.opt_level, portable(&options.to_string(), cargo));
     let mut inputs: Vec<(String, ContentHash)> = Vec::new();
     for input in images.iter().flat_map(|(_, inputs)| *inputs) {
         let name = match input.path == output.kernel_header() {
             true => KERNEL_HEADER.to_owned(),
-            false => input.path.to_string_lossy().replace('\\', "/"),
+            false => portable(&input.path.to_string_lossy(), cargo),
         };
         if !inputs.iter().any(|(other, _)| *other == name) {
             inputs.push((name, input.hash));
@@ -173,7 +178,7 @@ pub(crate) fn update(
     for (name, hash) in inputs {
         let _ = writeln!(text, "input {hash} {name}");
     }
-    let mut kept = vec![manifest_path(folder, pack)];
+    let mut kept = Vec::new();
     for (image, _) in images {
         let name = image.path.file_name().expect("an image has a name").to_string_lossy();
         let file = format!("{pack}.{name}");
@@ -182,15 +187,27 @@ pub(crate) fn update(
         write_if_changed(&path, &bytes)?;
         let hash = ContentHash::of_file(&path).map_err(|error| Error::io("read", &path, error))?;
         let _ = writeln!(text, "image {} {hash} {file}", image.target);
-        kept.push(path);
+        kept.push(file);
     }
-    write_if_changed(&kept[0], text.as_bytes())?;
-    // Images of targets that are no longer listed.
-    for path in fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if name.starts_with(&format!("{pack}.")) && !kept.contains(&path) {
-            fs::remove_file(&path).map_err(|error| Error::io("remove the old", &path, error))?;
+    write_if_changed(&manifest_path(folder, pack), text.as_bytes())?;
+    // Images of targets that are no longer listed. What the earlier manifest does not name is not ours.
+    for (_, _, file) in earlier.iter().flat_map(|set| &set.images).filter(|(_, _, file)| !kept.contains(file)) {
+        let path = folder.join(file);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(Error::io("remove the old", &path, error));
+            }
+            _ => {}
         }
     }
     Ok(())
+}
+
+/// What stands in manifests for `OUT_DIR`.
+const OUT_DIR: &str = "<OUT_DIR>";
+
+/// Paths as they are on every machine: relative to the package, or to `OUT_DIR`.
+fn portable(text: &str, cargo: &Cargo) -> String {
+    let package = format!("{}/", cargo.manifest_dir.display());
+    text.replace(&cargo.out_dir.display().to_string(), OUT_DIR).replace(&package, "").replace('\\', "/")
 }

@@ -98,15 +98,22 @@ impl<'a> Run<'a> {
     }
 
     fn prebuilt_use(&self) -> Result<PrebuiltUse, Error> {
-        match self.cargo.user_var("OFFLOAD_PREBUILT").as_deref() {
-            None => Ok(PrebuiltUse::WhereCompilersAreMissing),
-            Some("update") => Ok(PrebuiltUse::Update),
-            Some("only") => Ok(PrebuiltUse::Only),
-            Some("never") => Ok(PrebuiltUse::Never),
-            Some(other) => {
-                let message = format!("OFFLOAD_PREBUILT is '{other}'; it can be update, only or never");
-                Err(Error::new(ErrorKind::Config, message))
+        let Some((variable, value)) = self.cargo.package_var("OFFLOAD_PREBUILT") else {
+            return Ok(PrebuiltUse::WhereCompilersAreMissing);
+        };
+        let refuse = |why: &str| Err(Error::new(ErrorKind::Config, format!("{variable} is '{value}'; {why}")));
+        match value.as_str() {
+            "only" => Ok(PrebuiltUse::Only),
+            "never" => Ok(PrebuiltUse::Never),
+            // The set is for everybody, so it is made for build.rs's targets, and optimized.
+            "update" if self.cargo.package_var("OFFLOAD_ARCH").is_some() => {
+                refuse("a prebuilt set is made for the targets of build.rs: unset OFFLOAD_ARCH")
             }
+            "update" if self.cargo.opt_level == "0" => {
+                refuse("a prebuilt set is made with optimization: build with --release")
+            }
+            "update" => Ok(PrebuiltUse::Update),
+            _ => refuse("it can be update, only or never"),
         }
     }
 
@@ -225,8 +232,8 @@ impl<'a> Run<'a> {
                     )
                 }
             };
-            // The header in OUT_DIR is this crate's: it changes with the crate, which runs the build script again.
-            for input in inputs.iter().filter(|input| !input.path.starts_with(&self.output.root)) {
+            // What lies in OUT_DIR, build scripts write: watched, it would run this one again after each build.
+            for input in inputs.iter().filter(|input| !input.path.starts_with(&self.cargo.out_dir)) {
                 self.cargo.watch(&input.path);
             }
             images.push((image, inputs));
@@ -248,6 +255,6 @@ impl<'a> Run<'a> {
             .map(|(image, inputs)| (image, &**inputs))
             .collect();
         let options = &self.request.options;
-        prebuilt::update(folder, self.name, options, &tools, &self.cargo.opt_level, &images, self.output)
+        prebuilt::update(folder, self.name, options, &tools, &images, self.output, self.cargo)
     }
 }

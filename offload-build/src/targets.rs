@@ -13,11 +13,9 @@ pub(crate) fn resolve(
     listed: &[String],
     code_object_version: Option<u32>,
 ) -> Result<Vec<String>, Error> {
-    let package = format!("OFFLOAD_ARCH_{}", cargo.package.replace('-', "_"));
-    let (names, origin): (Vec<String>, &str) = match (cargo.user_var(&package), cargo.user_var("OFFLOAD_ARCH")) {
-        (Some(value), _) => (split_list(&value), &package),
-        (None, Some(value)) => (split_list(&value), "OFFLOAD_ARCH"),
-        (None, None) => (listed.to_vec(), "build.rs"),
+    let (names, origin) = match cargo.package_var("OFFLOAD_ARCH") {
+        Some((variable, value)) => (split_list(&value), variable),
+        None => (listed.to_vec(), "build.rs".to_owned()),
     };
     if names.is_empty() {
         return Err(config(format!(
@@ -35,7 +33,7 @@ pub(crate) fn resolve(
     for name in &names {
         let arch = OffloadArch::parse(name).map_err(|error| config(format!("a target from {origin}: {error}")))?;
         if let OffloadArch::Amdgpu(id) = arch {
-            check_amdgpu(name, id, origin, code_object_version)?;
+            check_amdgpu(name, id, &origin, code_object_version)?;
         }
         let name = arch.to_canonical();
         for other in &canonical {

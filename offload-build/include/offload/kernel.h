@@ -4,8 +4,10 @@
  * CPU image, with the C++ compiler.  One source then serves AMD (HIP language mode), NVIDIA (CUDA language mode) and the
  * CPU (C++17).  A source that includes it by hand is fine too.
  *
- * What is here: the keywords, threadIdx, blockIdx, blockDim, gridDim, warpSize, dim3; on GPUs also __syncthreads().
+ * What is here: the keywords, threadIdx, blockIdx, blockDim, gridDim, warpSize, dim3, __syncthreads().
+ * OFFLOAD_AMDGPU, OFFLOAD_NVPTX or OFFLOAD_CPU is defined.
  * A barrier in a kernel for the CPU does not compile: its threads run one after another there.
+ * Of math, clang's builtins that need no library (__builtin_sqrtf, __builtin_fmaf) work on GPUs.
  */
 #ifndef OFFLOAD_KERNEL_H
 #define OFFLOAD_KERNEL_H
@@ -37,7 +39,12 @@ struct dim3 {
 #define __shared__ __attribute__((shared))
 #define __constant__ __attribute__((constant))
 #define __managed__ __attribute__((managed))
+#if defined(OFFLOAD_AMDGPU)
+/* Only the number of threads: AMD counts waves for each execution unit where CUDA counts blocks for each multiprocessor. */
+#define __launch_bounds__(threads, ...) __attribute__((amdgpu_flat_work_group_size(1, threads)))
+#else
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
+#endif
 #define __forceinline__ inline __attribute__((always_inline))
 /* __noinline__ is a keyword of clang's CUDA and HIP modes. */
 
@@ -65,7 +72,10 @@ OFFLOAD_REGISTERS(offload_block_size, __builtin_amdgcn_workgroup_size_x(), __bui
 OFFLOAD_REGISTERS(offload_grid_size, __builtin_amdgcn_grid_size_x() / __builtin_amdgcn_workgroup_size_x(),
                   __builtin_amdgcn_grid_size_y() / __builtin_amdgcn_workgroup_size_y(),
                   __builtin_amdgcn_grid_size_z() / __builtin_amdgcn_workgroup_size_z())
-#define warpSize __builtin_amdgcn_wavefrontsize()
+struct offload_warp_size {
+  __attribute__((device, always_inline)) inline operator int() const { return __builtin_amdgcn_wavefrontsize(); }
+};
+extern const __attribute__((device, weak)) offload_warp_size warpSize;
 static __attribute__((device, always_inline)) inline void __syncthreads() {
   __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
   __builtin_amdgcn_s_barrier();
@@ -80,8 +90,11 @@ OFFLOAD_REGISTERS(offload_block_size, __nvvm_read_ptx_sreg_ntid_x(), __nvvm_read
                   __nvvm_read_ptx_sreg_ntid_z())
 OFFLOAD_REGISTERS(offload_grid_size, __nvvm_read_ptx_sreg_nctaid_x(), __nvvm_read_ptx_sreg_nctaid_y(),
                   __nvvm_read_ptx_sreg_nctaid_z())
-#define warpSize 32
-/* __syncthreads() is a builtin of clang's CUDA mode. */
+constexpr int warpSize = 32;
+/* __syncthreads() is a builtin of clang's CUDA mode.  The heap's functions are the device's own; headers of the standard
+ * library look for them. */
+extern "C" __attribute__((device)) void *malloc(__SIZE_TYPE__);
+extern "C" __attribute__((device)) void free(void *);
 #endif
 
 /* Never defined: only their properties are used, so no reference to them is left. */
@@ -100,10 +113,17 @@ extern const __attribute__((device, weak)) offload_grid_size gridDim;
 #define __device__
 #define __host__
 #define __constant__
+#define __shared__ static thread_local
 #define __launch_bounds__(...)
 #define __forceinline__ inline __attribute__((always_inline))
-#define __noinline__ __attribute__((noinline))
-#define warpSize 1
+/* Headers of the standard library say __attribute__((__noinline__)), so it can be nothing else here. */
+#define __noinline__
+constexpr int warpSize = 1;
+
+extern "C" void offload_no_barrier()
+    __attribute__((error("a kernel with a barrier has no CPU image: its threads run one after another there; "
+                         "leave the target cpu out, or give it another kernel with #if defined(OFFLOAD_CPU)")));
+#define __syncthreads() offload_no_barrier()
 
 inline thread_local dim3 threadIdx, blockIdx, blockDim, gridDim;
 

@@ -1,6 +1,6 @@
 //! Clang, which compiles for AMD and NVIDIA GPUs alike, and lld beside it.
 
-use super::search::{Found, Trail, program};
+use super::search::{self, Found, Trail, program};
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
 use crate::jobs::Step;
@@ -17,18 +17,18 @@ pub(crate) struct Clang {
     pub(crate) has_lld: bool,
 }
 
-/// Newest and oldest major versions to look for under their numbers.
+/// Oldest and newest major versions to look for under their numbers; older ones are not used.
 const VERSIONS: std::ops::RangeInclusive<u32> = 16..=30;
 
 impl Clang {
-    /// `explicit`, else `OFFLOAD_CLANG`, else `clang` in `PATH`, else the newest `clang-<n>` in `PATH`, in
-    /// `/usr/lib/llvm-<n>/bin`, in ROCm's folder. A named one that does not start is an error.
+    /// `explicit`, else `OFFLOAD_CLANG`, else the first that has lld of: `clang` in `PATH`; `clang-<n>` in `PATH` and
+    /// `/usr/lib/llvm-<n>/bin`, newest first; ROCm's. Else the first without. A named one that does not start is an error.
     pub(crate) fn find(cargo: &Cargo, explicit: Option<&Path>) -> Result<Found<Self>, Error> {
         if let Some(path) = explicit {
-            return Self::named(path, "Build::clang").map(Found::Tool);
+            return Self::named(cargo, path, "Build::clang").map(Found::Tool);
         }
         if let Some(path) = cargo.user_var("OFFLOAD_CLANG") {
-            return Self::named(Path::new(&path), "OFFLOAD_CLANG").map(Found::Tool);
+            return Self::named(cargo, Path::new(&path), "OFFLOAD_CLANG").map(Found::Tool);
         }
         let mut trail = Trail::default();
         trail.not_set("OFFLOAD_CLANG");
@@ -42,23 +42,36 @@ impl Clang {
         });
         let rocm = cargo.user_var("ROCM_PATH").unwrap_or_else(|| "/opt/rocm".into());
         let rocm = program(&Path::new(&rocm).join("llvm").join("bin"), "clang");
+        let (first, last) = (VERSIONS.start(), VERSIONS.end());
+        let mut without_lld = None;
         for path in plain.chain(numbered).chain(rocm) {
             match Self::start(&path) {
-                Ok(clang) => return Ok(Found::Tool(clang)),
+                Ok(clang) if clang.major().is_some_and(|major| major < *first) => {
+                    trail.note(format!("{} is older than {first} ({})", path.display(), clang.version));
+                }
+                Ok(clang) if clang.has_lld => return Ok(Found::Tool(clang)),
+                Ok(clang) => without_lld = without_lld.or(Some(clang)),
                 Err(why) => trail.note(format!("{} cannot be used ({why})", path.display())),
             }
         }
+        // Something is missing, and may be installed until the next build.
         cargo.watch_search_path();
-        let (first, last) = (VERSIONS.start(), VERSIONS.end());
+        if let Some(clang) = without_lld {
+            if let Some(folder) = clang.path.canonicalize().ok().as_deref().and_then(Path::parent) {
+                cargo.watch(folder);
+            }
+            return Ok(Found::Tool(clang));
+        }
         trail.note(format!("no clang or clang-{first} to clang-{last} in PATH"));
         trail.note("none in /usr/lib/llvm-*/bin");
         trail.note("none in $ROCM_PATH/llvm/bin or /opt/rocm/llvm/bin");
         Ok(Found::Missing(trail))
     }
 
-    fn named(path: &Path, by: &str) -> Result<Self, Error> {
-        Self::start(path).map_err(|why| {
-            let message = format!("{by} names {}, which cannot be used: {why}", path.display());
+    fn named(cargo: &Cargo, name: &Path, by: &str) -> Result<Self, Error> {
+        let found = search::named(name, cargo).ok_or_else(|| "there is no such file".to_owned());
+        found.and_then(|path| Self::start(&path)).map_err(|why| {
+            let message = format!("{by} names {}, which cannot be used: {why}", name.display());
             Error::new(ErrorKind::ToolNotFound, message)
         })
     }
@@ -77,6 +90,12 @@ impl Clang {
         let lld = ask("-print-prog-name=ld.lld")?;
         let lld = Path::new(lld.trim());
         Ok(Self { path: path.to_owned(), version, has_lld: lld.is_absolute() && lld.is_file() })
+    }
+
+    /// The major version, where the first line of `--version` has one.
+    fn major(&self) -> Option<u32> {
+        let (_, rest) = self.version.split_once("version ")?;
+        rest.split('.').next()?.parse().ok()
     }
 
     /// Lets the driver check a command line without running a compiler; returns its refusal.

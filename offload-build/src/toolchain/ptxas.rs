@@ -1,6 +1,6 @@
 //! `ptxas`, NVIDIA's assembler: PTX to machine code.
 
-use super::search::{Found, Trail, program};
+use super::search::{self, Found, Trail, program};
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
 use offload_format::target::NvidiaArch;
@@ -25,14 +25,12 @@ impl Ptxas {
     pub(crate) fn find(cargo: &Cargo, explicit: Option<&Path>) -> Result<Found<Self>, Error> {
         let named = explicit.map(|path| (path.to_owned(), "Build::ptxas"));
         let named = named.or_else(|| cargo.user_var("OFFLOAD_PTXAS").map(|path| (path.into(), "OFFLOAD_PTXAS")));
-        if let Some((path, by)) = named {
-            return match path.is_file() {
-                true => Ok(Found::Tool(Self { path })),
-                false => {
-                    let message = format!("{by} names {}, which is no file", path.display());
-                    Err(Error::new(ErrorKind::ToolNotFound, message))
-                }
-            };
+        if let Some((name, by)) = named {
+            let path = search::named(&name, cargo).ok_or_else(|| {
+                let message = format!("{by} names {}, which is no file", name.display());
+                Error::new(ErrorKind::ToolNotFound, message)
+            })?;
+            return Ok(Found::Tool(Self { path }));
         }
         let mut trail = Trail::default();
         trail.not_set("OFFLOAD_PTXAS");

@@ -1,5 +1,6 @@
 //! Finding a tool: the call in build.rs, then the environment, then the usual places.
 
+use crate::cargo::Cargo;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -45,5 +46,15 @@ pub(crate) enum Found<T> {
 /// The path of a program, if it is a file: `name`, or on Windows `name.exe`.
 pub(crate) fn program(folder: &Path, name: &str) -> Option<PathBuf> {
     let path = folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+    path.is_file().then_some(path)
+}
+
+/// A tool as users name it: a bare name is one of `PATH`; other paths are relative to the package's folder.
+pub(crate) fn named(tool: &Path, cargo: &Cargo) -> Option<PathBuf> {
+    let is_bare = tool.parent().is_none_or(|parent| parent.as_os_str().is_empty());
+    let path = match is_bare {
+        true => cargo.search_path().iter().map(|folder| folder.join(tool)).find(|path| path.is_file())?,
+        false => cargo.manifest_dir.join(tool),
+    };
     path.is_file().then_some(path)
 }
