@@ -26,6 +26,11 @@ fn main() -> ExitCode {
         test("the_same_inputs_make_the_same_bytes_in_any_folder", ALL, twins),
         test("a_nul_follows_every_ptx", LLVM, ptx_ends),
         test("options_reach_every_compiler", ALL, options),
+        test("a_failure_that_is_handled_is_not_final", LLVM, handled_failure),
+        test("two_packs_of_one_name_are_refused", LLVM, two_packs_of_one_name),
+        test("tools_may_be_given_by_bare_names", LLVM, bare_names),
+        test("another_compiler_behind_the_same_name_is_noticed", LLVM, changed_compiler),
+        test("a_prebuilt_set_can_travel", LLVM, travelling_set),
     ])
 }
 
@@ -584,4 +589,116 @@ fn options() {
     assert!(defines(&image("cpu.so"), "renamed", 'T'));
     assert!(String::from_utf8_lossy(&read(&image("compute_80.ptx"))).contains(".visible .entry renamed("));
     assert!(symbols(&image("sm_80.cubin")).iter().any(|[_, _, _, name]| name == "renamed"));
+}
+
+/// A build script may go on after `try_compile` has failed. Cargo has to run it again all the same.
+fn handled_failure() {
+    let package = package(
+        "build_handled",
+        r#"if let Err(error) = Build::new().file("kernels/add.cu").include("include").archs(["gfx90a"]).try_compile("add") {
+        println!("cargo::warning=no kernels: {:?}", error.kind());
+    }"#,
+    );
+    package.write("kernels/add.cu", format!("#include \"value.h\"\n{}", kernel("add", "VALUE")));
+    let build = || printed(&succeed(&mut cargo_build(&package, "debug")));
+
+    package.write("include/value.h", "#define VALUE undeclared\n");
+    assert!(build().contains("no kernels: ToolFailed"));
+    package.write("include/value.h", "#define VALUE 1.0f\n");
+    assert!(!build().contains("no kernels"));
+    assert_eq!(targets(&package, "add"), ["gfx90a"]);
+}
+
+fn two_packs_of_one_name() {
+    let package = package(
+        "build_same_name",
+        r#"let mut build = Build::new();
+    build.file("kernels/add.cu").archs(["gfx90a"]);
+    build.compile("add");
+    build.define("MORE", None).compile("add");"#,
+    );
+    package.write("kernels/add.cu", kernel("add", "1.0f"));
+    let output = cargo_build(&package, "debug").output().expect("cargo starts");
+    let text = printed(&output);
+    assert!(!output.status.success(), "{text}");
+    assert!(text.contains("build.rs makes two packs of the name 'add': the second would replace the first"), "{text}");
+}
+
+fn bare_names() {
+    let package =
+        package("build_bare", r#"Build::new().file("kernels/add.cu").archs(["gfx90a", "cpu"]).compile("add");"#);
+    package.write("kernels/add.cu", kernel("add", "1.0f"));
+    let path = std::env::var_os("PATH").expect("PATH is set");
+    let folders = [llvm_bin()].into_iter().chain(std::env::split_paths(&path));
+    let path = std::env::join_paths(folders).expect("folders of PATH make a PATH");
+    let build = || {
+        let mut command = cargo_build(&package, "debug");
+        command.env("PATH", &path).env("OFFLOAD_CLANG", "clang").env("CXX", "g++").arg("-v");
+        printed(&succeed(&mut command))
+    };
+    build();
+    let text = build();
+    assert!(text.contains("Fresh build_bare"), "{text}");
+}
+
+/// A compiler is known by its file, and not by its name; so are headers that the build script itself makes.
+fn changed_compiler() {
+    let package = package(
+        "build_compiler",
+        r##"let out = std::env::var("OUT_DIR").unwrap();
+    std::fs::write(format!("{out}/value.h"), "#define VALUE 1.0f").unwrap();
+    Build::new().file("kernels/add.cu").include(out).archs(["cpu"]).compile("add");"##,
+    );
+    package.write("kernels/add.cu", format!("#include \"value.h\"\n{}", kernel("add", "VALUE * FACTOR")));
+    let compiler = package.folder.join("compiler");
+    let build = |factor: &str| {
+        if !factor.is_empty() {
+            scratch::write(&compiler, format!("#!/bin/sh\nexec g++ -DFACTOR={factor} \"$@\"\n"));
+            succeed(Command::new("chmod").arg("+x").arg(&compiler));
+        }
+        let text = printed(&succeed(cargo_build(&package, "debug").env("CXX", &compiler).arg("-v")));
+        (read(&output(&package, "debug", "add/cpu.so")), text)
+    };
+    let (first, _) = build("2");
+    let (_, text) = build("");
+    assert!(text.contains("Fresh build_compiler"), "the header in OUT_DIR makes each build run:\n{text}");
+    let (second, _) = build("3");
+    assert!(first != second, "the image is still the old compiler's");
+}
+
+/// A set names no folder of the machine that made it, and making one touches nothing but the set.
+fn travelling_set() {
+    const MAIN: &str = r#"Build::new()
+        .file(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/add.cu"))
+        .include(concat!(env!("CARGO_MANIFEST_DIR"), "/include"))
+        .archs(["gfx90a", "compute_80"])
+        .prebuilt("kernels")
+        .compile("add");"#;
+    let [there, here] = ["build_set_made", "build_set_used"].map(|name| {
+        let package = package(name, MAIN);
+        package
+            .write("kernels/add.cu", format!("#include \"value.h\"\n{}", kernel("add", "VALUE")))
+            .write("include/value.h", "#define VALUE 1.0f\n")
+            .write("kernels/add.notes.txt", "Not an image.\n");
+        package
+    });
+    succeed(cargo_build(&there, "release").env("OFFLOAD_PREBUILT", "update"));
+    // One target less: its image goes, and nothing else does.
+    there.write("build.rs", build_script(&MAIN.replace(", \"compute_80\"", "")));
+    succeed(cargo_build(&there, "release").env("OFFLOAD_PREBUILT", "update"));
+    let mut files: Vec<String> = times(&there.folder.join("kernels"))
+        .keys()
+        .map(|path| path.file_name().expect("a file has a name").to_string_lossy().into_owned())
+        .collect();
+    files.sort_unstable();
+    assert_eq!(files, ["add.cu", "add.gfx90a.hsaco", "add.manifest", "add.notes.txt"]);
+    let manifest = String::from_utf8(read(&there.folder.join("kernels/add.manifest"))).expect("a manifest is text");
+    assert!(!manifest.contains(&*there.folder.to_string_lossy()), "{manifest}");
+
+    for file in ["add.manifest", "add.gfx90a.hsaco"] {
+        here.write(&format!("kernels/{file}"), read(&there.folder.join("kernels").join(file)));
+    }
+    here.write("build.rs", build_script(&MAIN.replace(", \"compute_80\"", "")));
+    let text = printed(&succeed(cargo_build(&here, "release").env("OFFLOAD_PREBUILT", "only")));
+    assert!(text.contains("gfx90a from kernels/, because OFFLOAD_PREBUILT=only"), "{text}");
 }

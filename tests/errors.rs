@@ -126,6 +126,22 @@ const BUILD_CASES: &[Case] = &[
         r#".file("kernels/add.cu").archs(["gfx90a"])"#,
         &["a pack's name has letters, digits, '_' and '-'; 'kernels/add' does not"],
     ),
+    case(
+        "other-language",
+        r#".files(["kernels/add.cu", "kernels/add.hip"]).archs(["gfx90a"])"#,
+        &["the source kernels/add.hip is not a .cu file, the only kind so far"],
+    ),
+    case(
+        "include",
+        r#".file("kernels/add.cu").archs(["gfx90a"])"#,
+        &["'include' cannot be a pack's name: the kernel header's folder has it"],
+    ),
+    case(
+        "spirv",
+        r#".file("kernels/add.cu").archs(["amdgcnspirv"])"#,
+        &["the target 'amdgcnspirv' (from build.rs) is SPIR-V, which this version does not make"],
+    ),
+    with_env("skip-value", &[("OFFLOAD_SKIP", "yes")], &["OFFLOAD_SKIP is 'yes'; it can be 1 or 0"]),
     // Compilers that refuse a source.
     ran(
         "bad-amd",
@@ -159,13 +175,20 @@ const BUILD_CASES: &[Case] = &[
         r#".file("kernels/open.cu").archs(["gfx90a"])"#,
         &["ld.lld: error: undefined hidden symbol: twice"],
     ),
+    ran(
+        "barrier-cpu",
+        r#".file("kernels/barrier.cu").archs(["cpu"])"#,
+        &[
+            "a kernel with a barrier has no CPU image: its threads run one after another there; leave the target cpu out",
+        ],
+    ),
     case("undefined-ptx", r#".file("kernels/open.cu").archs(["compute_80"])"#, &["twice"]),
     case("undefined-cpu", r#".file("kernels/open.cu").archs(["cpu"])"#, &["undefined reference to `twice(float)'"]),
     // Compilers, and what stands in for them.
     with_env(
         "no-such-clang",
         &[("OFFLOAD_CLANG", "/nowhere/clang")],
-        &["OFFLOAD_CLANG names /nowhere/clang, which cannot be used: No such file"],
+        &["OFFLOAD_CLANG names /nowhere/clang, which cannot be used: there is no such file"],
     ),
     with_env(
         "no-such-ptxas",
@@ -181,6 +204,16 @@ const BUILD_CASES: &[Case] = &[
         "prebuilt-value",
         &[("OFFLOAD_PREBUILT", "yes")],
         &["OFFLOAD_PREBUILT is 'yes'; it can be update, only or never"],
+    ),
+    with_env(
+        "prebuilt-update-of-some",
+        &[("OFFLOAD_PREBUILT", "update"), ("OFFLOAD_ARCH", "gfx90a")],
+        &["OFFLOAD_PREBUILT is 'update'; a prebuilt set is made for the targets of build.rs: unset OFFLOAD_ARCH"],
+    ),
+    with_env(
+        "prebuilt-update-in-dev",
+        &[("OFFLOAD_PREBUILT_errors_build", "update")],
+        &["OFFLOAD_PREBUILT_errors_build is 'update'; a prebuilt set is made with optimization: build with --release"],
     ),
     with_env(
         "prebuilt-only",
@@ -230,6 +263,8 @@ fn build_script_errors(package_name: &str, cases: &[Case]) {
                 "long ".repeat(24)
             ),
         )
+        .write("kernels/add.hip", KERNEL)
+        .write("kernels/barrier.cu", KERNEL.replace("y[i] += x", "__syncthreads(), y[i] += x"))
         .write("kernels/bad.cu", KERNEL.replace("y[i] += x", "y[i] += undeclared * x"))
         .write(
             "kernels/open.cu",
@@ -421,7 +456,7 @@ fn prebuilt_errors() {
 "#,
         );
     let build = |env: &[(&str, &str)]| cargo_build(&package).envs(env.iter().copied()).output().expect("cargo starts");
-    succeed(cargo_build(&package).env("OFFLOAD_PREBUILT", "update"));
+    succeed(cargo_build(&package).arg("--release").env("OFFLOAD_PREBUILT", "update"));
     const ONLY: (&str, &str) = ("OFFLOAD_PREBUILT", "only");
     let output = build(&[ONLY]);
     assert!(output.status.success(), "{}", printed(&output));
