@@ -102,6 +102,16 @@ impl KernelPack {
         while i < images.len() {
             assert!(images[i].offset <= bytes.len(), "an image starts past the end of its pack");
             assert!(images[i].size <= bytes.len() - images[i].offset, "an image ends past the end of its pack");
+            // What `PackImage::as_ptr` promises to drivers.
+            match images[i].kind {
+                PackImageKind::Ptx { .. } => {
+                    assert!(
+                        images[i].size < bytes.len() - images[i].offset,
+                        "no NUL can follow PTX at the end of its pack"
+                    );
+                }
+                _ => assert!(images[i].offset.is_multiple_of(8), "an image is not aligned in its pack"),
+            }
             i += 1;
         }
         Self { name, section, bytes, images, absent: None }
@@ -228,5 +238,47 @@ impl Candidate for PackImage {
 
     fn label(&self) -> &str {
         self.record.target
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pack(kind: PackImageKind, offset: usize, size: usize) -> KernelPack {
+        static BYTES: [u8; 64] = [7; 64];
+        let record = ImageRecord { target: "sm_80", kind, offset, size, origin: Origin::Compiled };
+        let images = alloc::boxed::Box::leak(alloc::boxed::Box::new([record]));
+        KernelPack::new("test", DeviceSection::LlvmOffloading, &BYTES, images)
+    }
+
+    #[test]
+    fn an_image_lies_in_its_pack() {
+        let image = pack(PackImageKind::Cubin, 8, 56).images().next().unwrap();
+        assert_eq!((image.offset(), image.bytes().len()), (8, 56));
+    }
+
+    #[test]
+    #[should_panic(expected = "an image ends past the end of its pack")]
+    fn an_image_that_is_too_large() {
+        pack(PackImageKind::Cubin, 8, 57);
+    }
+
+    #[test]
+    #[should_panic(expected = "an image starts past the end of its pack")]
+    fn an_image_that_starts_outside() {
+        pack(PackImageKind::Cubin, 72, 0);
+    }
+
+    #[test]
+    #[should_panic(expected = "no NUL can follow PTX at the end of its pack")]
+    fn ptx_without_room_for_its_nul() {
+        pack(PackImageKind::Ptx { version: PtxVersion::new(8, 0) }, 8, 56);
+    }
+
+    #[test]
+    #[should_panic(expected = "an image is not aligned in its pack")]
+    fn an_image_that_is_not_aligned() {
+        pack(PackImageKind::Cubin, 4, 8);
     }
 }

@@ -50,6 +50,12 @@ impl Error {
         Self { kind, what, index: None, offset }
     }
 
+    /// The same error in bytes that start `base` bytes further on.
+    pub(crate) const fn shifted(mut self, base: u64) -> Self {
+        self.offset = self.offset.saturating_add(base);
+        self
+    }
+
     /// Says that the part belongs to entry `index`, counted from 0.
     pub(crate) const fn in_entry(mut self, index: u64) -> Self {
         self.index = Some(index);

@@ -92,6 +92,9 @@ impl Layout {
     }
 
     /// Replaces every payload by what `inner` returns for its number.
+    ///
+    /// # Panics
+    /// If that has another size than the payload.
     #[must_use]
     pub fn nest(self, mut inner: impl FnMut(usize) -> Layout) -> Layout {
         let mut outer = Layout::new();
@@ -99,7 +102,7 @@ impl Layout {
             match piece {
                 Piece::Payload { index, size } => {
                     let layout = inner(index);
-                    debug_assert_eq!(layout.size(), size, "payload {index} is another size than was said");
+                    assert_eq!(layout.size(), size, "payload {index} is another size than was said");
                     outer.append(layout);
                 }
                 other => outer.push(other),

@@ -103,7 +103,8 @@ impl Index {
         let name = parser.field("name")?;
         parser.line();
         if let Some(why) = parser.text.strip_prefix("absent ") {
-            return Ok(Index::Absent { name, why: why.to_string() });
+            let why = why.to_string();
+            return if parser.line().is_none() { Ok(Index::Absent { name, why }) } else { Err(parser.error()) };
         }
         let library = parser.this_field("library")?;
         let library_size = parser.number("library-size")?;
@@ -114,7 +115,8 @@ impl Index {
         let size = parser.number("size")?;
         let mut images = Vec::new();
         while parser.line().is_some() {
-            images.push(parse_image(parser.text).ok_or_else(|| parser.error())?);
+            let image = parse_image(parser.text).filter(|image| image.offset.saturating_add(image.size) <= size);
+            images.push(image.ok_or_else(|| parser.error())?);
         }
         Ok(Index::Built(PackIndex { name, library, library_size, library_offset, symbol, section, size, images }))
     }
@@ -155,7 +157,7 @@ impl<'a> Parser<'a> {
 
 fn parse_image(line: &str) -> Option<IndexImage> {
     let mut words = line.split(' ');
-    let mut next = || words.next();
+    let mut next = || words.next().filter(|word| !word.is_empty());
     (next()? == "image").then_some(())?;
     let (target, offset, size) = (next()?.to_string(), next()?.parse().ok()?, next()?.parse().ok()?);
     let origin = next()?;
@@ -170,7 +172,8 @@ fn parse_image(line: &str) -> Option<IndexImage> {
         ("shared-object", Some(triple)) => PackImageKind::SharedObject { triple: triple.to_string() },
         _ => return None,
     };
-    Some(IndexImage { target, offset, size, origin, kind })
+    // No third word belongs to any kind.
+    words.next().is_none().then_some(IndexImage { target, offset, size, origin, kind })
 }
 
 impl fmt::Display for Index {

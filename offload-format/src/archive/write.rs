@@ -10,7 +10,10 @@ const MEMBER_HEADER_SIZE: u64 = 60;
 /// Lays out an archive with a symbol table and one member, payload number 0, of `size` bytes. Time stamp, owner and group
 /// are 0, so the same member gives the same bytes.
 ///
-/// `member` is the file name that linkers print, at most 15 bytes long.
+/// `member` is the file name that linkers print.
+///
+/// # Panics
+/// If `member` is longer than 15 bytes, or `size` has more than the 10 digits that the format has room for.
 pub fn write_library(member: &str, symbol: &str, size: u64) -> Layout {
     assert!(member.len() <= 15, "a longer member name needs a name table");
     let mut table = Vec::new();
@@ -38,6 +41,6 @@ pub fn write_library(member: &str, symbol: &str, size: u64) -> Layout {
 
 fn member_header(name: &str, mode: &str, size: u64) -> Vec<u8> {
     let header = format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{size:<10}`\n", 0, 0, 0, mode);
-    debug_assert_eq!(header.len() as u64, MEMBER_HEADER_SIZE, "member of {size} bytes");
+    assert_eq!(header.len() as u64, MEMBER_HEADER_SIZE, "a member of {size} bytes has no room in an archive");
     header.into_bytes()
 }

@@ -88,10 +88,9 @@ impl<'a> EntryId<'a> {
 /// Whether the field behind the operating system is a processor rather than an environment.
 fn starts_target_id(field: &str) -> bool {
     let processor = field.split(':').next().unwrap_or("");
-    processor.strip_prefix("gfx").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
-        || processor.strip_prefix("sm_").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    amdgpu::is_processor_name(processor)
         || processor == amdgpu::SPIRV
-        || amdgpu::find(processor).is_some()
+        || processor.strip_prefix("sm_").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 impl fmt::Display for EntryId<'_> {

@@ -60,7 +60,7 @@ impl BundleBuilder {
     }
 
     /// Adds an entry whose code object has `size` bytes; entries stand in the order in which they were added. The ID is
-    /// written in its canonical form.
+    /// written in its canonical form; the target ID in it stays as spelled, as LLVM's tool leaves it.
     ///
     /// Returns an error if the ID is malformed, if an entry of the same canonical ID is there, or if the target ID
     /// conflicts with another of the same kind and triple.
@@ -74,10 +74,13 @@ impl BundleBuilder {
             let other_id = EntryId::parse(other).map_err(WriteError::Id)?;
             let same_table = other_id.kind() == new.kind()
                 && canonical.strip_suffix(new.target()) == other.strip_suffix(other_id.target());
-            if let (true, Some(a), Some(b)) = (same_table, other_id.target_id(), new.target_id())
-                && a.conflicts_with(&b)
-            {
-                return Err(WriteError::Conflict(other.clone(), canonical));
+            if let (true, Some(a), Some(b)) = (same_table, other_id.target_id(), new.target_id()) {
+                if a.to_canonical() == b.to_canonical() {
+                    return Err(WriteError::Duplicate(canonical));
+                }
+                if a.conflicts_with(&b) {
+                    return Err(WriteError::Conflict(other.clone(), canonical));
+                }
             }
         }
         self.entries.push((canonical, size));
@@ -137,5 +140,8 @@ mod tests {
         builder.entry("hip-amdgcn-amd-amdhsa-gfx906", 1).unwrap();
         let error = builder.entry("hip-amdgcn-amd-amdhsa--gfx906", 2).unwrap_err();
         assert_eq!(error, WriteError::Duplicate("hip-amdgcn-amd-amdhsa--gfx906".into()));
+        builder.entry("hip-amdgcn-amd-amdhsa--gfx908:xnack+:sramecc+", 1).unwrap();
+        let error = builder.entry("hip-amdgcn-amd-amdhsa--gfx908:sramecc+:xnack+", 2).unwrap_err();
+        assert!(matches!(error, WriteError::Duplicate(_)), "{error}");
     }
 }

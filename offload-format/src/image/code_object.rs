@@ -9,6 +9,9 @@ use crate::{Error, ErrorKind, Result};
 use alloc::string::String;
 
 const EM_AMDGPU: u16 = 224;
+const ELFOSABI_AMDGPU_HSA: u8 = 64;
+/// Versions whose `e_flags` are as in the table.
+const FLAGS_VERSIONS: core::ops::RangeInclusive<u32> = 4..=6;
 
 /// What the ELF header of an AMD code object says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +29,9 @@ impl CodeObjectHeader {
         if elf.machine != EM_AMDGPU {
             return Err(Error::new(ErrorKind::Malformed, "ELF machine (AMD GPU code has 224)", 18));
         }
+        if elf.os_abi != ELFOSABI_AMDGPU_HSA {
+            return Err(Error::new(ErrorKind::Malformed, "ELF OS/ABI (code for AMD's HSA runtime has 64)", 7));
+        }
         // EI_ABIVERSION counts from version 2 on.
         Ok(Self { version: u32::from(elf.abi_version) + 2, flags: elf.flags })
     }
@@ -41,9 +47,9 @@ impl CodeObjectHeader {
     }
 
     /// The canonical target ID that the flags stand for; `None` for a processor that no table holds, or for a version
-    /// before 4, whose flags mean something else.
+    /// whose flags mean something else, or may.
     pub fn target_id(&self) -> Option<String> {
-        if self.version < 4 {
+        if !FLAGS_VERSIONS.contains(&self.version) {
             return None;
         }
         let mut id = String::from(amdgpu::find_mach(self.flags as u8)?.name);
@@ -55,5 +61,42 @@ impl CodeObjectHeader {
             }
         }
         Some(id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The start of a file as clang 22.1.8 writes it, with these flags.
+    fn header(os_abi: u8, abi_version: u8, flags: u32) -> [u8; 64] {
+        let mut data = [0; 64];
+        data[..9].copy_from_slice(&[0x7f, b'E', b'L', b'F', 2, 1, 1, os_abi, abi_version]);
+        data[18..20].copy_from_slice(&224u16.to_le_bytes());
+        data[48..52].copy_from_slice(&flags.to_le_bytes());
+        data
+    }
+
+    #[test]
+    fn flags_of_clang_22() {
+        for (flags, id, generic) in [
+            (0x53f, "gfx90a", 0),
+            (0xe3f, "gfx90a:sramecc+:xnack-", 0),
+            (0x73f, "gfx90a:xnack+", 0),
+            (0xb3f, "gfx90a:sramecc-:xnack+", 0),
+            (0x54c, "gfx942", 0),
+            (0x41, "gfx1100", 0),
+            (0x549, "gfx1250", 0),
+            (0x100_055f, "gfx9-4-generic", 1),
+            (0x100_0e5f, "gfx9-4-generic:sramecc+:xnack-", 1),
+        ] {
+            let parsed = CodeObjectHeader::parse(&header(64, 4, flags)).unwrap();
+            assert_eq!((parsed.target_id().as_deref(), parsed.version()), (Some(id), 6), "{flags:#x}");
+            assert_eq!(parsed.generic_version(), generic);
+        }
+        assert_eq!(CodeObjectHeader::parse(&header(64, 2, 0x53f)).unwrap().version(), 4);
+        assert_eq!(CodeObjectHeader::parse(&header(64, 9, 0x53f)).unwrap().target_id(), None);
+        // amdpal and mesa3d objects.
+        assert!(CodeObjectHeader::parse(&header(65, 0, 0x32f)).is_err());
     }
 }

@@ -9,7 +9,6 @@ use super::ElfHeader;
 use crate::{Error, ErrorKind, Result};
 
 const EM_CUDA: u16 = 190;
-const FIRST_NEW_ABI_VERSION: u8 = 8;
 
 /// What the ELF header of a cubin says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,12 +25,36 @@ impl CubinHeader {
         if elf.machine != EM_CUDA {
             return Err(Error::new(ErrorKind::Malformed, "ELF machine (NVIDIA GPU code has 190)", 18));
         }
-        let shift = if elf.os_abi == 51 && elf.abi_version < FIRST_NEW_ABI_VERSION { 0 } else { 8 };
+        let shift = match elf.os_abi {
+            51 => 0,
+            65 => 8,
+            _ => return Err(Error::new(ErrorKind::Malformed, "ELF OS/ABI (cubins have 51 or 65)", 7)),
+        };
         Ok(Self { number: elf.flags >> shift & 0xff })
     }
 
-    /// Compute capability times ten: 90 of `sm_90`.
+    /// Compute capability times ten: 90 of `sm_90`. The header does not say whether it is `sm_90` or `sm_90a`: ptxas 13.5
+    /// writes the same flags for both.
     pub fn number(&self) -> u32 {
         self.number
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_of_both_generations() {
+        // ptxas 12.9 for sm_90; ptxas 13.5 for sm_90a and sm_100f.
+        for (os_abi, abi_version, flags, number) in
+            [(51, 7, 0x5a_055a, 90), (65, 8, 0x600_5a04, 90), (65, 8, 0x600_6402, 100)]
+        {
+            let mut data = [0; 64];
+            data[..9].copy_from_slice(&[0x7f, b'E', b'L', b'F', 2, 1, 1, os_abi, abi_version]);
+            data[18..20].copy_from_slice(&190u16.to_le_bytes());
+            data[48..52].copy_from_slice(&u32::to_le_bytes(flags));
+            assert_eq!(CubinHeader::parse(&data).unwrap().number(), number);
+        }
     }
 }

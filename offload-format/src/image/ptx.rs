@@ -11,32 +11,31 @@ pub struct PtxHeader {
 }
 
 impl PtxHeader {
-    /// Reads the directives `.version` and `.target`.
+    /// Reads the directives `.version` and `.target`, which stand before all others. White space and comments may stand
+    /// anywhere between; `data` may end behind them.
     ///
-    /// Returns an error if one of them is missing before the first line that is neither empty nor a comment nor a
-    /// directive, or if it is malformed.
+    /// Returns an error if one of them is missing or malformed.
     pub fn parse(data: &[u8]) -> Result<Self> {
         let wrong = |what, at: usize| Error::new(ErrorKind::Malformed, what, at as u64);
-        let (mut version, mut at) = (None, 0);
-        for line in data.split_inclusive(|&byte| byte == b'\n') {
-            let start = at;
-            at += line.len();
-            let line = str::from_utf8(line).map_err(|_| wrong("PTX text (not UTF-8)", start))?.trim();
-            if let Some(text) = line.strip_prefix(".version") {
-                let number = text.trim().split_once('.');
-                let number = number.and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
-                let (major, minor) = number.ok_or(wrong("PTX directive .version", start))?;
-                version = Some(PtxVersion { major, minor });
-            } else if let Some(text) = line.strip_prefix(".target") {
-                let name = text.split(',').next().unwrap_or("").trim();
-                let arch = NvidiaArch::parse(name).map_err(|_| wrong("PTX directive .target", start))?;
-                let version = version.ok_or(wrong("PTX (.target before .version)", start))?;
-                return Ok(Self { version, arch: arch.with_code(NvidiaCode::Ptx) });
-            } else if !line.is_empty() && !line.starts_with("//") {
-                break;
+        let mut words = Words { data, at: 0 };
+        let mut directive = |name: &str, what| match (words.next(), words.next()) {
+            (Some((at, word)), Some((_, value))) if word == name.as_bytes() => {
+                str::from_utf8(value).map(|value| (at, value)).map_err(|_| wrong(what, at))
             }
-        }
-        Err(wrong("PTX (no .version and .target)", 0))
+            (Some((at, _)), _) => Err(wrong(what, at)),
+            (None, _) => Err(wrong(what, data.len())),
+        };
+        let (at, version) = directive(".version", "PTX directive .version")?;
+        let number = |text: &str| match text.bytes().all(|byte| byte.is_ascii_digit()) {
+            true => text.parse().ok(),
+            false => None,
+        };
+        let version = version.split_once('.').and_then(|(major, minor)| number(major).zip(number(minor)));
+        let (major, minor) = version.ok_or(wrong("PTX directive .version", at))?;
+        let (at, target) = directive(".target", "PTX directive .target")?;
+        let name = target.split(',').next().unwrap_or("");
+        let arch = NvidiaArch::parse(name).map_err(|_| wrong("PTX directive .target", at))?;
+        Ok(Self { version: PtxVersion { major, minor }, arch: arch.with_code(NvidiaCode::Ptx) })
     }
 
     /// The PTX ISA version.
@@ -47,6 +46,35 @@ impl PtxHeader {
     /// The architecture that the text is for: `compute_90` where it says `.target sm_90`.
     pub fn arch(&self) -> NvidiaArch {
         self.arch
+    }
+}
+
+/// What stands between white space and comments, with its offset.
+struct Words<'data> {
+    data: &'data [u8],
+    at: usize,
+}
+
+impl<'data> Iterator for Words<'data> {
+    type Item = (usize, &'data [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let rest = self.data.get(self.at..).filter(|rest| !rest.is_empty())?;
+            self.at += if rest.starts_with(b"//") {
+                rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len())
+            } else if rest.starts_with(b"/*") {
+                rest.windows(2).skip(2).position(|pair| pair == b"*/").map_or(rest.len(), |end| end + 4)
+            } else if rest[0].is_ascii_whitespace() {
+                1
+            } else {
+                let end = rest.iter().position(|byte| byte.is_ascii_whitespace() || *byte == b'/');
+                let word = &rest[..end.unwrap_or(rest.len()).max(1)];
+                let start = self.at;
+                self.at += word.len();
+                return Some((start, word));
+            };
+        }
     }
 }
 
@@ -63,11 +91,33 @@ mod tests {
         assert_eq!(alloc::format!("{}", header.arch()), "compute_90a");
     }
 
+    /// ptxas 13.5 takes each of these.
+    #[test]
+    fn reads_what_ptxas_takes() {
+        for text in [
+            ".version 8.0 // c\n.target sm_90 // c\n",
+            "/* .version 1.0 */ .version 8.0\n.target sm_90",
+            ".version 8.0 .target sm_90 .address_size 64",
+            "/**/.version\t8.0\r\n\r\n.target sm_90, texmode_independent",
+        ] {
+            let header = PtxHeader::parse(text.as_bytes()).unwrap();
+            assert_eq!((header.version(), header.arch().number()), (PtxVersion::new(8, 0), 90), "{text}");
+        }
+    }
+
     #[test]
     fn other_text_is_refused() {
-        for text in
-            ["", "int main() {}", ".target sm_90", ".version x.y", ".version 8.0\n.target gfx90a", ".version 8.0"]
-        {
+        for text in [
+            "",
+            "int main() {}",
+            ".target sm_90",
+            ".version x.y",
+            ".version 8.0\n.target gfx90a",
+            ".version 8.0",
+            ".version +8.0 .target sm_90",
+            "/*",
+            "/",
+        ] {
             assert!(PtxHeader::parse(text.as_bytes()).is_err(), "{text}");
         }
     }

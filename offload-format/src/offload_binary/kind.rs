@@ -67,6 +67,11 @@ impl OffloadKind {
     pub const HIP: Self = Self(4);
     /// SYCL.
     pub const SYCL: Self = Self(8);
+
+    /// Whether HIP made the image, in either counting.
+    pub fn is_hip(self) -> bool {
+        matches!(self, Self::HIP | Self::HIP_OLD)
+    }
 }
 
 impl fmt::Display for OffloadKind {

@@ -210,7 +210,7 @@ impl<'data> Iterator for OffloadBinaries<'data> {
             Ok(binary) => at + binary.data.len().next_multiple_of(super::ALIGN as usize),
             Err(_) => usize::MAX,
         };
-        Some(parsed.map(|binary| (at as u64, binary)))
+        Some(parsed.map(|binary| (at as u64, binary)).map_err(|error| error.shifted(at as u64)))
     }
 }
 

@@ -23,7 +23,11 @@ impl OffloadBinaryBuilder {
     }
 
     /// Adds a string pair; a key that is there already gets `,` and the value behind its value, as in LLVM's tool.
+    ///
+    /// # Panics
+    /// If key or value has a NUL, which version 1 cannot hold.
     pub fn string(&mut self, key: &str, value: &str) -> &mut Self {
+        assert!(!key.contains('\0') && !value.contains('\0'), "a string of an offload binary ends at its first NUL");
         match self.strings.iter_mut().find(|(found, _)| found == key) {
             Some((_, old)) => {
                 old.push(',');

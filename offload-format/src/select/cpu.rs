@@ -15,13 +15,14 @@ pub(super) fn judge(triple: TargetTriple<'_>) -> Result<Fit, Refusal> {
 fn is_this_arch(arch: &str) -> bool {
     match arch {
         "x86_64" => cfg!(target_arch = "x86_64"),
-        "aarch64" | "arm64" => cfg!(target_arch = "aarch64"),
+        "aarch64" | "arm64" => cfg!(all(target_arch = "aarch64", target_endian = "little")),
         "i386" | "i486" | "i586" | "i686" => cfg!(target_arch = "x86"),
         "loongarch64" => cfg!(target_arch = "loongarch64"),
         "s390x" => cfg!(target_arch = "s390x"),
         "powerpc64le" => cfg!(all(target_arch = "powerpc64", target_endian = "little")),
         "powerpc64" => cfg!(all(target_arch = "powerpc64", target_endian = "big")),
         _ if arch.starts_with("riscv64") => cfg!(target_arch = "riscv64"),
+        _ if arch.starts_with("armeb") || arch.starts_with("thumbeb") => false,
         _ if arch.starts_with("arm") || arch.starts_with("thumb") => cfg!(target_arch = "arm"),
         _ => false,
     }
@@ -35,6 +36,9 @@ fn is_this_system(triple: TargetTriple<'_>) -> bool {
         || (os.starts_with("linux") && android && cfg!(target_os = "android"))
         || (os.starts_with("windows") && cfg!(target_os = "windows"))
         || (os.starts_with("freebsd") && cfg!(target_os = "freebsd"))
+        || (os.starts_with("netbsd") && cfg!(target_os = "netbsd"))
+        || (os.starts_with("openbsd") && cfg!(target_os = "openbsd"))
+        || (os.starts_with("illumos") && cfg!(target_os = "illumos"))
         || ((os.starts_with("darwin") || os.starts_with("macos")) && cfg!(target_os = "macos"));
     let env = triple.env;
     let one_of_three = cfg!(any(target_env = "gnu", target_env = "musl", target_env = "msvc"));

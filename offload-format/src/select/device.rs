@@ -1,6 +1,6 @@
 //! Devices as their runtimes report them.
 
-use crate::target::{FeatureState, NvidiaArch, NvidiaCode, ParseError, TargetId};
+use crate::target::{FeatureState, NvidiaArch, NvidiaCode, ParseError, TargetId, amdgpu};
 use alloc::borrow::ToOwned;
 use alloc::string::String;
 use core::fmt;
@@ -25,9 +25,16 @@ impl Device {
 
     /// An AMD GPU, as `hipDeviceProp_t::gcnArchName` names it: `gfx90a:sramecc+:xnack-`.
     ///
-    /// Returns an error if that is no target ID.
+    /// Returns an error if that is no target ID of one processor.
     pub fn hip(gcn_arch_name: &str) -> Result<Self, ParseError> {
-        TargetId::parse(gcn_arch_name)?;
+        let processor = TargetId::parse(gcn_arch_name)?.processor();
+        if !amdgpu::is_processor_name(processor) || amdgpu::is_generic(processor) {
+            return Err(ParseError::new(
+                gcn_arch_name,
+                0,
+                "not an AMD GPU: expected a name such as gfx90a:sramecc+:xnack-",
+            ));
+        }
         Ok(Self(Inner::Hip(gcn_arch_name.to_owned())))
     }
 
@@ -45,14 +52,11 @@ impl Device {
             return Ok(Self::cpu());
         }
         if !text.starts_with("sm_") {
-            return match TargetId::parse(text)?.processor().starts_with("gfx") {
-                true => Self::hip(text),
-                false => Err(ParseError::new(
-                    text,
-                    0,
-                    "not a device: expected a name such as gfx90a:sramecc+:xnack-, sm_90, sm_121@driver13.0 or cpu",
-                )),
-            };
+            return Self::hip(text).map_err(|_| {
+                let reason =
+                    "not a device: expected a name such as gfx90a:sramecc+:xnack-, sm_90, sm_121@driver13.0 or cpu";
+                ParseError::new(text, 0, reason)
+            });
         }
         let (name, driver) = match text.split_once("@driver") {
             Some((name, version)) => (name, Some(version)),
@@ -65,10 +69,12 @@ impl Device {
         let driver = match driver.map(|version| version.split_once('.').unwrap_or((version, "0"))) {
             None => None,
             Some((major, minor)) => {
-                let (major, minor): (Option<u32>, Option<u32>) = (major.parse().ok(), minor.parse().ok());
-                let number = major
-                    .zip(minor)
-                    .and_then(|(major, minor)| major.checked_mul(1000)?.checked_add(minor.checked_mul(10)?));
+                // Two digits at most: CUDA's own numbers have room for no more.
+                let number = |text: &str| match text.len() {
+                    1..=2 if text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse::<u32>().ok(),
+                    _ => None,
+                };
+                let number = number(major).zip(number(minor)).map(|(major, minor)| major * 1000 + minor * 10);
                 let wrong = || ParseError::new(text, name.len() + 7, "a driver is a CUDA version such as 12.8");
                 Some(number.ok_or_else(wrong)?)
             }
@@ -76,21 +82,21 @@ impl Device {
         Ok(Self(Inner::Cuda { major: arch.major, minor: arch.minor, driver }))
     }
 
-    /// The same where there is an image for this processor in another mode.
-    pub(super) fn suggestion_beside(&self, image: TargetId<'_>) -> String {
-        let device = match &self.0 {
-            Inner::Hip(name) => TargetId::parse(name),
-            _ => return self.suggestion(),
-        };
-        let Ok(device) = device else { return self.suggestion() };
+    /// The same where there is an image for this processor in another mode. `None` if the device does not report a feature
+    /// that the image names: then there is nothing that could stand beside it.
+    pub(super) fn suggestion_beside(&self, image: TargetId<'_>) -> Option<String> {
+        let Inner::Hip(name) = &self.0 else { return None };
+        let device = TargetId::parse(name).ok()?;
         let mut target = String::from(image.primary_processor());
         for (name, _) in image.features() {
-            match device.feature(name) {
-                FeatureState::Any => {}
-                state => target.extend([":", name, if state == FeatureState::On { "+" } else { "-" }]),
-            }
+            let sign = match device.feature(name) {
+                FeatureState::Any => return None,
+                FeatureState::On => "+",
+                FeatureState::Off => "-",
+            };
+            target.extend([":", name, sign]);
         }
-        alloc::format!("\"{target}\"")
+        Some(alloc::format!("\"{target}\""))
     }
 
     /// The target that a build script would list for this device.

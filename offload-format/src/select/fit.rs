@@ -3,11 +3,9 @@
 use super::device::driver_text;
 use crate::target::{FeatureState, NvidiaArch, NvidiaSuffix, PtxVersion};
 use alloc::string::String;
-use core::cmp::Ordering;
 use core::fmt;
 
-/// How an image fits a device. Greater is better; fits for different kinds of device are not compared with each other by
-/// anything that means something.
+/// How an image fits a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fit {
@@ -32,6 +30,11 @@ pub enum Fit {
 }
 
 impl Fit {
+    /// Whether an image with this fit is chosen before one with the other, both for the same device.
+    pub fn is_better_than(&self, other: &Fit) -> bool {
+        self.rank() > other.rank()
+    }
+
     /// What the order compares: the kind of image, then its number, then its suffix.
     fn rank(&self) -> (u8, usize, u8) {
         let nvidia = |arch: &NvidiaArch| {
@@ -53,23 +56,33 @@ impl Fit {
     }
 }
 
-impl PartialOrd for Fit {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.rank().cmp(&other.rank()))
-    }
-}
-
 impl fmt::Display for Fit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Fit::Processor { features: 0 } => f.write_str("made for this processor, in any mode"),
-            Fit::Processor { .. } => f.write_str("made for this processor and its mode"),
+            Fit::Processor { .. } => f.write_str("made for this processor in this mode"),
             Fit::GenericTarget { .. } => f.write_str("made for the family that this processor belongs to"),
             Fit::SpirV => f.write_str("SPIR-V, compiled by the runtime"),
             Fit::Cubin(arch) => {
-                write!(f, "machine code for {}.{}: same major, minor not higher", arch.major, arch.minor)
+                let (major, minor) = (arch.major, arch.minor);
+                match arch.suffix {
+                    None => write!(f, "machine code for {major}.{minor}: same major, minor not higher"),
+                    Some(NvidiaSuffix::FamilySpecific) => write!(f, "machine code for the family of {major}.{minor}"),
+                    Some(NvidiaSuffix::ArchSpecific) => write!(f, "machine code for {major}.{minor} alone"),
+                }
             }
-            Fit::Ptx(arch) => write!(f, "PTX for {}.{} and up, compiled by the driver", arch.major, arch.minor),
+            Fit::Ptx(arch) => {
+                let (major, minor) = (arch.major, arch.minor);
+                match arch.suffix {
+                    None => write!(f, "PTX for {major}.{minor} and up, compiled by the driver"),
+                    Some(NvidiaSuffix::FamilySpecific) => {
+                        write!(f, "PTX for the family of {major}.{minor}, compiled by the driver")
+                    }
+                    Some(NvidiaSuffix::ArchSpecific) => {
+                        write!(f, "PTX for {major}.{minor} alone, compiled by the driver")
+                    }
+                }
+            }
             Fit::Cpu => f.write_str("made for this CPU"),
         }
     }

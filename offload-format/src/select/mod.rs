@@ -1,6 +1,6 @@
 //! Which image a device gets, and why not the others.
 //!
-//! One set of rules, a total order: of the images that fit, the best [`Fit`] wins; of equal ones, the first.
+//! One set of rules, a total order: of the images that fit, the one with the best [`Fit`] wins; of equal ones, the first.
 //!
 //! | device | what fits, best first |
 //! |---|---|
@@ -94,7 +94,9 @@ pub fn select<I: Candidate>(images: impl IntoIterator<Item = I>, device: &Device
     let mut refused = Vec::new();
     for image in images {
         match judge(&image, device) {
-            Ok(fit) if best.as_ref().is_none_or(|best| fit > best.fit) => best = Some(Choice { image, fit }),
+            Ok(fit) if best.as_ref().is_none_or(|best| fit.is_better_than(&best.fit)) => {
+                best = Some(Choice { image, fit })
+            }
             Ok(_) => {}
             Err(refusal) => refused.push((image, refusal)),
         }
@@ -113,6 +115,11 @@ impl<I> Choice<I> {
     /// The image.
     pub fn image(&self) -> &I {
         &self.image
+    }
+
+    /// The image, taken out.
+    pub fn into_image(self) -> I {
+        self.image
     }
 
     /// Why it fits.
@@ -148,6 +155,11 @@ impl<I> SelectError<I> {
         &self.device
     }
 
+    /// Why there are no images, if the pack was not built.
+    pub fn why_absent(&self) -> Option<&'static str> {
+        self.absent
+    }
+
     /// Every image, in file order, and why it was refused.
     pub fn refused(&self) -> &[(I, Refusal)] {
         &self.refused
@@ -157,14 +169,14 @@ impl<I> SelectError<I> {
 impl<I: Candidate> SelectError<I> {
     /// What to add to build.rs. Beside an image that is for another mode of the device's processor, only one that names the
     /// same features may stand.
-    fn suggestion(&self) -> String {
+    fn suggestion(&self) -> Option<String> {
         let other_mode = self.refused.iter().find_map(|(image, refusal)| match (refusal, image.code()) {
             (Refusal::Feature { .. }, Code::Amdgpu { id, .. }) => Some(id),
             _ => None,
         });
         match other_mode {
             Some(image) => self.device.suggestion_beside(image),
-            None => self.device.suggestion(),
+            None => Some(self.device.suggestion()),
         }
     }
 }
@@ -182,7 +194,10 @@ impl<I: Candidate> fmt::Display for SelectError<I> {
         for (image, refusal) in &self.refused {
             write!(f, "\n  {:width$}  {refusal}", image.label())?;
         }
-        write!(f, "\nto run on this device, add {} to the targets of build.rs", self.suggestion())
+        match self.suggestion() {
+            Some(target) => write!(f, "\nto run on this device, add {target} to the targets of build.rs"),
+            None => Ok(()),
+        }
     }
 }
 

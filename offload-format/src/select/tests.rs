@@ -89,7 +89,7 @@ fn nvidia() {
         ("sm_103 sm_100f", "sm_103", "sm_103"),
         ("sm_120f", "sm_121", "sm_120f"),
         ("sm_103f", "sm_100", "none"),
-        ("sm_100f", "sm_101", "none"),
+        ("sm_100f", "sm_107", "sm_100f"),
         ("compute_90a", "sm_90", "compute_90a"),
         ("compute_90a", "sm_100", "none"),
         ("compute_100f", "sm_103", "compute_100f"),
@@ -177,5 +177,54 @@ fn devices_from_text() {
         ["", "sm_90a", "sm_9", "compute_90", "sm_90@driver", "sm_90@driver99999999.9", "radeon", "gfx90a:xnack", "host"]
     {
         assert!(Device::parse(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn what_no_runtime_reports_is_no_device() {
+    for name in ["", "cpu", "sm_90", "AMD", "native", "gfx", "gfx9-generic", "amdgcnspirv", "gfx90a:xnack"] {
+        assert!(Device::hip(name).is_err(), "{name}");
+    }
+    for text in ["sm_90@driver+12.8", "sm_90@driver12.999", "sm_90@driver12.", "gfx11-generic"] {
+        assert!(Device::parse(text).is_err(), "{text}");
+    }
+    // What a driver should never say does no harm.
+    let device = Device::cuda(u32::MAX, u32::MAX, u32::MAX);
+    assert!(select([Named("sm_100f"), Named("sm_80")], &device).is_err());
+}
+
+#[test]
+fn no_advice_that_the_build_would_refuse() {
+    for (image, device, advice) in [
+        ("gfx90a:xnack+", "gfx90a:sramecc+:xnack-", Some("gfx90a:xnack-")),
+        ("gfx90a:sramecc+:xnack-", "gfx90a:xnack-", None),
+        ("gfx90a:xnack-", "gfx90a", None),
+    ] {
+        let error = select([Named(image)], &Device::hip(device).unwrap()).unwrap_err().to_string();
+        match advice {
+            Some(target) => {
+                let [a, b] = [image, target].map(|id| TargetId::parse(id).unwrap());
+                assert!(!a.conflicts_with(&b) && error.contains(&alloc::format!("add \"{target}\"")), "{error}");
+            }
+            None => assert!(!error.contains("build.rs"), "{error}"),
+        }
+    }
+}
+
+#[test]
+fn a_fit_says_how_narrow_it_is() {
+    for (image, device, text) in [
+        ("sm_80", "sm_86", "machine code for 8.0: same major, minor not higher"),
+        ("sm_90a", "sm_90", "machine code for 9.0 alone"),
+        ("sm_100f", "sm_103", "machine code for the family of 10.0"),
+        ("compute_80", "sm_90", "PTX for 8.0 and up, compiled by the driver"),
+        ("compute_90a", "sm_90", "PTX for 9.0 alone, compiled by the driver"),
+        ("compute_100f", "sm_103", "PTX for the family of 10.0, compiled by the driver"),
+        ("gfx90a", "gfx90a", "made for this processor, in any mode"),
+        ("gfx90a:xnack-", "gfx90a:xnack-", "made for this processor in this mode"),
+    ] {
+        let choice = select([Named(image)], &Device::parse(device).unwrap()).unwrap();
+        assert_eq!(choice.fit().to_string(), text);
+        assert_eq!(choice.into_image(), Named(image));
     }
 }

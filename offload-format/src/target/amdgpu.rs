@@ -109,6 +109,11 @@ pub fn find_mach(mach: u8) -> Option<&'static Processor> {
     PROCESSORS.iter().find(|it| it.mach == mach)
 }
 
+/// Whether a name can be that of a processor or generic target: `gfx` and a digit, or one that the table holds.
+pub fn is_processor_name(name: &str) -> bool {
+    name.strip_prefix("gfx").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit())) || find(name).is_some()
+}
+
 /// The lowest code object version in which code for a generic target is loaded.
 pub const FIRST_GENERIC_VERSION: u32 = 6;
 
@@ -136,10 +141,18 @@ mod tests {
 
     #[test]
     fn a_generic_target_has_the_features_that_its_members_share() {
-        for it in PROCESSORS {
-            if let Some(generic) = it.generic.and_then(find) {
-                assert!(generic.features.iter().all(|f| it.features.contains(f)), "{}", it.name);
-            }
+        for generic in PROCESSORS.iter().filter(|it| is_generic(it.name)) {
+            let members: alloc::vec::Vec<_> = PROCESSORS.iter().filter(|it| it.generic == Some(generic.name)).collect();
+            assert!(members.len() > 1, "{}", generic.name);
+            let shared = ["sramecc", "xnack"].into_iter().filter(|f| members.iter().all(|it| it.features.contains(f)));
+            assert!(shared.eq(generic.features.iter().copied()), "{}", generic.name);
+            // gfx10-3-generic covers gfx103x, gfx11-generic covers gfx11xx; gfx9-generic leaves out some of gfx9xx.
+            let family = generic.name.trim_end_matches("-generic").replacen('-', "", 1);
+            let is_9_4 = generic.name == "gfx9-4-generic";
+            assert!(
+                members.iter().all(|it| it.name.starts_with(&family) || (is_9_4 && it.name == "gfx950")),
+                "{family}"
+            );
         }
     }
 }

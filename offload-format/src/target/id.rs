@@ -57,7 +57,7 @@ impl<'a> TargetId<'a> {
             let Some(name) = feature.strip_suffix(['+', '-']) else {
                 return Err(ParseError::new(text, at, "a feature is a name followed by '+' or '-', such as 'xnack-'"));
             };
-            if name.is_empty() || !name.chars().all(is_name) {
+            if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
                 return Err(ParseError::new(text, at, "a feature is a name followed by '+' or '-', such as 'xnack-'"));
             }
             if (Features { rest: &features[..at - processor.len() - 1] }).any(|(other, _)| other == name) {
@@ -145,8 +145,11 @@ impl<'a> Iterator for Features<'a> {
         let end = rest.find(':').unwrap_or(rest.len());
         let (feature, rest) = rest.split_at(end);
         self.rest = rest;
-        let state = if feature.ends_with('+') { FeatureState::On } else { FeatureState::Off };
-        Some((feature.trim_end_matches(['+', '-']), state))
+        // `TargetId::parse` has seen to the sign.
+        match feature.strip_suffix('+') {
+            Some(name) => Some((name, FeatureState::On)),
+            None => Some((feature.strip_suffix('-')?, FeatureState::Off)),
+        }
     }
 }
 
@@ -167,9 +170,17 @@ mod tests {
 
     #[test]
     fn malformed_ids_say_where() {
-        for (text, position) in
-            [("", 0), (":xnack+", 0), ("gfx906:", 7), ("gfx906:xnack", 7), ("gfx906:+", 7), ("gfx 906", 3)]
-        {
+        for (text, position) in [
+            ("", 0),
+            (":xnack+", 0),
+            ("gfx906:", 7),
+            ("gfx906:xnack", 7),
+            ("gfx906:+", 7),
+            ("gfx906:xnack--", 7),
+            ("gfx906:xnack-+", 7),
+            ("gfx906:--", 7),
+            ("gfx 906", 3),
+        ] {
             assert_eq!(TargetId::parse(text).unwrap_err().position(), position, "{text}");
         }
         assert_eq!(TargetId::parse("gfx906:xnack+:xnack-").unwrap_err().position(), 14);

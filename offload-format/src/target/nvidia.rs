@@ -1,7 +1,6 @@
 //! NVIDIA's architectures: `sm_90a` (machine code, a cubin) and `compute_90` (PTX, compiled by the driver).
 //!
-//! Sources: CUDA programming guide, "Compute Capabilities" (CUDA 13); PTX ISA 9.1, release history; LLVM 22.1.8 for the
-//! lowest PTX version that its backend takes for each architecture.
+//! Sources: CUDA programming guide, "Compute Capabilities" (CUDA 13); PTX ISA 9.1, release history.
 
 use super::ParseError;
 use core::fmt;
@@ -37,7 +36,8 @@ pub struct NvidiaArch {
     pub suffix: Option<NvidiaSuffix>,
 }
 
-/// Lowest PTX ISA version whose text may name the architecture (compute capability times ten, version).
+/// The PTX ISA version to ask clang for (compute capability times ten, version): one that its backend takes for the
+/// architecture and that is low, so that old drivers take the text. Checked with clang 22.1.8 and ptxas 13.5 and 12.9.
 const LOWEST_PTX: &[(u32, PtxVersion)] = &[
     (50, PtxVersion::new(6, 0)),
     (52, PtxVersion::new(6, 0)),
@@ -51,6 +51,7 @@ const LOWEST_PTX: &[(u32, PtxVersion)] = &[
     (80, PtxVersion::new(7, 0)),
     (86, PtxVersion::new(7, 1)),
     (87, PtxVersion::new(7, 4)),
+    (88, PtxVersion::new(9, 0)),
     (89, PtxVersion::new(7, 8)),
     (90, PtxVersion::new(8, 0)),
     (100, PtxVersion::new(8, 6)),
@@ -60,10 +61,6 @@ const LOWEST_PTX: &[(u32, PtxVersion)] = &[
     (120, PtxVersion::new(8, 7)),
     (121, PtxVersion::new(8, 8)),
 ];
-
-/// Which compute capabilities run code of each `f` architecture.
-const FAMILIES: &[(u32, &[u32])] =
-    &[(100, &[100, 103]), (101, &[101, 110]), (103, &[103]), (110, &[101, 110]), (120, &[120, 121]), (121, &[121])];
 
 impl NvidiaArch {
     /// Reads `sm_80`, `sm_90a`, `sm_100f`, `compute_120`. The last digit is the minor number.
@@ -100,7 +97,7 @@ impl NvidiaArch {
 
     /// The compute capability times ten, as names have it: 121 for 12.1.
     pub fn number(&self) -> u32 {
-        self.major * 10 + self.minor
+        self.major.saturating_mul(10).saturating_add(self.minor)
     }
 
     /// The same compute capability and suffix as machine code or as PTX.
@@ -109,8 +106,8 @@ impl NvidiaArch {
         Self { code, ..self }
     }
 
-    /// The lowest PTX ISA version that knows this architecture; `None` for one that the table does not hold.
-    /// Text of the lowest version is taken by the oldest drivers.
+    /// A low PTX ISA version that knows this architecture; `None` for one that the table does not hold. The lower the
+    /// version, the older the drivers that take the text.
     pub fn lowest_ptx(&self) -> Option<PtxVersion> {
         if self.suffix == Some(NvidiaSuffix::FamilySpecific) {
             // Families came with PTX ISA 8.8 (CUDA 12.9).
@@ -123,14 +120,10 @@ impl NvidiaArch {
         Self { suffix, ..self }
     }
 
-    /// Whether code for `self`'s family runs on a device of this compute capability.
+    /// Whether code for `self`'s family (`f`) runs on a device of this compute capability: the same major number, minor not
+    /// lower. ptxas 13.5 takes PTX for `sm_XYf` for exactly these.
     pub fn family_has(&self, major: u32, minor: u32) -> bool {
-        let device = major * 10 + minor;
-        match FAMILIES.iter().find(|(number, _)| *number == self.number()) {
-            Some((_, members)) => members.contains(&device),
-            // A family that is newer than the table: the same major, minor not lower.
-            None => self.major == major && self.minor <= minor,
-        }
+        self.major == major && self.minor <= minor
     }
 }
 
@@ -171,10 +164,11 @@ impl PtxVersion {
             (..=5, _) => (8, 0),
             (6, minor @ 0..=2) => (9, minor),
             (6, minor) => (10, minor - 3),
-            (8, minor @ 6..) => (12, minor + 1),
-            (major, minor) => (major + 4, minor),
+            (8, minor @ 6..) => (12, minor.saturating_add(1)),
+            (major, minor) => (major.saturating_add(4), minor),
         };
-        major * 1000 + minor * 10
+        // The numbers may come from a file.
+        major.saturating_mul(1000).saturating_add(minor.saturating_mul(10))
     }
 }
 
@@ -219,5 +213,6 @@ mod tests {
         ] {
             assert_eq!(PtxVersion::new(major, minor).first_driver(), driver);
         }
+        assert_eq!(PtxVersion::new(u32::MAX, u32::MAX).first_driver(), u32::MAX);
     }
 }

@@ -27,10 +27,7 @@ impl<'a> OffloadArch<'a> {
             NvidiaArch::parse(text).map(Self::Nvidia)
         } else {
             let id = TargetId::parse(text)?;
-            if id.processor().starts_with("gfx")
-                || id.processor() == super::amdgpu::SPIRV
-                || super::amdgpu::find(id.processor()).is_some()
-            {
+            if super::amdgpu::is_processor_name(id.processor()) || id.processor() == super::amdgpu::SPIRV {
                 Ok(Self::Amdgpu(id))
             } else {
                 Err(ParseError::new(
