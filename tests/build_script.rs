@@ -3,7 +3,7 @@
 use offload_format::pack_index::{Index, PackIndex};
 use offload_tests::package::{Package, printed};
 use offload_tests::scratch;
-use offload_tests::tools::{Tool, cuda, llvm, llvm_bin, stdout, succeed};
+use offload_tests::tools::{Tool, cuda, llvm, llvm_bin, stderr, stdout, succeed};
 use offload_tests::{run, test};
 use std::collections::BTreeMap;
 use std::fs;
@@ -26,6 +26,7 @@ fn main() -> ExitCode {
         test("the_same_inputs_make_the_same_bytes_in_any_folder", ALL, twins),
         test("a_nul_follows_every_ptx", LLVM, ptx_ends),
         test("options_reach_every_compiler", ALL, options),
+        test("warnings_are_shown_once", LLVM, warnings),
         test("a_failure_that_is_handled_is_not_final", LLVM, handled_failure),
         test("two_packs_of_one_name_are_refused", LLVM, two_packs_of_one_name),
         test("tools_may_be_given_by_bare_names", LLVM, bare_names),
@@ -589,6 +590,24 @@ fn options() {
     assert!(defines(&image("cpu.so"), "renamed", 'T'));
     assert!(String::from_utf8_lossy(&read(&image("compute_80.ptx"))).contains(".visible .entry renamed("));
     assert!(symbols(&image("sm_80.cubin")).iter().any(|[_, _, _, name]| name == "renamed"));
+}
+
+/// What a compiler warns of, it says for each target; the user reads it once, and whole.
+fn warnings() {
+    let package = package(
+        "build_warnings",
+        r#"Build::new().file("kernels/add.cu").archs(["gfx90a", "gfx1100", "compute_80", "cpu"]).compile("add");"#,
+    );
+    package.write("kernels/add.cu", kernel("add", "1.0f") + "#warning \"look here\"\n");
+    let text = stderr(&succeed(&mut cargo_build(&package, "debug")));
+    for line in [
+        "kernels/add.cu:6:2: warning: \"look here\" [-W#warnings]",
+        "kernels/add.cu:6:2: warning: #warning \"look here\"",
+    ] {
+        assert_eq!(text.matches(line).count(), 1, "{line} in\n{text}");
+    }
+    assert_eq!(text.matches("6 | #warning").count(), 2, "a quoted source line for each compiler:\n{text}");
+    assert!(!text.contains(" generated"), "{text}");
 }
 
 /// A build script may go on after `try_compile` has failed. Cargo has to run it again all the same.

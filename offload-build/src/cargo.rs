@@ -96,9 +96,9 @@ impl Cargo {
         self.tell(format!("rustc-link-search=native={}", folder.display()));
     }
 
-    /// A line that the user sees. Cargo shows only one line for each.
+    /// One line that the user sees.
     pub(crate) fn warn(&self, line: &str) {
-        self.tell(format!("warning={line}"));
+        println!("cargo::warning={line}");
     }
 
     fn tell(&self, line: String) {

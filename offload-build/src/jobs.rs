@@ -43,10 +43,11 @@ enum Event {
     Ended(usize, io::Result<Output>),
 }
 
-/// Runs all steps, each after those it names. After a failure no further step starts.
+/// Runs all steps, each after those it names. After a failure no further step starts. Returns what the tools had to say
+/// although they succeeded: warnings.
 ///
 /// Returns an error with the command line and the tool's own text, whole, for the first step that fails.
-pub(crate) fn run(steps: &[Step]) -> Result<(), Error> {
+pub(crate) fn run(steps: &[Step]) -> Result<Vec<String>, Error> {
     let (sender, events) = channel();
     let client = jobserver_client()?;
     let token_sender = sender.clone();
@@ -62,6 +63,7 @@ pub(crate) fn run(steps: &[Step]) -> Result<(), Error> {
         waiting: (0..steps.len()).collect(),
         running: 0,
         tokens: Vec::new(),
+        warnings: Vec::new(),
     };
     let mut asked = 0;
     let mut failure = None;
@@ -82,7 +84,7 @@ pub(crate) fn run(steps: &[Step]) -> Result<(), Error> {
             failure.get_or_insert(error);
         }
     }
-    failure.map_or(Ok(()), Err)
+    failure.map_or(Ok(state.warnings), Err)
 }
 
 struct State<'a> {
@@ -92,6 +94,7 @@ struct State<'a> {
     running: usize,
     /// Tokens beside the one that every process started by a jobserver has from the beginning.
     tokens: Vec<Acquired>,
+    warnings: Vec<String>,
 }
 
 impl State<'_> {
@@ -129,22 +132,23 @@ impl State<'_> {
             Event::Ended(index, output) => {
                 self.running -= 1;
                 self.ended[index] = true;
-                check(&self.steps[index], output)
+                let text = check(&self.steps[index], output)?;
+                self.warnings.extend((!text.trim().is_empty()).then_some(text));
+                Ok(())
             }
         }
     }
 }
 
-fn check(step: &Step, output: io::Result<Output>) -> Result<(), Error> {
+/// What a tool that succeeded printed.
+fn check(step: &Step, output: io::Result<Output>) -> Result<String, Error> {
     let output = output.map_err(|error| {
         Error::new(ErrorKind::ToolFailed, format!("could not start {}: {error}", step.program.display()))
     })?;
     let mut text = String::from_utf8_lossy(&output.stderr).into_owned();
     text.push_str(&String::from_utf8_lossy(&output.stdout));
     if output.status.success() {
-        // Warnings. Cargo shows them with -vv.
-        eprint!("{text}");
-        return Ok(());
+        return Ok(text);
     }
     let message = format!(
         "{}\n{} ended with {}; the command was\n  {step}",

@@ -213,7 +213,7 @@ impl<'a> Run<'a> {
             }
         }
         let start = if steps.is_empty() { None } else { Some(cache::file_time(self.output)?) };
-        jobs::run(&steps)?;
+        self.pass_on(&jobs::run(&steps)?);
 
         let open = |compilation: &Compilation| {
             Image::open(&compilation.target, &compilation.image, Origin::Compiled, &self.cargo.target)
@@ -239,6 +239,20 @@ impl<'a> Run<'a> {
             images.push((image, inputs));
         }
         Ok(images)
+    }
+
+    /// Shows the compilers' warnings, each once: most come from every target alike.
+    fn pass_on(&self, warnings: &[String]) {
+        // clang counts them for each target in a line of its own.
+        let is_count = |line: &str| line.contains(" generated when compiling for ") || line.ends_with(" generated.");
+        let mut shown: Vec<Vec<&str>> = Vec::new();
+        for text in warnings {
+            let lines: Vec<&str> = text.lines().filter(|line| !is_count(line)).collect();
+            if !shown.contains(&lines) {
+                lines.iter().for_each(|line| self.cargo.warn(line));
+                shown.push(lines);
+            }
+        }
     }
 
     fn update_prebuilt(&self, folder: &Path, images: &[(Image, Vec<Input>)]) -> Result<(), Error> {
