@@ -73,7 +73,13 @@ OFFLOAD_REGISTERS(offload_grid_size, __builtin_amdgcn_grid_size_x() / __builtin_
                   __builtin_amdgcn_grid_size_y() / __builtin_amdgcn_workgroup_size_y(),
                   __builtin_amdgcn_grid_size_z() / __builtin_amdgcn_workgroup_size_z())
 struct offload_warp_size {
-  __attribute__((device, always_inline)) inline operator int() const { return __builtin_amdgcn_wavefrontsize(); }
+  __attribute__((device, always_inline)) inline operator int() const {
+#if __has_builtin(__builtin_amdgcn_wavefrontsize)
+    return __builtin_amdgcn_wavefrontsize();
+#else
+    return __AMDGCN_WAVEFRONT_SIZE; /* clang 16; 22 no longer defines it */
+#endif
+  }
 };
 extern const __attribute__((device, weak)) offload_warp_size warpSize;
 static __attribute__((device, always_inline)) inline void __syncthreads() {
