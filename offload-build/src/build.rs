@@ -127,7 +127,7 @@ impl Build {
         match cargo.user_var("OFFLOAD_SKIP").as_deref() {
             None | Some("0") => {}
             Some("1") => return pack::write_absent(name, "OFFLOAD_SKIP was set", &output),
-            Some(other) => return Err(config(format!("OFFLOAD_SKIP is '{other}'; it can be 1 or 0"))),
+            Some(other) => return Err(Error::config(format!("OFFLOAD_SKIP is '{other}'; it can be 1 or 0"))),
         }
         let targets = targets::resolve(cargo, &self.archs, self.request.options.code_object_version)?;
         self.check_sources(cargo)?;
@@ -136,12 +136,12 @@ impl Build {
 
     fn check_sources(&self, cargo: &Cargo) -> Result<(), Error> {
         if self.request.options.files.is_empty() {
-            return Err(config("no sources: name one with .file(\"kernels/saxpy.cu\")".to_owned()));
+            return Err(Error::config("no sources: name one with .file(\"kernels/saxpy.cu\")".to_owned()));
         }
         for file in &self.request.options.files {
             if file.extension().is_none_or(|extension| extension != "cu") {
                 let message = format!("the source {} is not a .cu file, the only kind so far", file.display());
-                return Err(config(message));
+                return Err(Error::config(message));
             }
             if !file.is_file() {
                 let message = format!(
@@ -161,20 +161,16 @@ impl Build {
 fn claim_name(name: &str) -> Result<(), Error> {
     static NAMES: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') {
-        return Err(config(format!("a pack's name has letters, digits, '_' and '-'; '{name}' does not")));
+        return Err(Error::config(format!("a pack's name has letters, digits, '_' and '-'; '{name}' does not")));
     }
     if name == output::INCLUDE {
-        return Err(config(format!("'{name}' cannot be a pack's name: the kernel header's folder has it")));
+        return Err(Error::config(format!("'{name}' cannot be a pack's name: the kernel header's folder has it")));
     }
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
     match names.insert(name.to_owned()) {
         true => Ok(()),
-        false => {
-            Err(config(format!("build.rs makes two packs of the name '{name}': the second would replace the first")))
-        }
+        false => Err(Error::config(format!(
+            "build.rs makes two packs of the name '{name}': the second would replace the first"
+        ))),
     }
-}
-
-fn config(message: String) -> Error {
-    Error::new(ErrorKind::Config, message)
 }

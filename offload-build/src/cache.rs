@@ -7,7 +7,7 @@ use crate::cargo::Cargo;
 use crate::depfile;
 use crate::error::Error;
 use crate::hash::ContentHash;
-use crate::output::{OutDir, write_if_changed};
+use crate::output::{OutDir, remove, write_if_changed};
 use crate::steps::{Compilation, image_file_name};
 use std::fmt::Write;
 use std::fs;
@@ -21,12 +21,21 @@ pub(crate) struct Input {
     pub(crate) hash: ContentHash,
 }
 
-/// The inputs of the image that is there, if it is what the compilation would make.
-pub(crate) fn fresh(compilation: &Compilation, output: &OutDir, cargo: &Cargo) -> Option<Vec<Input>> {
+/// What is known of an image that is there.
+#[derive(Debug)]
+pub(crate) struct Made {
+    /// The hash of its bytes.
+    pub(crate) image: ContentHash,
+    pub(crate) inputs: Vec<Input>,
+}
+
+/// The image that is there, if it is what the compilation would make.
+pub(crate) fn fresh(compilation: &Compilation, output: &OutDir, cargo: &Cargo) -> Option<Made> {
     let record = fs::read_to_string(record_path(compilation, output)).ok()?;
     let mut lines = record.lines();
     (lines.next()? == key(compilation, output, cargo).to_string()).then_some(())?;
-    (lines.next()? == ContentHash::of_file(&compilation.image).ok()?.to_string()).then_some(())?;
+    let image = ContentHash::of_file(&compilation.image).ok()?;
+    (lines.next()? == image.to_string()).then_some(())?;
     let inputs: Option<Vec<Input>> = lines
         .map(|line| {
             let (hash, path) = line.split_once(' ')?;
@@ -38,20 +47,13 @@ pub(crate) fn fresh(compilation: &Compilation, output: &OutDir, cargo: &Cargo) -
             (ContentHash::of_file(&input.path).ok()? == input.hash).then_some(input)
         })
         .collect();
-    inputs.filter(|inputs| !inputs.is_empty())
+    inputs.filter(|inputs| !inputs.is_empty()).map(|inputs| Made { image, inputs })
 }
 
 /// Before the steps run: the image counts as not there until they have ended.
 pub(crate) fn forget(compilation: &Compilation, output: &OutDir) -> Result<(), Error> {
-    for path in [record_path(compilation, output), compilation.image.clone()] {
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(Error::io("remove the old", &path, error));
-            }
-            _ => {}
-        }
-    }
-    Ok(())
+    remove(&record_path(compilation, output))?;
+    remove(&compilation.image)
 }
 
 /// The time now, by the clock that stamps files.
@@ -62,29 +64,26 @@ pub(crate) fn file_time(output: &OutDir) -> Result<SystemTime, Error> {
         .map_err(|error| Error::io("write", &path, error))
 }
 
-/// After the steps have run: reads the dependency files, writes the record, returns the inputs. There is no record if an
+/// After the steps have made the image with this hash: reads the dependency files, writes the record, returns the inputs. There is no record if an
 /// input was saved after `start`: what the compiler read may be older.
 pub(crate) fn record(
     compilation: &Compilation,
+    image: ContentHash,
     start: SystemTime,
     output: &OutDir,
     cargo: &Cargo,
 ) -> Result<Vec<Input>, Error> {
-    let hash = |path: PathBuf| {
-        let hash = ContentHash::of_file(&path).map_err(|error| Error::io("read", &path, error))?;
-        Ok(Input { path, hash })
-    };
     let mut inputs = Vec::new();
     for file in &compilation.depfiles {
         let text = fs::read_to_string(file).map_err(|error| Error::io("read the dependency file", file, error))?;
         for path in depfile::parse(&text) {
-            let input = hash(path)?;
+            let hash = ContentHash::of_file(&path).map_err(|error| Error::io("read", &path, error))?;
+            let input = Input { path, hash };
             if !inputs.contains(&input) {
                 inputs.push(input);
             }
         }
     }
-    let image = hash(compilation.image.clone())?.hash;
     let mut text = format!("{}\n{image}\n", key(compilation, output, cargo));
     for Input { path, hash } in &inputs {
         let path = path.display().to_string().replace(&output.root.display().to_string(), OUT);

@@ -37,6 +37,11 @@ impl Error {
         Self { kind, message: message.into(), source: None }
     }
 
+    /// What is asked for cannot be meant.
+    pub(crate) fn config(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Config, message)
+    }
+
     pub(crate) fn io(what: &str, path: &Path, source: io::Error) -> Self {
         let message = format!("could not {what} {}", path.display());
         Self { kind: ErrorKind::Io, message, source: Some(Box::new(source)) }

@@ -1,6 +1,7 @@
 //! Looks at an image that was made or taken: is it what was asked for, and what must a program know of it?
 
 use crate::error::{Error, ErrorKind};
+use crate::hash::ContentHash;
 use offload_format::embedded::{Origin, PackImageKind};
 use offload_format::image::{CodeObjectHeader, CubinHeader, PtxHeader};
 use offload_format::offload_binary;
@@ -15,6 +16,8 @@ pub(crate) struct Image {
     pub(crate) target: String,
     pub(crate) path: PathBuf,
     pub(crate) size: u64,
+    /// Of its bytes.
+    pub(crate) hash: ContentHash,
     pub(crate) kind: PackImageKind<String>,
     pub(crate) origin: Origin,
 }
@@ -23,10 +26,16 @@ pub(crate) struct Image {
 const HEADER_SIZE: u64 = 4096;
 
 impl Image {
-    /// Reads the header of the image at `path`.
+    /// Reads the header of the image at `path`, whose bytes have this hash.
     ///
     /// Returns an error if it is for another target than `target`.
-    pub(crate) fn open(target: &str, path: &Path, origin: Origin, host: &str) -> Result<Self, Error> {
+    pub(crate) fn open(
+        target: &str,
+        path: &Path,
+        hash: ContentHash,
+        origin: Origin,
+        host: &str,
+    ) -> Result<Self, Error> {
         let mut head = Vec::new();
         let size = File::open(path).and_then(|file| {
             let size = file.metadata()?.len();
@@ -68,7 +77,7 @@ impl Image {
             }
             OffloadArch::Cpu => PackImageKind::SharedObject { triple: host.to_owned() },
         };
-        Ok(Self { target: target.to_owned(), path: path.to_owned(), size, kind, origin })
+        Ok(Self { target: target.to_owned(), path: path.to_owned(), size, hash, kind, origin })
     }
 
     /// PTX is text that drivers read up to a NUL. In an offload binary zeros follow an image up to the next multiple of 8

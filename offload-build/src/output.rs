@@ -156,6 +156,14 @@ fn starts_with(file: &mut impl Read, mut expected: impl Read) -> io::Result<bool
     }
 }
 
+/// Removes a file, if it is there.
+pub(crate) fn remove(path: &Path) -> Result<(), Error> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("remove the old", path, error)),
+        _ => Ok(()),
+    }
+}
+
 /// Gives the file its name only when all of it is written.
 fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), Error> {
     let mut temporary = path.as_os_str().to_owned();

@@ -1,7 +1,7 @@
 //! Puts images together: the pack, the host object around it, and the index that the macro reads.
 
 use crate::cargo::Cargo;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::hash::ContentHash;
 use crate::image::Image;
 use crate::output::{OutDir, write_if_changed, write_layout};
@@ -83,10 +83,10 @@ pub(crate) fn write_absent(name: &str, why: &str, output: &OutDir) -> Result<Pac
 ///
 /// Returns an error for a host whose object files this crate does not write yet.
 pub(crate) fn machine(cargo: &Cargo) -> Result<Machine, Error> {
-    let host = TargetTriple::parse(&cargo.target).map_err(|error| config(error.to_string()))?;
+    let host = TargetTriple::parse(&cargo.target).map_err(|error| Error::config(error.to_string()))?;
     let elf = ["linux", "freebsd", "netbsd", "openbsd", "illumos"].iter().any(|os| host.os.starts_with(os));
     elf.then(|| Machine::elf64(&cargo.target_arch)).flatten().ok_or_else(|| {
-        config(format!(
+        Error::config(format!(
             "packs can be embedded in ELF programs for x86_64, aarch64, riscv64 and loongarch64, so far; this host is {}",
             cargo.target
         ))
@@ -107,7 +107,7 @@ pub(crate) fn write(
         false => (DeviceSection::LlvmOffloading, offload_binaries(images)),
     };
     let files: Vec<PathBuf> = images.iter().map(|image| image.path.clone()).collect();
-    let hash = content_hash(section, &layout, images)?;
+    let hash = content_hash(section, &layout, images);
     let library = format!("offload_{name}_{hash}");
     let symbol = format!("offload_pack_{hash}");
 
@@ -154,12 +154,12 @@ fn bundle(images: &[Image]) -> Result<Layout, Error> {
     let mut builder = BundleBuilder::hip();
     for image in images {
         let id = format!("{HIP_ENTRY_PREFIX}{}", image.target);
-        builder.entry(&id, image.size).map_err(|error| config(error.to_string()))?;
+        builder.entry(&id, image.size).map_err(|error| Error::config(error.to_string()))?;
     }
     let layout = builder.layout();
     let table = layout.pieces().first().map_or(0, |header| header.size());
     if table > HIP_TABLE_LIMIT {
-        return Err(config(format!(
+        return Err(Error::config(format!(
             "{} targets make an entry table of {table} bytes; HIP's runtime reads {HIP_TABLE_LIMIT}. List fewer targets.",
             images.len()
         )));
@@ -192,15 +192,7 @@ fn offload_binaries(images: &[Image]) -> Layout {
 }
 
 /// Of section, structure and images: what two packs must share to be one.
-fn content_hash(section: DeviceSection, layout: &Layout, images: &[Image]) -> Result<ContentHash, Error> {
-    let mut parts = vec![section.elf_name().to_owned(), format!("{:?}", layout.pieces())];
-    for image in images {
-        let hash = ContentHash::of_file(&image.path).map_err(|error| Error::io("read", &image.path, error))?;
-        parts.push(hash.to_string());
-    }
-    Ok(ContentHash::of_parts(parts))
-}
-
-fn config(message: String) -> Error {
-    Error::new(ErrorKind::Config, message)
+fn content_hash(section: DeviceSection, layout: &Layout, images: &[Image]) -> ContentHash {
+    let structure = [section.elf_name().to_owned(), format!("{:?}", layout.pieces())];
+    ContentHash::of_parts(structure.into_iter().chain(images.iter().map(|image| image.hash.to_string())))
 }

@@ -22,7 +22,9 @@ use crate::error::{Error, ErrorKind};
 use crate::hash::ContentHash;
 use crate::image::Image;
 use crate::options::Options;
-use crate::output::{OutDir, write_if_changed};
+use crate::output::{OutDir, remove, write_if_changed};
+use offload_format::embedded::Origin;
+use std::cell::OnceCell;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -40,6 +42,8 @@ pub(crate) struct Prebuilt {
     options: String,
     inputs: Vec<(String, ContentHash)>,
     images: Vec<(String, ContentHash, String)>,
+    /// Why the set does not fit this build, once it is known.
+    misfit: OnceCell<Option<String>>,
 }
 
 fn manifest_path(folder: &Path, pack: &str) -> PathBuf {
@@ -62,6 +66,7 @@ impl Prebuilt {
             options: String::new(),
             inputs: Vec::new(),
             images: Vec::new(),
+            misfit: OnceCell::new(),
         };
         for (index, line) in text.lines().enumerate() {
             set.read_line(index, line).ok_or_else(|| {
@@ -106,6 +111,29 @@ impl Prebuilt {
         &self.compiler
     }
 
+    /// Why no image of the set can be used: options or inputs are not those that it was made from.
+    fn misfit(&self, options: &Options, output: &OutDir, cargo: &Cargo) -> Option<String> {
+        let manifest = self.manifest.display();
+        cargo.watch(&self.manifest);
+        if self.options != portable(&options.to_string(), cargo) {
+            return Some(format!("{manifest} was made with other options ({})", self.options));
+        }
+        for (name, recorded) in &self.inputs {
+            let ours = name == KERNEL_HEADER;
+            let path = match ours {
+                true => output.kernel_header(),
+                false => PathBuf::from(name.replace(OUT_DIR, &cargo.out_dir.to_string_lossy())),
+            };
+            match ContentHash::of_file(&path) {
+                Ok(hash) if hash == *recorded && ours => {}
+                Ok(hash) if hash == *recorded => cargo.watch(&path),
+                Ok(_) => return Some(format!("{name} has changed since {manifest} was made")),
+                Err(error) => return Some(format!("{name}, an input of {manifest}, cannot be read: {error}")),
+            }
+        }
+        None
+    }
+
     /// The image for a target. The inner error says why it cannot be used.
     pub(crate) fn image(
         &self,
@@ -114,25 +142,10 @@ impl Prebuilt {
         output: &OutDir,
         cargo: &Cargo,
     ) -> Result<Result<Image, String>, Error> {
-        cargo.watch(&self.manifest);
+        if let Some(misfit) = self.misfit.get_or_init(|| self.misfit(options, output, cargo)) {
+            return Ok(Err(misfit.clone()));
+        }
         let manifest = self.manifest.display();
-        if self.options != portable(&options.to_string(), cargo) {
-            return Ok(Err(format!("{manifest} was made with other options ({})", self.options)));
-        }
-        for (name, recorded) in &self.inputs {
-            let ours = name == KERNEL_HEADER;
-            let path = if ours {
-                output.kernel_header()
-            } else {
-                PathBuf::from(name.replace(OUT_DIR, &cargo.out_dir.to_string_lossy()))
-            };
-            match ContentHash::of_file(&path) {
-                Ok(hash) if hash == *recorded && ours => {}
-                Ok(hash) if hash == *recorded => cargo.watch(&path),
-                Ok(_) => return Ok(Err(format!("{name} has changed since {manifest} was made"))),
-                Err(error) => return Ok(Err(format!("{name}, an input of {manifest}, cannot be read: {error}"))),
-            }
-        }
         let Some((_, recorded, file)) = self.images.iter().find(|(found, _, _)| found == target) else {
             return Ok(Err(format!("{manifest} has no image for it")));
         };
@@ -143,7 +156,7 @@ impl Prebuilt {
             Err(error) => return Ok(Err(format!("{} cannot be read: {error}", path.display()))),
         }
         cargo.watch(&path);
-        Image::open(target, &path, offload_format::embedded::Origin::Prebuilt, &cargo.target).map(Ok)
+        Image::open(target, &path, *recorded, Origin::Prebuilt, &cargo.target).map(Ok)
     }
 }
 
@@ -185,20 +198,13 @@ pub(crate) fn update(
         let path = folder.join(&file);
         let bytes = fs::read(&image.path).map_err(|error| Error::io("read", &image.path, error))?;
         write_if_changed(&path, &bytes)?;
-        let hash = ContentHash::of_file(&path).map_err(|error| Error::io("read", &path, error))?;
-        let _ = writeln!(text, "image {} {hash} {file}", image.target);
+        let _ = writeln!(text, "image {} {} {file}", image.target, image.hash);
         kept.push(file);
     }
     write_if_changed(&manifest_path(folder, pack), text.as_bytes())?;
     // Images of targets that are no longer listed. What the earlier manifest does not name is not ours.
     for (_, _, file) in earlier.iter().flat_map(|set| &set.images).filter(|(_, _, file)| !kept.contains(file)) {
-        let path = folder.join(file);
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(Error::io("remove the old", &path, error));
-            }
-            _ => {}
-        }
+        remove(&folder.join(file))?;
     }
     Ok(())
 }

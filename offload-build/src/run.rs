@@ -1,8 +1,9 @@
 //! The order of a build: decide for each target where its image comes from, make what must be made, pack.
 
-use crate::cache::{self, Input};
+use crate::cache::{self, Input, Made};
 use crate::cargo::Cargo;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
+use crate::hash::ContentHash;
 use crate::image::Image;
 use crate::jobs;
 use crate::lack::{self, Lack};
@@ -42,7 +43,7 @@ pub(crate) struct Run<'a> {
 #[derive(Debug)]
 enum Source {
     /// An earlier run made it from the same inputs.
-    Fresh(Compilation, Vec<Input>),
+    Fresh(Compilation, Made),
     /// These steps make it.
     Compile(Compilation),
     /// The prebuilt set has it, which is used for this reason.
@@ -101,7 +102,7 @@ impl<'a> Run<'a> {
         let Some((variable, value)) = self.cargo.package_var("OFFLOAD_PREBUILT") else {
             return Ok(PrebuiltUse::WhereCompilersAreMissing);
         };
-        let refuse = |why: &str| Err(Error::new(ErrorKind::Config, format!("{variable} is '{value}'; {why}")));
+        let refuse = |why: &str| Err(Error::config(format!("{variable} is '{value}'; {why}")));
         match value.as_str() {
             "only" => Ok(PrebuiltUse::Only),
             "never" => Ok(PrebuiltUse::Never),
@@ -119,10 +120,10 @@ impl<'a> Run<'a> {
 
     /// How the compilers of this machine make the image. The inner error says why they do not.
     fn compile(&self, target: &str, prebuilt_use: PrebuiltUse) -> Result<Result<Source, Lack>, Error> {
-        let arch = OffloadArch::parse(target).map_err(|error| Error::new(ErrorKind::Config, error.to_string()))?;
+        let arch = OffloadArch::parse(target).map_err(|error| Error::config(error.to_string()))?;
         let compilations = Compilations { options: &self.request.options, output: self.output, cargo: self.cargo };
         let source = |compilation| match cache::fresh(&compilation, self.output, self.cargo) {
-            Some(inputs) => Source::Fresh(compilation, inputs),
+            Some(made) => Source::Fresh(compilation, made),
             None => Source::Compile(compilation),
         };
         if arch == OffloadArch::Cpu {
@@ -161,25 +162,11 @@ impl<'a> Run<'a> {
     }
 
     fn clang(&self) -> Result<&Found<Clang>, Error> {
-        if let Some(found) = self.clang.get() {
-            return Ok(found);
-        }
-        let found = Clang::find(self.cargo, self.request.clang.as_deref())?;
-        if let Found::Tool(clang) = &found {
-            self.cargo.watch(&clang.path);
-        }
-        Ok(self.clang.get_or_init(|| found))
+        once(&self.clang, || Clang::find(self.cargo, self.request.clang.as_deref()))
     }
 
     fn ptxas(&self) -> Result<&Found<Ptxas>, Error> {
-        if let Some(found) = self.ptxas.get() {
-            return Ok(found);
-        }
-        let found = Ptxas::find(self.cargo, self.request.ptxas.as_deref())?;
-        if let Found::Tool(ptxas) = &found {
-            self.cargo.watch(&ptxas.path);
-        }
-        Ok(self.ptxas.get_or_init(|| found))
+        once(&self.ptxas, || Ptxas::find(self.cargo, self.request.ptxas.as_deref()))
     }
 
     /// One line for each reason why a prebuilt image is used.
@@ -215,21 +202,21 @@ impl<'a> Run<'a> {
         let start = if steps.is_empty() { None } else { Some(cache::file_time(self.output)?) };
         self.pass_on(&jobs::run(&steps)?);
 
-        let open = |compilation: &Compilation| {
-            Image::open(&compilation.target, &compilation.image, Origin::Compiled, &self.cargo.target)
+        let open = |compilation: &Compilation, hash| {
+            Image::open(&compilation.target, &compilation.image, hash, Origin::Compiled, &self.cargo.target)
         };
         let mut images = Vec::new();
         for source in sources {
             let (image, inputs) = match source {
                 Source::Prebuilt(image, _) => (image, Vec::new()),
-                Source::Fresh(compilation, inputs) => (open(&compilation)?, inputs),
+                Source::Fresh(compilation, made) => (open(&compilation, made.image)?, made.inputs),
                 Source::Compile(compilation) => {
-                    Image::seal(&compilation.image)?;
-                    let image = open(&compilation)?;
-                    (
-                        image,
-                        cache::record(&compilation, start.expect("a compilation has steps"), self.output, self.cargo)?,
-                    )
+                    let path = &compilation.image;
+                    Image::seal(path)?;
+                    let hash = ContentHash::of_file(path).map_err(|error| Error::io("read", path, error))?;
+                    let image = open(&compilation, hash)?;
+                    let start = start.expect("a compilation has steps");
+                    (image, cache::record(&compilation, hash, start, self.output, self.cargo)?)
                 }
             };
             // What lies in OUT_DIR, build scripts write: watched, it would run this one again after each build.
@@ -270,5 +257,13 @@ impl<'a> Run<'a> {
             .collect();
         let options = &self.request.options;
         prebuilt::update(folder, self.name, options, &tools, &images, self.output, self.cargo)
+    }
+}
+
+/// What is in the cell, or what `find` puts there.
+fn once<T>(cell: &OnceCell<T>, find: impl FnOnce() -> Result<T, Error>) -> Result<&T, Error> {
+    match cell.get() {
+        Some(found) => Ok(found),
+        None => find().map(|found| cell.get_or_init(|| found)),
     }
 }

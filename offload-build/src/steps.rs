@@ -130,13 +130,12 @@ impl Compilations<'_> {
         }
         link.extend(objects.into_iter().map(OsString::from));
         link.extend(["-o".into(), compilation.image.clone().into()]);
-        compilation.then(&cxx.path, link);
-        let env = cxx.env.clone();
-        compilation.steps.last_mut().expect("the link step was just added").env = env;
+        compilation.then(&cxx.path, link).env = cxx.env.clone();
         compilation
     }
 
     fn compilation(&self, target: &str, extension: &str, tools: &[&Path]) -> Compilation {
+        tools.iter().for_each(|tool| self.cargo.watch(tool));
         Compilation {
             target: target.to_owned(),
             image: self.output.images.join(image_file_name(target, extension)),
@@ -233,9 +232,10 @@ impl Compilations<'_> {
 
 impl Compilation {
     /// Adds a step that comes after all there are.
-    fn then(&mut self, program: &Path, args: Vec<OsString>) {
+    fn then(&mut self, program: &Path, args: Vec<OsString>) -> &mut Step {
         let after = (0..self.steps.len()).collect();
         self.steps.push(Step { program: program.to_owned(), args, env: vec![], after });
+        self.steps.last_mut().expect("a step was just added")
     }
 }
 

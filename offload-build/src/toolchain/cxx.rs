@@ -53,7 +53,6 @@ impl Cxx {
         // `cc` takes a name for a compiler.
         let path = search::named(tool.path(), cargo)
             .ok_or_else(|| missing(format!("{} does not start: there is no such file", tool.path().display())))?;
-        cargo.watch(&path);
         if !(tool.is_like_gnu() || tool.is_like_clang()) {
             return Err(missing(format!("{} does not take GNU's options", tool.path().display())));
         }
