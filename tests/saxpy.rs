@@ -19,7 +19,7 @@ fn main() -> ExitCode {
         test("everything_is_compiled_in_the_dev_profile", COMPILERS, everything_is_compiled_in_dev),
         test("a_stripped_program_keeps_its_images", COMPILERS, a_stripped_program_keeps_its_images),
         test("prebuilt_images_stand_in_for_all_gpu_compilers", &[Tool::Gcc], prebuilt_images_stand_in),
-        without_ptxas(),
+        test("only_cubins_are_prebuilt_without_ptxas", &[Tool::Llvm22, Tool::Gcc, Tool::HideablePtxas], without_ptxas),
         test("prebuilt_images_of_other_sources_are_refused", &[Tool::Gcc], prebuilt_images_of_other_sources),
         the_prebuilt_set_is_what_the_compilers_make(),
         test("devices_are_taken_by_name", &[Tool::Gcc], devices_are_taken_by_name),
@@ -277,26 +277,19 @@ fn prebuilt_images_stand_in() {
 }
 
 /// Cubins need ptxas; all else is made by clang and the C++ compiler.
-fn without_ptxas() -> Trial {
-    let name = "only_cubins_are_prebuilt_without_ptxas";
-    if Path::new("/usr/local/cuda/bin/ptxas").exists() {
-        let why = "ptxas is in /usr/local/cuda/bin, from where no variable removes it";
-        return Trial::ignorable_test(name, move || Ok(Completion::ignored_with(why)));
-    }
-    test(name, &[Tool::Llvm22, Tool::Gcc], || {
-        let path = path_without("ptxas", "saxpy-path-without-ptxas");
-        let built = Built::new("saxpy-without-ptxas", "release", |build| {
-            for root in ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"] {
-                build.env_remove(root);
-            }
-            build.env("OFFLOAD_CLANG", clang()).env("PATH", path);
-        });
-        built.check(|target| if target.file.ends_with(".cubin") { "prebuilt" } else { "compiled" });
-        let warning = "warning: saxpy-without-ptxas@0.1.0: pack \"saxpy\": sm_80, sm_90 from prebuilt/, \
+fn without_ptxas() {
+    let path = path_without("ptxas", "saxpy-path-without-ptxas");
+    let built = Built::new("saxpy-without-ptxas", "release", |build| {
+        for root in ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"] {
+            build.env_remove(root);
+        }
+        build.env("OFFLOAD_CLANG", clang()).env("PATH", path);
+    });
+    built.check(|target| if target.file.ends_with(".cubin") { "prebuilt" } else { "compiled" });
+    let warning = "warning: saxpy-without-ptxas@0.1.0: pack \"saxpy\": sm_80, sm_90 from prebuilt/, \
                        because no ptxas was found";
-        assert!(built.said.lines().any(|line| line == warning), "{}", built.said);
-        assert_eq!(built.said.matches(PREBUILT_LINE).count(), 1, "{}", built.said);
-    })
+    assert!(built.said.lines().any(|line| line == warning), "{}", built.said);
+    assert_eq!(built.said.matches(PREBUILT_LINE).count(), 1, "{}", built.said);
 }
 
 /// `PATH`, where a folder that has this program is replaced by one with links to all else in it.

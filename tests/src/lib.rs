@@ -17,7 +17,7 @@ pub fn test(name: &str, needs: &'static [Tool], run: impl FnOnce() + Send + 'sta
     Trial::ignorable_test(name, move || {
         for tool in needs {
             if let Err(why) = tool.check() {
-                return match tools::required() && *tool != Tool::NvidiaGpu {
+                return match tools::required() && tool.is_installable() {
                     true => {
                         Err(Failed::from(format!("needs {tool:?}: {why} (OFFLOAD_REQUIRE says that it must be there)")))
                     }

@@ -17,7 +17,9 @@ pub enum Tool {
     Hip5,
     /// A C and a C++ compiler, and GNU ld.
     Gcc,
-    /// An NVIDIA GPU with a driver. No set-up brings one, so nothing requires it.
+    /// No ptxas in `/usr/local/cuda/bin`, from where no variable removes it: what tests need that hide it.
+    HideablePtxas,
+    /// An NVIDIA GPU with a driver.
     NvidiaGpu,
 }
 
@@ -27,6 +29,11 @@ pub fn required() -> bool {
 }
 
 impl Tool {
+    /// Whether set-up can see to it, so that it can be required.
+    pub fn is_installable(self) -> bool {
+        !matches!(self, Tool::NvidiaGpu | Tool::HideablePtxas)
+    }
+
     /// Says what is missing.
     pub fn check(self) -> Result<(), String> {
         let all_in = |folder: &Path, names: &[&str]| match names.iter().find(|name| !folder.join(name).is_file()) {
@@ -54,6 +61,10 @@ impl Tool {
                 Some(_) => Ok(()),
                 None => Err(format!("no {name} in PATH")),
             }),
+            Tool::HideablePtxas => match Path::new("/usr/local/cuda/bin/ptxas").exists() {
+                true => Err("ptxas is in /usr/local/cuda/bin, from where no variable removes it".to_owned()),
+                false => Ok(()),
+            },
             Tool::NvidiaGpu => match Path::new("/dev/nvidiactl").exists() {
                 true => shared_library("libcuda.so.1").map(drop),
                 false => Err("no /dev/nvidiactl".to_owned()),

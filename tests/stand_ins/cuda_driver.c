@@ -12,11 +12,12 @@
  *
  * The macro LACKING leaves out a function that came late into the driver. */
 #include <elf.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "log.h"
 
 /* Names, types and numbers of cuda.h. */
 typedef int CUresult;
@@ -55,19 +56,6 @@ static const struct {
 };
 
 /* ---- The log, and what is wrong ---- */
-
-static void log_line(const char *format, ...) {
-  const char *path = getenv("FAKE_LOG");
-  FILE *file = path ? fopen(path, "a") : NULL;
-  if (!file)
-    return;
-  va_list values;
-  va_start(values, format);
-  vfprintf(file, format, values);
-  va_end(values);
-  fputc('\n', file);
-  fclose(file);
-}
 
 /* `return MISUSE(code, "format", ...)` */
 #define MISUSE(code, ...) (log_line("misuse: " __VA_ARGS__), (code))
@@ -256,13 +244,6 @@ static size_t elf_size(const unsigned char *image) {
       end = larger(end, section.sh_offset + section.sh_size);
   }
   return end;
-}
-
-static uint64_t fnv1a(const unsigned char *bytes, size_t size) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (size_t i = 0; i < size; ++i)
-    hash = (hash ^ bytes[i]) * 0x100000001b3;
-  return hash;
 }
 
 CUresult cuModuleLoadData(void **out, const void *image) {

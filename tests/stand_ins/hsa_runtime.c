@@ -12,11 +12,12 @@
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
 #include <hsa/hsa_ven_amd_loader.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "log.h"
 
 enum { PAGE = 4096, QUEUE_PACKET = 64 };
 /* Handles: of agents, and of the GPU's instruction set. */
@@ -34,27 +35,7 @@ static const char *fake_gpu(void) {
   return gpu ? gpu : "";
 }
 
-static void log_line(const char *format, ...) {
-  const char *path = getenv("FAKE_LOG");
-  FILE *file = path ? fopen(path, "a") : NULL;
-  if (!file)
-    return;
-  va_list values;
-  va_start(values, format);
-  vfprintf(file, format, values);
-  va_end(values);
-  fputc('\n', file);
-  fclose(file);
-}
-
 /* ---- What the tests are about: code objects and kernels ---- */
-
-static uint64_t fnv1a(const unsigned char *bytes, size_t size) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (size_t i = 0; i < size; ++i)
-    hash = (hash ^ bytes[i]) * 0x100000001b3;
-  return hash;
-}
 
 hsa_status_t hsa_code_object_reader_create_from_memory(const void *code_object, size_t size,
                                                        hsa_code_object_reader_t *reader) {
