@@ -41,6 +41,23 @@ pub enum ErrorKind {
         /// The version found.
         version: u64,
     },
+    /// A compression method that this crate does not know, or was built without (features `zlib` and `zstd`).
+    UnsupportedCompression {
+        /// The method's number, as the container has it.
+        method: u64,
+    },
+    /// The compressed bytes do not decompress.
+    Compression {
+        /// What the decompressor says.
+        reason: &'static str,
+    },
+    /// More bytes would have to be allocated than the caller allows.
+    LimitExceeded {
+        /// Bytes needed; where that is not known, one more than are allowed.
+        need: u64,
+        /// Bytes allowed.
+        limit: u64,
+    },
     /// Anything else; the part says what.
     Malformed,
 }
@@ -90,6 +107,13 @@ impl fmt::Display for Error {
             ),
             ErrorKind::UnsupportedVersion { version } => {
                 write!(f, "{what}: version {version} is not known (field at offset {offset})")
+            }
+            ErrorKind::UnsupportedCompression { method } => {
+                write!(f, "{what}: compression method {method} is not known, or not built in (field at offset {offset})")
+            }
+            ErrorKind::Compression { reason } => write!(f, "{what} does not decompress: {reason} (at offset {offset})"),
+            ErrorKind::LimitExceeded { need, limit } => {
+                write!(f, "{what}: {need} bytes are needed, {limit} are allowed (at offset {offset})")
             }
             ErrorKind::Malformed => write!(f, "{what} is malformed (at offset {offset})"),
         }

@@ -4,9 +4,13 @@
 //! | module | has |
 //! |---|---|
 //! | [`target`] | target triples, target IDs (`gfx90a:sramecc+:xnack-`), NVIDIA architectures (`sm_90a`), GPU tables |
-//! | [`bundle`] | `__CLANG_OFFLOAD_BUNDLE__`: read and written |
-//! | [`offload_binary`] | the container with magic `10 FF 10 AD`: read and written |
-//! | [`image`] | what an image says of itself: AMD code object, cubin, PTX |
+//! | [`bundle`], [`text_bundle`], [`object_bundle`] | `__CLANG_OFFLOAD_BUNDLE__`: the binary form, the text form, and sections in a host object |
+//! | [`compressed`] | compressed bundles (`CCOB`); bundles of both kinds in a row |
+//! | [`offload_binary`] | the container with magic `10 FF 10 AD` |
+//! | [`nv_fatbin`] | NVIDIA's container, `.nv_fatbin` |
+//! | [`device_archive`] | libraries of bundles, and the library for one target that is taken from them |
+//! | [`fat_file`] | all of these wherever they lie: executables, shared objects, objects, archives |
+//! | [`image`] | what an image says of itself: AMD code object, cubin, PTX; its kernels |
 //! | [`mod@select`] | which image a device gets, and why not the others |
 //! | [`host_object`], [`archive`] | the relocatable object, and the library around it, that carry device code into a link |
 //! | [`layout`] | files described before they are written, so that payloads are copied and never held |
@@ -40,16 +44,26 @@ extern crate alloc;
 
 pub mod archive;
 pub mod bundle;
+pub mod compressed;
+pub mod compression;
+#[cfg(feature = "object")]
+pub mod device_archive;
 pub mod embedded;
 mod error;
+#[cfg(feature = "object")]
+pub mod fat_file;
 pub mod host_object;
 pub mod image;
 pub mod layout;
+pub mod nv_fatbin;
+#[cfg(feature = "object")]
+pub mod object_bundle;
 pub mod offload_binary;
 pub mod pack_index;
 mod reader;
 pub mod select;
 pub mod target;
+pub mod text_bundle;
 
 pub use embedded::KernelPack;
 pub use error::{Error, ErrorKind, Result};

@@ -1,0 +1,1 @@
+//! The compressed bundle (`CCOB`): a bundle in a zlib or zstd stream.

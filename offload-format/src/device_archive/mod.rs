@@ -1,0 +1,1 @@
+//! Heterogeneous device archives, and the device-specific archives taken from them.

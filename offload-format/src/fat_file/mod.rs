@@ -1,0 +1,1 @@
+//! Device code wherever it lies in a file.

@@ -1,0 +1,1 @@
+//! NVIDIA's fatbin container (`.nv_fatbin`).

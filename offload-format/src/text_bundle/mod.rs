@@ -1,0 +1,1 @@
+//! The text form of the offload bundle: payloads between comment lines.
