@@ -1,26 +1,39 @@
 //! zstd, with libzstd.
 
 use super::{Context, Method, Step};
-use crate::Result;
+use crate::{Error, Result};
 use alloc::vec::Vec;
-use zstd::zstd_safe::{CCtx, CParameter, DCtx, DParameter, InBuffer, OutBuffer, compress_bound, get_error_name};
+use zstd::zstd_safe::{
+    CCtx, CParameter, DCtx, DParameter, ErrorCode, InBuffer, OutBuffer, compress_bound, get_error_name,
+};
 
-pub(super) struct Stream(DCtx<'static>);
+pub(super) struct Stream {
+    decoder: DCtx<'static>,
+    limit: u64,
+}
 
 impl Stream {
     pub(super) fn new(limit: u64, context: Context) -> Result<Self> {
-        decoder(limit, context).map(Self)
+        Ok(Self { decoder: decoder(limit, context)?, limit })
     }
 
     pub(super) fn step(&mut self, input: &[u8], out: &mut [u8], context: Context) -> Result<Step> {
         let mut from = InBuffer::around(input);
         let mut to = OutBuffer::around(out);
-        let left = self.0.decompress_stream(&mut to, &mut from);
+        let left = self.decoder.decompress_stream(&mut to, &mut from);
         let (read, written) = (from.pos(), to.pos());
-        let left = left.map_err(|code| context.damaged(get_error_name(code)))?;
+        let left = left.map_err(|code| self.error(code, context))?;
         // Frames may follow each other; together they are one stream.
         let ended = left == 0 && Method::of_stream(&input[read..]) != Method::Zstd;
         Ok(Step { read, written, ended })
+    }
+
+    /// A window over the limit is for the caller to decide about, and no damage.
+    fn error(&self, code: ErrorCode, context: Context) -> Error {
+        match get_error_name(code) {
+            "Frame requires too much memory for decoding" => context.too_much(self.limit.saturating_add(1), self.limit),
+            reason => context.damaged(reason),
+        }
     }
 }
 
