@@ -3,7 +3,7 @@
 use offload_format::archive;
 use offload_format::bundle::{Bundle, BundleBuilder, HIP_ENTRY_PREFIX};
 use offload_format::host_object::{self, DeviceSection, Machine};
-use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind};
+use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
 use offload_tests::tools::{Tool, llvm, llvm_bin, stdout, succeed};
 use offload_tests::{scratch, test};
 use std::fs;
@@ -300,18 +300,16 @@ fn llvm_pack() -> (Vec<u8>, String) {
         (ImageKind::PTX, OffloadKind::CUDA, "nvptx64-nvidia-cuda", "compute_80", "ptx", "cuda"),
         (ImageKind::OBJECT, OffloadKind::NONE, "x86_64-unknown-linux-gnu", "", "elf", "none"),
     ];
-    let (mut pack, mut listing) = (Vec::new(), String::new());
+    let (mut builder, mut listing) = (OffloadBinaryBuilder::new(), String::new());
     for (number, (image_kind, offload_kind, triple, arch, kind, producer)) in table.into_iter().enumerate() {
-        let mut builder = OffloadBinaryBuilder::new(image_kind, offload_kind);
-        builder.string("triple", triple);
+        let strings = builder.image(image_kind, offload_kind, image.len() as u64).string("triple", triple);
         if !arch.is_empty() {
-            builder.string("arch", arch);
+            strings.string("arch", arch);
         }
-        pack.extend(builder.layout(image.len() as u64).to_vec(&[&image]));
         listing +=
             &format!("OFFLOADING IMAGE [{number}]:\nkind {kind}\narch {arch}\ntriple {triple}\nproducer {producer}\n");
     }
-    (pack, listing)
+    (builder.layout(Version::V1).to_vec(&[image.as_slice(); 4]), listing)
 }
 
 /// Writes both libraries for this machine and the sources that the tests compile.

@@ -13,7 +13,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("target", &[]),
     ("compression", &["error"]),
     ("bundle", &["error", "reader", "layout", "target"]),
-    ("text_bundle", &["error", "reader", "layout", "bundle"]),
+    ("text_bundle", &["error", "layout", "target", "bundle"]),
     ("compressed", &["error", "reader", "layout", "bundle", "compression"]),
     ("offload_binary", &["error", "reader", "layout", "compression"]),
     ("nv_fatbin", &["error", "reader", "layout", "target", "compression"]),

@@ -10,7 +10,7 @@ use offload_format::bundle::{BundleBuilder, HIP_ENTRY_PREFIX, HIP_TABLE_LIMIT};
 use offload_format::embedded::{Origin, PackImageKind};
 use offload_format::host_object::{self, DeviceSection, Machine};
 use offload_format::layout::Layout;
-use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind};
+use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
 use offload_format::pack_index::{Index, IndexImage, PackIndex};
 use offload_format::target::TargetTriple;
 use std::path::{Path, PathBuf};
@@ -173,22 +173,20 @@ fn bundle(images: &[Image]) -> Result<Layout, Error> {
 
 /// One offload binary after another.
 fn offload_binaries(images: &[Image]) -> Layout {
-    let mut all = Layout::new();
-    for (number, image) in images.iter().enumerate() {
+    let mut builder = OffloadBinaryBuilder::new();
+    for image in images {
         let (image_kind, offload_kind, triple) = match &image.kind {
             PackImageKind::CodeObject { .. } => (ImageKind::OBJECT, OffloadKind::HIP, "amdgcn-amd-amdhsa"),
             PackImageKind::Cubin => (ImageKind::CUBIN, OffloadKind::CUDA, "nvptx64-nvidia-cuda"),
             PackImageKind::Ptx { .. } => (ImageKind::PTX, OffloadKind::CUDA, "nvptx64-nvidia-cuda"),
             PackImageKind::SharedObject { triple } => (ImageKind::OBJECT, OffloadKind::NONE, triple.as_str()),
         };
-        let mut builder = OffloadBinaryBuilder::new(image_kind, offload_kind);
-        builder.string("triple", triple);
+        let strings = builder.image(image_kind, offload_kind, image.size).string("triple", triple);
         if !matches!(image.kind, PackImageKind::SharedObject { .. }) {
-            builder.string("arch", &image.target);
+            strings.string("arch", &image.target);
         }
-        all.append(builder.layout(image.size).nest(|_| Layout::payload(number, image.size)));
     }
-    all
+    builder.layout(Version::V1)
 }
 
 /// Of section, structure and images: what two packs must share to be one.

@@ -19,6 +19,7 @@ mod write;
 pub use entry_id::EntryId;
 pub use read::{Bundle, Entries, Entry};
 pub use table::{EntryTable, TableEntries, TableEntry};
+pub(crate) use write::entry_id_beside;
 pub use write::{BundleBuilder, WriteError};
 
 /// What a binary bundle starts with.

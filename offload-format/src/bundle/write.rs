@@ -65,24 +65,7 @@ impl BundleBuilder {
     /// Returns an error if the ID is malformed, if an entry of the same canonical ID is there, or if the target ID
     /// conflicts with another of the same kind and triple.
     pub fn entry(&mut self, id: &str, size: u64) -> Result<&mut Self, WriteError> {
-        let new = EntryId::parse(id).map_err(WriteError::Id)?;
-        let canonical = new.to_canonical();
-        for (other, _) in &self.entries {
-            if *other == canonical {
-                return Err(WriteError::Duplicate(canonical));
-            }
-            let other_id = EntryId::parse(other).map_err(WriteError::Id)?;
-            let same_table = other_id.kind() == new.kind()
-                && canonical.strip_suffix(new.target()) == other.strip_suffix(other_id.target());
-            if let (true, Some(a), Some(b)) = (same_table, other_id.target_id(), new.target_id()) {
-                if a.to_canonical() == b.to_canonical() {
-                    return Err(WriteError::Duplicate(canonical));
-                }
-                if a.conflicts_with(&b) {
-                    return Err(WriteError::Conflict(other.clone(), canonical));
-                }
-            }
-        }
+        let canonical = entry_id_beside(self.entries.iter().map(|(other, _)| other), id)?;
         self.entries.push((canonical, size));
         Ok(self)
     }
@@ -116,6 +99,31 @@ impl Default for BundleBuilder {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// The canonical form of an entry ID that is to stand in one bundle with `others`, which are canonical.
+///
+/// Returns an error as [`BundleBuilder::entry`] does.
+pub(crate) fn entry_id_beside<'a>(others: impl Iterator<Item = &'a String>, id: &str) -> Result<String, WriteError> {
+    let new = EntryId::parse(id).map_err(WriteError::Id)?;
+    let canonical = new.to_canonical();
+    for other in others {
+        if *other == canonical {
+            return Err(WriteError::Duplicate(canonical));
+        }
+        let other_id = EntryId::parse(other).map_err(WriteError::Id)?;
+        let same_table = other_id.kind() == new.kind()
+            && canonical.strip_suffix(new.target()) == other.strip_suffix(other_id.target());
+        if let (true, Some(a), Some(b)) = (same_table, other_id.target_id(), new.target_id()) {
+            if a.to_canonical() == b.to_canonical() {
+                return Err(WriteError::Duplicate(canonical));
+            }
+            if a.conflicts_with(&b) {
+                return Err(WriteError::Conflict(other.clone(), canonical));
+            }
+        }
+    }
+    Ok(canonical)
 }
 
 #[cfg(test)]
