@@ -13,12 +13,19 @@
 //! The host's code is the object itself, without these sections. Names in Mach-O (16 bytes) and PE files (8 bytes) are too
 //! short for them.
 
+mod elf;
+mod elf_file;
+mod elf_symbols;
 mod read;
+mod write;
 
 pub use read::{Entries, Entry, ObjectBundle};
+pub use write::{bundle, strip};
 
 /// What the name of a bundle entry's section starts with; the bundle entry ID follows.
 pub const SECTION_PREFIX: &str = "__CLANG_OFFLOAD_BUNDLE__";
 
 /// What stands in the host entry's section.
 pub const HOST_PLACEHOLDER: &[u8] = b"\0";
+
+const NOT_A_HOST: &str = "relocatable ELF file or COFF object";
