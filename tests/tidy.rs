@@ -129,8 +129,10 @@ fn arrows_are_listed_from_below() {
 #[test]
 fn offload_format_does_not_know_the_outside() {
     for (path, text) in sources("offload-format/src") {
+        // The crate `zstd` is no `std`.
+        let code = code(&text).replace("zstd::", "");
         for word in ["std::", "extern crate std", "println!", "env!", "include_bytes!"] {
-            assert!(!code(&text).contains(word), "{path} has {word}");
+            assert!(!code.contains(word), "{path} has {word}");
         }
     }
 }

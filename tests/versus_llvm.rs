@@ -6,10 +6,10 @@ use offload_format::ErrorKind;
 use offload_format::bundle::{Bundle, BundleBuilder, HIP_ALIGN, HIP_ENTRY_PREFIX};
 use offload_format::offload_binary::{ImageKind, OffloadBinaries, OffloadBinary, OffloadBinaryBuilder, OffloadKind};
 use offload_format::target::amdgpu::{PROCESSORS, Processor};
+use offload_tests::data::{Random, assert_same_bytes, corpus, read, some_bytes};
 use offload_tests::tools::{Tool, llvm, stdout, succeed};
 use offload_tests::{scratch, test};
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -500,14 +500,6 @@ fn random_offload_binaries() {
 
 // ----------------------------------------------------------------------------------------------------------- reading
 
-fn corpus(folder: &str) -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(folder);
-    let mut files: Vec<PathBuf> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    assert!(!files.is_empty(), "nothing in {}", folder.display());
-    files
-}
-
 fn bundles_of_llvm_are_read() {
     for file in corpus("bundle") {
         let name = file.file_name().unwrap().to_string_lossy().into_owned();
@@ -749,55 +741,6 @@ fn visit(bytes: &[u8]) {
 
 // ------------------------------------------------------------------------------------------------------------- helpers
 
-fn read(path: impl AsRef<Path>) -> Vec<u8> {
-    fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.as_ref().display()))
-}
-
 fn joined<'a>(ids: impl Iterator<Item = &'a str>) -> String {
     ids.collect::<Vec<_>>().join(",")
-}
-
-/// Bytes that differ from one number to the next.
-fn some_bytes(number: usize, size: usize) -> Vec<u8> {
-    (0..size).map(|at| (number * 89 + at * 7 + at / 200 + 1) as u8).collect()
-}
-
-/// Equality that says where, for files too long to be read in a message.
-#[track_caller]
-fn assert_same_bytes(ours: &[u8], theirs: &[u8], what: &str) {
-    let differ = ours.iter().zip(theirs).position(|(a, b)| a != b);
-    assert!(
-        ours == theirs,
-        "{what}\nours has {} bytes, theirs {}, the first difference is at {:?}",
-        ours.len(),
-        theirs.len(),
-        differ.unwrap_or(ours.len().min(theirs.len()))
-    );
-}
-
-/// Numbers that look random and are the same in every run (a linear congruential generator, upper half of its state).
-struct Random(u64);
-
-impl Random {
-    fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    /// A number below `end`.
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % end
-    }
-
-    /// A word of so many characters that `--image` gives no meaning to.
-    fn word(&mut self, length: usize) -> String {
-        const CHARACTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:+/";
-        (0..length).map(|_| char::from(CHARACTERS[self.below(CHARACTERS.len())])).collect()
-    }
-
-    fn shuffle<T>(&mut self, items: &mut [T]) {
-        for at in (1..items.len()).rev() {
-            items.swap(at, self.below(at + 1));
-        }
-    }
 }

@@ -79,6 +79,11 @@ impl Error {
         self
     }
 
+    /// Whether more bytes might make it good.
+    pub(crate) fn is_cut_short(&self) -> bool {
+        matches!(self.kind, ErrorKind::Truncated { .. } | ErrorKind::OutOfBounds { .. })
+    }
+
     /// What kind of failure this is.
     pub fn kind(&self) -> ErrorKind {
         self.kind

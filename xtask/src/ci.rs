@@ -5,13 +5,18 @@ use crate::setup::{self, Setup};
 use crate::test;
 use std::process::Command;
 
-/// A step: its name, and Cargo's arguments. The tests are a step of their own kind.
-const STEPS: [(&str, &[&str]); 4] = [
+/// A step: its name, and Cargo's arguments. The features and the tests are steps of their own kind.
+const STEPS: [(&str, &[&str]); 5] = [
     ("fmt", &["fmt", "--all", "--check"]),
     ("clippy", &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]),
+    // In the workspace all features are on at once: what was forgotten to be switched off shows here.
+    ("features", &["clippy", "--package", "offload-format", "--all-targets", "--locked"]),
     ("doc", &["doc", "--workspace", "--no-deps", "--locked"]),
     ("test", &["--locked"]),
 ];
+
+/// The features of offload-format that stand for nothing but themselves.
+const FEATURES: [&str; 3] = ["zlib", "zstd", "object"];
 
 /// `cargo xtask ci [STEP...]`
 pub fn command(args: &[String]) -> Result {
@@ -44,6 +49,19 @@ fn step(setup: &Setup, name: &str, arguments: &[&str]) -> Result {
     }
     let mut plain = Command::new("cargo");
     let mut cargo = setup.cargo();
+    if name == "features" {
+        for set in 0..1 << FEATURES.len() {
+            let on: Vec<&str> =
+                (0..FEATURES.len()).filter(|bit| set >> bit & 1 == 1).map(|bit| FEATURES[bit]).collect();
+            let features = format!("--features={}", on.join(","));
+            let mut cargo = setup.cargo();
+            cargo.args(arguments).args([&features, "--", "-D", "warnings"]);
+            if !run::status(&mut cargo)?.success() {
+                return Err(failed(&run::line(&cargo)));
+            }
+        }
+        return Ok(());
+    }
     if name == "doc" {
         plain.env("RUSTDOCFLAGS", "-D warnings");
         cargo.env("RUSTDOCFLAGS", "-D warnings");

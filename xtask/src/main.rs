@@ -17,7 +17,8 @@ The project's own commands:
 
   cargo xtask setup [--check]     install what the tests need (--check: only say what is missing)
   cargo xtask test [ARGS...]      set up, then `cargo test --workspace ARGS`
-  cargo xtask ci [STEP...]        what CI runs: set up, then fmt, clippy, doc, test (or only STEPs)
+  cargo xtask ci [STEP...]        what CI runs: set up, then fmt, clippy, features, doc, test
+                                  (or only STEPs)
   cargo xtask prebuilt [--check]  remake the prebuilt GPU images of examples/saxpy
                                   (--check: then fail if git sees a difference)
   cargo xtask help                this text

@@ -13,10 +13,12 @@
 
 mod entry_id;
 mod read;
+mod table;
 mod write;
 
 pub use entry_id::EntryId;
 pub use read::{Bundle, Entries, Entry};
+pub use table::{EntryTable, TableEntries, TableEntry};
 pub use write::{BundleBuilder, WriteError};
 
 /// What a binary bundle starts with.

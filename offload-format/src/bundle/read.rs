@@ -1,40 +1,43 @@
 //! Views of a binary bundle.
 
-use super::{ENTRY_COUNT_OFFSET, ENTRY_FIXED_SIZE, EntryId, FIRST_ENTRY_OFFSET, MAGIC};
+use super::{EntryId, EntryTable, TableEntries, TableEntry};
+use crate::Result;
 use crate::reader::Reader;
 use crate::target::ParseError;
-use crate::{Error, ErrorKind, Result};
 use core::fmt;
 
-/// A binary bundle whose entry table has been checked.
+/// A binary bundle whose entry table has been checked against the code objects that are there.
 #[derive(Clone, Copy)]
 pub struct Bundle<'data> {
     data: &'data [u8],
-    entries: u64,
+    table: EntryTable<'data>,
 }
 
 impl<'data> Bundle<'data> {
     /// Checks the magic and the whole entry table, and borrows from `data`, which may go on behind the bundle.
     ///
-    /// Returns an error if the magic is another, if the table ends early, if an ID is not UTF-8, or if a code object lies
-    /// outside `data`.
+    /// Returns an error where [`EntryTable::parse`] does, or if a code object lies outside `data`.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
-        let reader = Reader::new(data);
-        if reader.bytes(0, MAGIC.len() as u64, "bundle magic")? != MAGIC {
-            return Err(Error::new(ErrorKind::BadMagic, "bundle magic", 0));
+        let table = EntryTable::parse(data)?;
+        for (index, entry) in (0..).zip(table.entries()) {
+            code_object(data, &entry).map_err(|error| error.in_entry(index))?;
         }
-        let entries = reader.u64(ENTRY_COUNT_OFFSET, "bundle entry count")?;
-        let mut at = FIRST_ENTRY_OFFSET;
-        for index in 0..entries {
-            let (_, next) = read_entry(data, at).map_err(|error| error.in_entry(index))?;
-            at = next;
-        }
-        Ok(Self { data, entries })
+        Ok(Self { data, table })
     }
 
     /// The entries in file order. More than one may have the same ID.
     pub fn entries(&self) -> Entries<'data> {
-        Entries { data: self.data, at: FIRST_ENTRY_OFFSET, left: self.entries }
+        Entries { data: self.data, table: self.table.entries() }
+    }
+
+    /// The entry table alone.
+    pub fn table(&self) -> EntryTable<'data> {
+        self.table
+    }
+
+    /// Size in bytes of the bundle: where the last of its code objects ends, or the table if that is later.
+    pub fn size(&self) -> u64 {
+        self.table.bundle_size()
     }
 }
 
@@ -44,40 +47,25 @@ impl fmt::Debug for Bundle<'_> {
     }
 }
 
-/// Reads the entry at `at`; returns it and the offset of the next one.
-fn read_entry(data: &[u8], at: u64) -> Result<(Entry<'_>, u64)> {
-    let reader = Reader::new(data);
-    let offset = reader.u64(at, "code object offset")?;
-    let size = reader.u64(at + 8, "code object size")?;
-    let id_size = reader.u64(at + 16, "bundle entry ID length")?;
-    let id_at = at + ENTRY_FIXED_SIZE;
-    let id = reader.range(id_at, id_size, at + 16, "bundle entry ID")?;
-    let id = str::from_utf8(id).map_err(|_| Error::new(ErrorKind::Malformed, "bundle entry ID", id_at))?;
-    if offset == 0 && size > 0 {
-        return Err(Error::new(ErrorKind::Malformed, "code object offset (0, where the bundle itself is)", at));
-    }
-    let code_object = reader.range(offset, size, at, "code object")?;
-    // No overflow: the ID lies inside the data.
-    Ok((Entry { id, offset, code_object }, id_at + id_size))
+fn code_object<'data>(data: &'data [u8], entry: &TableEntry<'_>) -> Result<&'data [u8]> {
+    Reader::new(data).range(entry.offset(), entry.size(), entry.field, "code object")
 }
 
 /// The entries of a [`Bundle`] in file order; returned by [`Bundle::entries`].
 #[derive(Clone)]
 pub struct Entries<'data> {
     data: &'data [u8],
-    at: u64,
-    left: u64,
+    table: TableEntries<'data>,
 }
 
 impl<'data> Iterator for Entries<'data> {
     type Item = Entry<'data>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.left = self.left.checked_sub(1)?;
-        // `Bundle::parse` has read every entry.
-        let (entry, next) = read_entry(self.data, self.at).ok()?;
-        self.at = next;
-        Some(entry)
+        let entry = self.table.next()?;
+        // `Bundle::parse` has looked up every code object.
+        let code_object = code_object(self.data, &entry).ok()?;
+        Some(Entry { entry, code_object })
     }
 }
 
@@ -90,27 +78,26 @@ impl fmt::Debug for Entries<'_> {
 /// One bundle entry: an ID and a code object.
 #[derive(Clone, Copy)]
 pub struct Entry<'data> {
-    id: &'data str,
-    offset: u64,
+    entry: TableEntry<'data>,
     code_object: &'data [u8],
 }
 
 impl<'data> Entry<'data> {
     /// The bundle entry ID as stored.
     pub fn id_str(&self) -> &'data str {
-        self.id
+        self.entry.id_str()
     }
 
     /// The bundle entry ID, split.
     ///
     /// Returns an error if it does not follow the grammar; such an entry can still be listed.
     pub fn id(&self) -> core::result::Result<EntryId<'data>, ParseError> {
-        EntryId::parse(self.id)
+        self.entry.id()
     }
 
     /// Offset in bytes of the code object from the start of the bundle.
     pub fn offset(&self) -> u64 {
-        self.offset
+        self.entry.offset()
     }
 
     /// The code object; empty for the host entry of a HIP bundle.
@@ -121,6 +108,6 @@ impl<'data> Entry<'data> {
 
 impl fmt::Debug for Entry<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({} bytes at {})", self.id, self.code_object.len(), self.offset)
+        self.entry.fmt(f)
     }
 }

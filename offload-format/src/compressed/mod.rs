@@ -1,1 +1,71 @@
-//! The compressed bundle (`CCOB`): a bundle in a zlib or zstd stream.
+//! The compressed bundle: a bundle in a zlib stream or zstd frame, behind a header with the magic `CCOB`. hipcc and
+//! `clang --offload-compress` write it.
+//!
+//! All integers little-endian (LLVM's ClangOffloadBundler page; versions 2 and 3 checked against LLVM 22.1.8, version 1, which
+//! no LLVM since 19 writes, against files made by hand):
+//!
+//! | field | size | offset in version 1 | 2 | 3 |
+//! |---|---|---|---|---|
+//! | [`MAGIC`] | 4 | 0 | 0 | 0 |
+//! | version | 2 | 4 | 4 | 4 |
+//! | method: zlib 0, zstd 1 | 2 | 6 | 6 | 6 |
+//! | size of the whole in bytes, this header included | 4, in version 3 8 | | 8 | 8 |
+//! | size of the bundle in bytes, decompressed | 4, in version 3 8 | 8 | 12 | 16 |
+//! | hash: the first 8 bytes of the bundle's MD5 digest | 8 | 12 | 16 | 24 |
+//! | the compressed bundle | | 20 | 24 | 32 |
+//!
+//! LLVM 18 wrote version 1, 19 to 21 version 2, 22 writes version 3 unless it is asked for 2. Version 1 says nowhere where
+//! it ends: that is where its stream ends.
+//!
+//! Linked programs have several bundles in a row, compressed and plain, each at a multiple of 4096: [`Bundles`].
+//!
+//! ```
+//! # #[cfg(feature = "zstd")] {
+//! use offload_format::bundle::EntryTable;
+//! use offload_format::compressed::CompressedBundle;
+//!
+//! let file = include_bytes!("../../../tests/corpus/compressed/v3_zstd.ccob");
+//! let bundle = CompressedBundle::parse(file).unwrap();
+//! // What may be allocated: a window of 128 MiB is what the bundler's long-distance matching asks for at most.
+//! let limit = 1 << 28;
+//! let table = bundle.entry_table(limit).unwrap();
+//! let entry = EntryTable::parse(&table).unwrap().entries().find(|entry| entry.id_str().ends_with("gfx908")).unwrap();
+//! assert_eq!(bundle.code_object(&entry, limit).unwrap().len(), 3000);
+//! # }
+//! ```
+
+mod read;
+mod scan;
+#[cfg(any(feature = "zlib", feature = "zstd"))]
+mod write;
+
+pub use read::CompressedBundle;
+pub use scan::{Bundles, Found};
+#[cfg(any(feature = "zlib", feature = "zstd"))]
+pub use write::{CompressOptions, Version, compress, hash};
+
+/// What a compressed bundle starts with.
+pub const MAGIC: [u8; 4] = *b"CCOB";
+
+/// Where the fields of one version's header are.
+struct Header {
+    /// Offset of the size of the whole; version 1 has none.
+    total_size: Option<u64>,
+    uncompressed_size: u64,
+    hash: u64,
+    /// Size of the header in bytes.
+    size: u64,
+    /// Whether sizes have 64 bits.
+    wide: bool,
+}
+
+impl Header {
+    const fn of(version: u16) -> Option<Self> {
+        match version {
+            1 => Some(Self { total_size: None, uncompressed_size: 8, hash: 12, size: 20, wide: false }),
+            2 => Some(Self { total_size: Some(8), uncompressed_size: 12, hash: 16, size: 24, wide: false }),
+            3 => Some(Self { total_size: Some(8), uncompressed_size: 16, hash: 24, size: 32, wide: true }),
+            _ => None,
+        }
+    }
+}

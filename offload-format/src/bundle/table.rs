@@ -1,0 +1,138 @@
+//! The entry table: all that a bundle says before its code objects.
+
+use super::{ENTRY_COUNT_OFFSET, ENTRY_FIXED_SIZE, EntryId, FIRST_ENTRY_OFFSET, MAGIC};
+use crate::reader::Reader;
+use crate::target::ParseError;
+use crate::{Error, ErrorKind, Result};
+use core::fmt;
+
+/// The entry table of a binary bundle, checked. The code objects need not be there: the first bytes of a bundle that is
+/// still being decompressed or downloaded will do.
+#[derive(Clone, Copy)]
+pub struct EntryTable<'data> {
+    data: &'data [u8],
+    entries: u64,
+    size: u64,
+}
+
+impl<'data> EntryTable<'data> {
+    /// Checks the magic and the whole table at the start of `data`, and borrows from it.
+    ///
+    /// Returns an error if the magic is another, if the table ends early, if an ID is not UTF-8, or if an entry says that
+    /// its code object starts where the bundle does.
+    pub fn parse(data: &'data [u8]) -> Result<Self> {
+        let reader = Reader::new(data);
+        if reader.bytes(0, MAGIC.len() as u64, "bundle magic")? != MAGIC {
+            return Err(Error::new(ErrorKind::BadMagic, "bundle magic", 0));
+        }
+        let entries = reader.u64(ENTRY_COUNT_OFFSET, "bundle entry count")?;
+        let mut size = FIRST_ENTRY_OFFSET;
+        for index in 0..entries {
+            size = read_entry(data, size).map_err(|error| error.in_entry(index))?.1;
+        }
+        Ok(Self { data, entries, size })
+    }
+
+    /// The entries in file order. More than one may have the same ID.
+    pub fn entries(&self) -> TableEntries<'data> {
+        TableEntries { data: self.data, at: FIRST_ENTRY_OFFSET, left: self.entries }
+    }
+
+    /// Size in bytes of the magic, the count and the table.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Size in bytes of the bundle: where the last of its code objects ends, or the table if that is later.
+    pub fn bundle_size(&self) -> u64 {
+        self.entries().fold(self.size, |end, entry| end.max(entry.offset.saturating_add(entry.size)))
+    }
+}
+
+impl fmt::Debug for EntryTable<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.entries()).finish()
+    }
+}
+
+/// Reads the entry at `at`; returns it and the offset of the next one.
+fn read_entry(data: &[u8], at: u64) -> Result<(TableEntry<'_>, u64)> {
+    let reader = Reader::new(data);
+    let offset = reader.u64(at, "code object offset")?;
+    let size = reader.u64(at + 8, "code object size")?;
+    let id_size = reader.u64(at + 16, "bundle entry ID length")?;
+    let id_at = at + ENTRY_FIXED_SIZE;
+    let id = reader.range(id_at, id_size, at + 16, "bundle entry ID")?;
+    let id = str::from_utf8(id).map_err(|_| Error::new(ErrorKind::Malformed, "bundle entry ID", id_at))?;
+    if offset == 0 && size > 0 {
+        return Err(Error::new(ErrorKind::Malformed, "code object offset (0, where the bundle itself is)", at));
+    }
+    // No overflow: the ID lies inside the data.
+    Ok((TableEntry { id, offset, size, field: at }, id_at + id_size))
+}
+
+/// The entries of an [`EntryTable`] in file order; returned by [`EntryTable::entries`].
+#[derive(Clone)]
+pub struct TableEntries<'data> {
+    data: &'data [u8],
+    at: u64,
+    left: u64,
+}
+
+impl<'data> Iterator for TableEntries<'data> {
+    type Item = TableEntry<'data>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        // `EntryTable::parse` has read every entry.
+        let (entry, next) = read_entry(self.data, self.at).ok()?;
+        self.at = next;
+        Some(entry)
+    }
+}
+
+impl fmt::Debug for TableEntries<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.clone()).finish()
+    }
+}
+
+/// What the table says of one code object.
+#[derive(Clone, Copy)]
+pub struct TableEntry<'data> {
+    id: &'data str,
+    offset: u64,
+    size: u64,
+    /// Where the table has the offset, for error messages.
+    pub(crate) field: u64,
+}
+
+impl<'data> TableEntry<'data> {
+    /// The bundle entry ID as stored.
+    pub fn id_str(&self) -> &'data str {
+        self.id
+    }
+
+    /// The bundle entry ID, split.
+    ///
+    /// Returns an error if it does not follow the grammar; such an entry can still be listed.
+    pub fn id(&self) -> core::result::Result<EntryId<'data>, ParseError> {
+        EntryId::parse(self.id)
+    }
+
+    /// Offset in bytes of the code object from the start of the bundle.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Size in bytes of the code object.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+}
+
+impl fmt::Debug for TableEntry<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({} bytes at {})", self.id, self.size, self.offset)
+    }
+}

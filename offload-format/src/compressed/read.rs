@@ -1,0 +1,212 @@
+//! Views of a compressed bundle.
+
+use super::{Header, MAGIC};
+use crate::bundle::{EntryTable, TableEntry};
+use crate::compression::{self, Decompressor, Method};
+use crate::reader::Reader;
+use crate::{Error, ErrorKind, Result};
+use alloc::vec::Vec;
+use core::fmt;
+
+const STREAM: &str = "compressed bundle's stream";
+
+/// A compressed bundle whose header has been checked.
+#[derive(Clone, Copy)]
+pub struct CompressedBundle<'data> {
+    version: u16,
+    method: u16,
+    total_size: Option<u64>,
+    uncompressed_size: u64,
+    hash: u64,
+    payload: &'data [u8],
+    payload_offset: u64,
+}
+
+impl<'data> CompressedBundle<'data> {
+    /// Checks the header at the start of `data` and borrows from it; `data` may go on behind the bundle.
+    ///
+    /// Returns an error if the magic or the version is another, or if the bundle ends outside `data`. The method may be one
+    /// that nobody knows: such a bundle can still be listed.
+    pub fn parse(data: &'data [u8]) -> Result<Self> {
+        let reader = Reader::new(data);
+        if reader.bytes(0, MAGIC.len() as u64, "compressed bundle magic")? != MAGIC {
+            return Err(Error::new(ErrorKind::BadMagic, "compressed bundle magic", 0));
+        }
+        let version = reader.u16(4, "compressed bundle version")?;
+        let unknown = ErrorKind::UnsupportedVersion { version: version.into() };
+        let header = Header::of(version).ok_or(Error::new(unknown, "compressed bundle version", 4))?;
+        reader.bytes(0, header.size, "compressed bundle header")?;
+        let size = |at, what| match header.wide {
+            true => reader.u64(at, what),
+            false => reader.u32(at, what).map(u64::from),
+        };
+        let total_size = header.total_size.map(|at| size(at, "compressed bundle size")).transpose()?;
+        // Some writers left the size at 0; then, and in version 1, the stream may go on to the end.
+        let total_size = total_size.filter(|size| *size != 0);
+        let whole = match total_size {
+            Some(size) if size < header.size => {
+                return Err(Error::new(ErrorKind::Malformed, "compressed bundle size (smaller than its header)", 8));
+            }
+            Some(size) => reader.range(0, size, 8, "compressed bundle")?,
+            None => data,
+        };
+        let payload = Reader::new(whole).bytes(header.size, whole.len() as u64 - header.size, STREAM)?;
+        Ok(Self {
+            version,
+            method: reader.u16(6, "compression method")?,
+            total_size,
+            uncompressed_size: size(header.uncompressed_size, "uncompressed size")?,
+            hash: reader.u64(header.hash, "hash")?,
+            payload,
+            payload_offset: header.size,
+        })
+    }
+
+    /// Version of the header: 1, 2 or 3.
+    pub fn version(&self) -> u16 {
+        self.version
+    }
+
+    /// The method, if it is a known one.
+    pub fn method(&self) -> Option<Method> {
+        Method::from_number(self.method)
+    }
+
+    /// The method's number as stored.
+    pub fn method_number(&self) -> u16 {
+        self.method
+    }
+
+    /// Size in bytes of the whole, header included; `None` in version 1, which does not say.
+    pub fn total_size(&self) -> Option<u64> {
+        self.total_size
+    }
+
+    /// Size in bytes of the bundle after decompression, as the header has it.
+    pub fn uncompressed_size(&self) -> u64 {
+        self.uncompressed_size
+    }
+
+    /// The stored hash: the first 8 bytes of the decompressed bundle's MD5 digest.
+    pub fn hash(&self) -> u64 {
+        self.hash
+    }
+
+    /// The compressed bytes. Where the size is not known they go on to the end of what was parsed.
+    pub fn payload(&self) -> &'data [u8] {
+        self.payload
+    }
+
+    /// Size in bytes of the whole, header included, found by decompressing where the header does not say it. `limit` is how
+    /// many bytes the decoder may allocate.
+    ///
+    /// Returns an error if the stream is damaged, or its method was not built in.
+    pub fn find_size(&self, limit: u64) -> Result<u64> {
+        if let Some(size) = self.total_size {
+            return Ok(size);
+        }
+        let mut stream = self.stream(limit)?;
+        // A stream that holds more than the header says is damaged, however far it goes on.
+        if stream.skip(self.uncompressed_size.saturating_add(1))? > self.uncompressed_size {
+            let reason = "more comes out than the header says";
+            return Err(Error::new(ErrorKind::Compression { reason }, STREAM, self.payload_offset));
+        }
+        Ok(self.payload_offset + stream.consumed())
+    }
+
+    /// The whole bundle. What comes out may be a binary bundle or a text bundle.
+    ///
+    /// Returns an error if the bundle would have more than `limit` bytes, if the stream is damaged, or if its method was not
+    /// built in.
+    pub fn decompress(&self, limit: u64) -> Result<Vec<u8>> {
+        let method = self.known_method()?;
+        let payload = match self.total_size {
+            Some(_) => self.payload,
+            None => {
+                let size = self.find_size(limit)? - self.payload_offset;
+                Reader::new(self.payload).bytes(0, size, STREAM)?
+            }
+        };
+        compression::decompress(method, payload, self.uncompressed_size, limit, STREAM, self.payload_offset)
+    }
+
+    /// The first bytes of the bundle, as many as its entry table has: what [`EntryTable::parse`] takes. What lies behind is
+    /// not decompressed.
+    ///
+    /// Returns an error if the table or the decoder would need more than `limit` bytes, if the stream is damaged or its
+    /// method was not built in, or if what is compressed is no binary bundle.
+    pub fn entry_table(&self, limit: u64) -> Result<Vec<u8>> {
+        let mut stream = self.stream(limit)?;
+        let mut table: Vec<u8> = Vec::new();
+        loop {
+            // Twice as much each time, so that all attempts together read the table about twice.
+            let have = table.len();
+            let room = (have as u64).max(FIRST_READ).min(limit.saturating_sub(have as u64)) as usize;
+            let out_of_room = ErrorKind::LimitExceeded { need: limit.saturating_add(1), limit };
+            if room == 0 || table.try_reserve(room).is_err() {
+                return Err(Error::new(out_of_room, "bundle's entry table", self.payload_offset));
+            }
+            table.resize(have + room, 0);
+            let read = stream.read(&mut table[have..])?;
+            table.truncate(have + read);
+            match EntryTable::parse(&table).map(|parsed| parsed.size()) {
+                Ok(size) => {
+                    table.truncate(size as usize);
+                    return Ok(table);
+                }
+                Err(error) if read < room || !error.is_cut_short() => return Err(error),
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// One code object. What lies behind it is not decompressed, what lies before it is not kept.
+    ///
+    /// Returns an error if it has more than `limit` bytes, if the decoder would need more, if the stream is damaged or its
+    /// method was not built in, or if the bundle ends before the code object does.
+    pub fn code_object(&self, entry: &TableEntry<'_>, limit: u64) -> Result<Vec<u8>> {
+        let (offset, size) = (entry.offset(), entry.size());
+        let outside = ErrorKind::OutOfBounds { start: offset, size, len: self.uncompressed_size };
+        let outside = Error::new(outside, "code object", entry.field);
+        if offset.checked_add(size).is_none_or(|end| end > self.uncompressed_size) {
+            return Err(outside);
+        }
+        let too_much = Error::new(ErrorKind::LimitExceeded { need: size, limit }, "code object", self.payload_offset);
+        let mut out = Vec::new();
+        let length = usize::try_from(size).ok().filter(|_| size <= limit).ok_or(too_much)?;
+        out.try_reserve_exact(length).map_err(|_| too_much)?;
+        out.resize(length, 0);
+        let mut stream = self.stream(limit)?;
+        if stream.skip(offset)? < offset || stream.read(&mut out)? < length {
+            return Err(outside);
+        }
+        Ok(out)
+    }
+
+    /// The stream, for who wants to decompress piece by piece. `limit` is how many bytes the decoder may allocate.
+    ///
+    /// Returns an error if the method was not built in.
+    pub fn stream(&self, limit: u64) -> Result<Decompressor<'data>> {
+        Decompressor::new(self.known_method()?, self.payload, limit, STREAM, self.payload_offset)
+    }
+
+    fn known_method(&self) -> Result<Method> {
+        let unknown = ErrorKind::UnsupportedCompression { method: self.method.into() };
+        self.method().ok_or(Error::new(unknown, "compression method", 6))
+    }
+}
+
+/// What is decompressed at first in the search for the table's end.
+const FIRST_READ: u64 = 4096;
+
+impl fmt::Debug for CompressedBundle<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CompressedBundle")
+            .field("version", &self.version)
+            .field("method", &self.method)
+            .field("total_size", &self.total_size)
+            .field("uncompressed_size", &self.uncompressed_size)
+            .field("hash", &format_args!("{:#018x}", self.hash))
+            .finish()
+    }
+}

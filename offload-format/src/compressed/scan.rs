@@ -1,0 +1,83 @@
+//! Bundles in a row, plain and compressed, as linkers leave them in `.hip_fatbin`.
+
+use super::CompressedBundle;
+use crate::bundle::{self, Bundle};
+use crate::reader::Reader;
+use crate::{Error, ErrorKind, Result};
+
+/// A bundle of either kind.
+#[derive(Debug, Clone, Copy)]
+pub enum Found<'data> {
+    /// A binary bundle.
+    Plain(Bundle<'data>),
+    /// A compressed bundle.
+    Compressed(CompressedBundle<'data>),
+}
+
+impl<'data> Found<'data> {
+    /// Reads the bundle at the start of `data`, which may go on behind it.
+    ///
+    /// Returns an error if there is none, or if it is malformed.
+    pub fn parse(data: &'data [u8]) -> Result<Self> {
+        if data.starts_with(&super::MAGIC) {
+            CompressedBundle::parse(data).map(Found::Compressed)
+        } else if data.starts_with(bundle::MAGIC) {
+            Bundle::parse(data).map(Found::Plain)
+        } else {
+            Err(Error::new(ErrorKind::BadMagic, "magic of a bundle or compressed bundle", 0))
+        }
+    }
+}
+
+/// The bundles of a section, with their offsets in bytes from its start. Zeros between them are skipped.
+///
+/// Where a bundle ends is said by its table or header, never found by looking for the next magic: a payload may have it.
+/// The first error is the last item.
+#[derive(Debug, Clone)]
+pub struct Bundles<'data> {
+    section: &'data [u8],
+    at: u64,
+    limit: u64,
+}
+
+impl<'data> Bundles<'data> {
+    /// Begins at the start of a section. `limit` is how many bytes may be allocated to find the end of a compressed bundle
+    /// of version 1, which does not say it.
+    pub fn new(section: &'data [u8], limit: u64) -> Self {
+        Self { section, at: 0, limit }
+    }
+
+    fn found(&self, rest: &'data [u8]) -> Result<(Found<'data>, u64)> {
+        let found = Found::parse(rest)?;
+        let size = match &found {
+            Found::Plain(bundle) => bundle.size(),
+            Found::Compressed(bundle) => bundle.find_size(self.limit)?,
+        };
+        Ok((found, size))
+    }
+}
+
+impl<'data> Iterator for Bundles<'data> {
+    type Item = Result<(u64, Found<'data>)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let end = self.section.len() as u64;
+        let rest = Reader::new(self.section).bytes(self.at, end.checked_sub(self.at)?, "section").ok()?;
+        let zeros = rest.iter().position(|&byte| byte != 0);
+        let at = self.at + zeros.unwrap_or(rest.len()) as u64;
+        let rest = Reader::new(self.section).bytes(at, end - at, "section").ok()?;
+        if rest.is_empty() {
+            return None;
+        }
+        match self.found(rest) {
+            Ok((found, size)) => {
+                self.at = at + size;
+                Some(Ok((at, found)))
+            }
+            Err(error) => {
+                self.at = u64::MAX;
+                Some(Err(error.shifted(at)))
+            }
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Writing a compressed bundle.
+
+use super::{Header, MAGIC};
+use crate::compression::{self, Method};
+use crate::{Error, ErrorKind, Result};
+use alloc::vec::Vec;
+
+/// A version of the header that can be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Version {
+    /// Sizes of 32 bits; read by LLVM 19 and later, and by ROCm 6.2 and later.
+    V2,
+    /// Sizes of 64 bits; what LLVM 22 writes.
+    V3,
+}
+
+/// How a bundle is compressed. [`Default`] is what `clang-offload-bundler` 22 does: version 3, zstd, level 3.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CompressOptions {
+    /// Version of the header.
+    pub version: Version,
+    /// The method.
+    pub method: Method,
+    /// The method's own level; `None` is its default.
+    pub level: Option<i32>,
+}
+
+impl Default for CompressOptions {
+    fn default() -> Self {
+        Self { version: Version::V3, method: Method::Zstd, level: None }
+    }
+}
+
+/// Compresses a bundle, of any form.
+///
+/// Returns an error if the method was not built in, or if a size does not fit into the 32 bits that version 2 has.
+pub fn compress(bundle: &[u8], options: &CompressOptions) -> Result<Vec<u8>> {
+    let number = match options.version {
+        Version::V2 => 2,
+        Version::V3 => 3,
+    };
+    let header = Header::of(number).expect("both have a header");
+    let payload = compression::compress(options.method, options.level, bundle)?;
+    let total_size = header.size + payload.len() as u64;
+    let mut out = Vec::with_capacity(total_size as usize);
+    out.extend_from_slice(&MAGIC);
+    out.extend_from_slice(&number.to_le_bytes());
+    out.extend_from_slice(&options.method.number().to_le_bytes());
+    let sizes = [
+        (total_size, "size in a header of version 2"),
+        (bundle.len() as u64, "uncompressed size in a header of version 2"),
+    ];
+    for (size, what) in sizes {
+        match (header.wide, u32::try_from(size)) {
+            (true, _) => out.extend_from_slice(&size.to_le_bytes()),
+            (false, Ok(size)) => out.extend_from_slice(&size.to_le_bytes()),
+            (false, Err(_)) => {
+                let limit = ErrorKind::LimitExceeded { need: size, limit: u32::MAX.into() };
+                return Err(Error::new(limit, what, out.len() as u64));
+            }
+        }
+    }
+    out.extend_from_slice(&hash(bundle).to_le_bytes());
+    out.extend_from_slice(&payload);
+    Ok(out)
+}
+
+/// The hash that belongs into the header of a compressed `bundle`: the first 8 bytes of its MD5 digest, little-endian.
+pub fn hash(bundle: &[u8]) -> u64 {
+    use md5::Digest;
+    let digest: [u8; 16] = md5::Md5::digest(bundle).into();
+    u64::from_le_bytes([digest[0], digest[1], digest[2], digest[3], digest[4], digest[5], digest[6], digest[7]])
+}

@@ -1,0 +1,91 @@
+//! A stream decompressed piece by piece.
+
+use super::{Context, Method, Step, zlib, zstd};
+use crate::Result;
+use core::fmt;
+
+/// A zlib stream, or zstd frames in a row, decompressed as far as somebody has asked for it.
+///
+/// It holds the decoder's state and its window, which is at most about the limit it was made with, and nothing of what
+/// came out.
+pub struct Decompressor<'data> {
+    stream: Stream,
+    input: &'data [u8],
+    consumed: usize,
+    ended: bool,
+    context: Context,
+}
+
+enum Stream {
+    Zlib(zlib::Stream),
+    Zstd(zstd::Stream),
+}
+
+impl<'data> Decompressor<'data> {
+    /// Begins at the start of `input`, which may go on behind the stream. `limit` is how many bytes the decoder's window
+    /// may have. `what` and `at`, the stream's offset in bytes in its file, are for error messages.
+    ///
+    /// Returns an error if the method was not built in.
+    pub fn new(method: Method, input: &'data [u8], limit: u64, what: &'static str, at: u64) -> Result<Self> {
+        let context = Context { method, what, at };
+        let stream = match method {
+            Method::Zlib => Stream::Zlib(zlib::Stream::new(limit, context)?),
+            Method::Zstd => Stream::Zstd(zstd::Stream::new(limit, context)?),
+        };
+        Ok(Self { stream, input, consumed: 0, ended: false, context })
+    }
+
+    /// Fills `out` with the next bytes and returns how many there were: fewer than asked for only at the stream's end.
+    ///
+    /// Returns an error if the stream is damaged or cut short.
+    pub fn read(&mut self, out: &mut [u8]) -> Result<usize> {
+        let mut written = 0;
+        while written < out.len() && !self.ended {
+            let step = self.step(&mut out[written..])?;
+            self.consumed += step.read;
+            self.ended = step.ended;
+            written += step.written;
+            if step.read == 0 && step.written == 0 && !step.ended {
+                return Err(self.context.damaged("the stream ends early"));
+            }
+        }
+        Ok(written)
+    }
+
+    /// Goes past `count` bytes and returns how many there were: fewer than asked for only at the stream's end.
+    ///
+    /// Returns an error if the stream is damaged or cut short.
+    pub fn skip(&mut self, count: u64) -> Result<u64> {
+        let mut scratch = [0; 16 * 1024];
+        let mut skipped = 0;
+        while skipped < count {
+            let wanted = usize::try_from(count - skipped).unwrap_or(usize::MAX).min(scratch.len());
+            let read = self.read(&mut scratch[..wanted])?;
+            skipped += read as u64;
+            if read < wanted {
+                break;
+            }
+        }
+        Ok(skipped)
+    }
+
+    /// Bytes of the input that were used so far; once the stream has ended, the stream's size.
+    pub fn consumed(&self) -> u64 {
+        self.consumed as u64
+    }
+
+    fn step(&mut self, out: &mut [u8]) -> Result<Step> {
+        let input = &self.input[self.consumed..];
+        match &mut self.stream {
+            Stream::Zlib(stream) => stream.step(input, out, self.context),
+            Stream::Zstd(stream) => stream.step(input, out, self.context),
+        }
+    }
+}
+
+impl fmt::Debug for Decompressor<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("Decompressor");
+        out.field("method", &self.context.method).field("consumed", &self.consumed).field("ended", &self.ended).finish()
+    }
+}

@@ -1,0 +1,56 @@
+//! The methods.
+
+use core::fmt;
+
+/// How bytes were compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Method {
+    /// A zlib stream.
+    Zlib,
+    /// A zstd frame.
+    Zstd,
+}
+
+impl Method {
+    /// What a zstd frame starts with; a zlib stream never does.
+    const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+    /// The method by the first bytes of the stream, for containers that do not name it.
+    pub fn of_stream(stream: &[u8]) -> Self {
+        if stream.starts_with(&Self::ZSTD_MAGIC) { Method::Zstd } else { Method::Zlib }
+    }
+
+    /// Whether this crate was built with the method.
+    pub const fn is_built_in(self) -> bool {
+        match self {
+            Method::Zlib => cfg!(feature = "zlib"),
+            Method::Zstd => cfg!(feature = "zstd"),
+        }
+    }
+
+    /// The number that compressed bundles have for the method.
+    pub const fn number(self) -> u16 {
+        match self {
+            Method::Zlib => 0,
+            Method::Zstd => 1,
+        }
+    }
+
+    /// The method that compressed bundles have this number for.
+    pub const fn from_number(number: u16) -> Option<Self> {
+        match number {
+            0 => Some(Method::Zlib),
+            1 => Some(Method::Zstd),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Method::Zlib => "zlib",
+            Method::Zstd => "zstd",
+        })
+    }
+}

@@ -1,0 +1,75 @@
+//! zstd, with libzstd.
+
+use super::{Context, Method, Step};
+use crate::{Error, Result};
+use alloc::vec::Vec;
+use zstd::zstd_safe::{
+    CCtx, CParameter, DCtx, DParameter, ErrorCode, InBuffer, OutBuffer, compress_bound, get_error_name,
+};
+
+pub(super) struct Stream {
+    decoder: DCtx<'static>,
+    limit: u64,
+}
+
+impl Stream {
+    pub(super) fn new(limit: u64, context: Context) -> Result<Self> {
+        Ok(Self { decoder: decoder(limit, context)?, limit })
+    }
+
+    pub(super) fn step(&mut self, input: &[u8], out: &mut [u8], context: Context) -> Result<Step> {
+        let mut from = InBuffer::around(input);
+        let mut to = OutBuffer::around(out);
+        let left = self.decoder.decompress_stream(&mut to, &mut from);
+        let (read, written) = (from.pos(), to.pos());
+        let left = left.map_err(|code| self.error(code, context))?;
+        // Frames may follow each other; together they are one stream.
+        let ended = left == 0 && Method::of_stream(&input[read..]) != Method::Zstd;
+        Ok(Step { read, written, ended })
+    }
+
+    /// A window over the limit is for the caller to decide about, and no damage.
+    fn error(&self, code: ErrorCode, context: Context) -> Error {
+        match get_error_name(code) {
+            "Frame requires too much memory for decoding" => context.too_much(self.limit.saturating_add(1), self.limit),
+            reason => context.damaged(reason),
+        }
+    }
+}
+
+/// Decompresses into the room that `out` has.
+pub(super) fn decompress(input: &[u8], out: &mut Vec<u8>, limit: u64, context: Context) -> Result<()> {
+    // libzstd takes no bytes for no frames.
+    if input.is_empty() {
+        return Err(context.damaged("the stream ends early"));
+    }
+    let done = decoder(limit, context)?.decompress(out, input);
+    done.map(drop).map_err(|code| context.damaged(get_error_name(code)))
+}
+
+/// With long-distance matching, as `clang-offload-bundler` does: code objects for several processors repeat each other at
+/// distances that the plain window does not span.
+pub(super) fn compress(level: Option<i32>, input: &[u8], context: Context) -> Result<Vec<u8>> {
+    let size = compress_bound(input.len());
+    let no_memory = context.too_much(size as u64, isize::MAX as u64);
+    let failed = |code| context.damaged(get_error_name(code));
+    let mut out = Vec::new();
+    out.try_reserve_exact(size).map_err(|_| no_memory)?;
+    let mut encoder = CCtx::try_create().ok_or(no_memory)?;
+    let level = level.unwrap_or(zstd::DEFAULT_COMPRESSION_LEVEL);
+    encoder.set_parameter(CParameter::CompressionLevel(level)).map_err(failed)?;
+    encoder.set_parameter(CParameter::EnableLongDistanceMatching(true)).map_err(failed)?;
+    encoder.compress2(&mut out, input).map_err(failed)?;
+    Ok(out)
+}
+
+/// A decoder whose window may have up to `limit` bytes, rounded up to a power of two.
+fn decoder(limit: u64, context: Context) -> Result<DCtx<'static>> {
+    // The format's least, and the greatest that libzstd takes on 64-bit machines; on others it is 30.
+    let greatest = if usize::BITS == 64 { 31 } else { 30 };
+    let log = limit.checked_next_power_of_two().map_or(greatest, |size| size.trailing_zeros().clamp(10, greatest));
+    let mut decoder = DCtx::try_create().ok_or(context.too_much(1 << log, limit))?;
+    let set = decoder.set_parameter(DParameter::WindowLogMax(log));
+    set.map_err(|code| context.damaged(get_error_name(code)))?;
+    Ok(decoder)
+}

@@ -1,0 +1,70 @@
+//! A library without std, as firmware or a kernel would have: nothing may be linked into it but core, alloc and
+//! offload-format. It brings its own panic handler and its own allocator.
+#![no_std]
+
+extern crate alloc;
+
+use core::alloc::{GlobalAlloc, Layout};
+use core::panic::PanicInfo;
+use core::slice;
+use offload_format::bundle::Bundle;
+use offload_format::compressed::Bundles;
+use offload_format::offload_binary::OffloadBinaries;
+use offload_format::target::TargetId;
+
+unsafe extern "C" {
+    fn malloc(size: usize) -> *mut u8;
+    fn free(pointer: *mut u8);
+    fn abort() -> !;
+}
+
+struct Malloc;
+
+// SAFETY: malloc's results are aligned for every type in here, and go back to free.
+unsafe impl GlobalAlloc for Malloc {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: malloc takes any size.
+        unsafe { malloc(layout.size()) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, _layout: Layout) {
+        // SAFETY: the pointer is from `alloc`.
+        unsafe { free(pointer) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Malloc = Malloc;
+
+#[panic_handler]
+fn panic(_: &PanicInfo<'_>) -> ! {
+    // SAFETY: it only ends the process.
+    unsafe { abort() }
+}
+
+/// Size in bytes of the code object that a gfx906 device gets from a bundle; -1 for none, -2 for no bundle.
+///
+/// # Safety
+/// `data` has `size` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn code_object_size(data: *const u8, size: usize) -> i64 {
+    // SAFETY: as the caller promises.
+    let data = unsafe { slice::from_raw_parts(data, size) };
+    let Ok(bundle) = Bundle::parse(data) else { return -2 };
+    let Ok(device) = TargetId::parse("gfx906") else { return -3 };
+    let mut fitting = bundle.entries().filter(|entry| {
+        entry.id().is_ok_and(|id| id.target_id().is_some_and(|it| it.provides_for(&device)))
+    });
+    fitting.next().map_or(-1, |entry| entry.code_object().len() as i64)
+}
+
+/// How many containers there are in a row.
+///
+/// # Safety
+/// `data` has `size` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn containers(data: *const u8, size: usize) -> usize {
+    // SAFETY: as the caller promises.
+    let data = unsafe { slice::from_raw_parts(data, size) };
+    Bundles::new(data, 0).flatten().count() + OffloadBinaries::new(data).flatten().count()
+}

@@ -1,0 +1,81 @@
+//! Bytes to put into containers, and ways to compare what came out.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The files of a folder of `tests/corpus`, in the order of their names.
+///
+/// # Panics
+/// If there are none.
+pub fn corpus(folder: &str) -> Vec<PathBuf> {
+    let folder = crate::scratch::workspace().join("tests/corpus").join(folder);
+    let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    files.sort();
+    assert!(!files.is_empty(), "{} is empty", folder.display());
+    files
+}
+
+/// A file's bytes.
+///
+/// # Panics
+/// If it cannot be read.
+pub fn read(path: impl AsRef<Path>) -> Vec<u8> {
+    fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.as_ref().display()))
+}
+
+/// Bytes that differ from one number to the next.
+pub fn some_bytes(number: usize, size: usize) -> Vec<u8> {
+    (0..size).map(|at| (number * 89 + at * 7 + at / 200 + 1) as u8).collect()
+}
+
+/// Equality that says where, for files too long to be read in a message.
+///
+/// # Panics
+/// If they differ.
+#[track_caller]
+pub fn assert_same_bytes(ours: &[u8], theirs: &[u8], what: &str) {
+    let differ = ours.iter().zip(theirs).position(|(a, b)| a != b);
+    assert!(
+        ours == theirs,
+        "{what}\nours has {} bytes, theirs {}, the first difference is at {:?}",
+        ours.len(),
+        theirs.len(),
+        differ.unwrap_or(ours.len().min(theirs.len()))
+    );
+}
+
+/// Numbers that look random and are the same in every run (a linear congruential generator, upper half of its state).
+#[derive(Debug)]
+pub struct Random(u64);
+
+impl Random {
+    /// The same seed gives the same numbers.
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// A number below `end`.
+    pub fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % end
+    }
+
+    /// A word of so many characters that `llvm-offload-binary --image` gives no meaning to.
+    pub fn word(&mut self, length: usize) -> String {
+        const CHARACTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:+/";
+        (0..length).map(|_| char::from(CHARACTERS[self.below(CHARACTERS.len())])).collect()
+    }
+
+    /// Brings a list into another order.
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for at in (1..items.len()).rev() {
+            items.swap(at, self.below(at + 1));
+        }
+    }
+
+    /// So many bytes.
+    pub fn bytes(&mut self, length: usize) -> Vec<u8> {
+        (0..length).map(|_| self.below(256) as u8).collect()
+    }
+}
