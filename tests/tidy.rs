@@ -16,11 +16,11 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("text_bundle", &["error", "layout", "target", "bundle"]),
     ("compressed", &["error", "reader", "layout", "bundle", "compression"]),
     ("offload_binary", &["error", "reader", "layout", "compression"]),
-    ("nv_fatbin", &["error", "reader", "layout", "target", "compression"]),
+    ("image", &["error", "reader", "target"]),
+    ("nv_fatbin", &["error", "reader", "layout", "target", "compression", "image"]),
     ("archive", &["error", "reader", "layout"]),
     ("host_object", &["layout", "bundle", "offload_binary"]),
     ("object_bundle", &["error", "reader", "layout", "bundle"]),
-    ("image", &["error", "reader", "target"]),
     (
         "device_archive",
         &["error", "reader", "layout", "target", "bundle", "compressed", "archive", "object_bundle", "image"],

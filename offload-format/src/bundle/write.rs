@@ -70,6 +70,12 @@ impl BundleBuilder {
         Ok(self)
     }
 
+    /// The entries: canonical ID and size in bytes.
+    #[cfg(feature = "object")]
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.entries.iter().map(|(id, size)| (id.as_str(), *size))
+    }
+
     /// The bundle as runs of bytes. Payload numbers are entry numbers, from 0; [`BundleBuilder::hip`]'s host entry is 0.
     pub fn layout(&self) -> Layout {
         let table: u64 = self.entries.iter().map(|(id, _)| ENTRY_FIXED_SIZE + id.len() as u64).sum();

@@ -1,1 +1,31 @@
-//! The object form of the offload bundle: `__CLANG_OFFLOAD_BUNDLE__<id>` sections in a host object.
+//! The object form of the offload bundle: each entry is a section of a host object, which linkers drop.
+//!
+//! (LLVM's ClangOffloadBundler page; checked against clang-offload-bundler and llvm-objcopy 22.1.8.)
+//!
+//! | | ELF | COFF |
+//! |---|---|---|
+//! | section name | [`SECTION_PREFIX`] and the bundle entry ID | the same, through the string table |
+//! | section contents | the code object; for the host's entry, one zero byte | the same |
+//! | kind and flags | SHT_PROGBITS, SHF_EXCLUDE and nothing else | IMAGE_SCN_LNK_REMOVE, IMAGE_SCN_MEM_READ |
+//! | address, alignment | 0, 1 | 0, none |
+//! | place | behind all other sections, in the order of the entries | the same |
+//!
+//! The host's code is the object itself, without these sections. Names in Mach-O (16 bytes) and PE files (8 bytes) are too
+//! short for them.
+
+mod elf;
+mod elf_file;
+mod elf_symbols;
+mod read;
+mod write;
+
+pub use read::{Entries, Entry, ObjectBundle};
+pub use write::{bundle, strip};
+
+/// What the name of a bundle entry's section starts with; the bundle entry ID follows.
+pub const SECTION_PREFIX: &str = "__CLANG_OFFLOAD_BUNDLE__";
+
+/// What stands in the host entry's section.
+pub const HOST_PLACEHOLDER: &[u8] = b"\0";
+
+const NOT_A_HOST: &str = "relocatable ELF file or COFF object";

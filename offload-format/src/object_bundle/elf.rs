@@ -1,0 +1,269 @@
+//! A relocatable ELF file with sections more or less, in the layout of llvm-objcopy 22.1.8:
+//!
+//! | | |
+//! |---|---|
+//! | file header | as it was, no program headers |
+//! | contents of the sections | in the order of their old offsets, new sections last; each at the next multiple of its alignment, also where it is empty or SHT_NOBITS |
+//! | section headers | in their old order, new sections last; aligned to the size of a word |
+//!
+//! The tables of section and symbol names are made anew; they are one where they were one.
+
+use super::elf_file::{Class, ElfFile, SHN_LORESERVE, SHN_XINDEX, SHT_NOBITS, SHT_NULL, Section};
+use super::elf_symbols::Symbols;
+use super::write::{NewSection, is_entry};
+use crate::layout::{Layout, Piece};
+use crate::string_table::StringTable;
+use crate::{Error, ErrorKind, Result};
+use alloc::borrow::ToOwned;
+use alloc::vec;
+use alloc::vec::Vec;
+
+const SHT_PROGBITS: u32 = 1;
+const SHT_SYMTAB: u32 = 2;
+const SHT_RELA: u32 = 4;
+const SHT_REL: u32 = 9;
+const SHT_GROUP: u32 = 17;
+const SHT_SYMTAB_SHNDX: u32 = 18;
+const SHT_CREL: u32 = 0x4000_0014;
+const SHF_INFO_LINK: u64 = 0x40;
+const SHF_EXCLUDE: u64 = 0x8000_0000;
+
+/// The file without the bundle's sections if `strip`, and with the sections of `new`.
+pub(super) fn rewrite(data: &[u8], strip: bool, new: &[NewSection]) -> Result<Layout> {
+    let file = ElfFile::parse(data)?;
+    let sections = SectionNumbers::new(&file, strip);
+    let mut symbol_tables = file.sections.iter().enumerate().filter(|(_, section)| section.kind == SHT_SYMTAB);
+    let symtab = symbol_tables.next().map_or(0, |(index, _)| index);
+    if symbol_tables.next().is_some() {
+        return Err(Error::new(ErrorKind::Malformed, "second symbol table", 0));
+    }
+    let symbols = Symbols::parse(&file, symtab, &sections)?;
+    let symbol_names = match file.sections[symtab].link as usize {
+        _ if symtab == 0 => file.names,
+        link if (1..file.sections.len()).contains(&link) => link,
+        _ => return Err(Error::new(ErrorKind::Malformed, "number of the symbol name table", 0)),
+    };
+
+    // The tables of names.
+    let kept = || sections.kept().map(|index| (index, &file.sections[index]));
+    let section_strings = || kept().map(|(_, it)| it.name).chain(new.iter().map(|it| it.name.as_bytes()));
+    let symbol_strings = || symbols.kept().map(|symbol| symbol.name);
+    let mut strings = [StringTable::new(b"\0"), StringTable::new(b"\0")];
+    let shared = symbol_names == file.names;
+    if shared {
+        strings[0].add(section_strings().chain(symbol_strings()).filter(|it| !it.is_empty()));
+    } else {
+        strings[0].add(section_strings().filter(|it| !it.is_empty()));
+        strings[1].add(symbol_strings().filter(|it| !it.is_empty()));
+    }
+    let of_symbols = &strings[usize::from(!shared)];
+
+    // What the sections hold and where it lies. Section 0 is none.
+    let mut rewritten = vec![Rewritten { header: Section::default(), contents: Piece::Zeros(0) }];
+    for (index, section) in kept().skip(1) {
+        let mut header = Section { link: sections.map(section.link)?, ..*section };
+        let bytes = match section.kind {
+            _ if index == file.names => strings[0].bytes.clone(),
+            _ if index == symbol_names && symtab != 0 => of_symbols.bytes.clone(),
+            SHT_SYMTAB => {
+                header.info = symbols.first_global(section.info);
+                symbols.table(file.class, of_symbols)
+            }
+            SHT_SYMTAB_SHNDX => symbols.section_indices(file.class),
+            SHT_GROUP => {
+                header.info = symbols.map(section.info, section)?;
+                sections.group(file.class, section.contents)?
+            }
+            SHT_REL | SHT_RELA | SHT_CREL => {
+                header.info = sections.map(section.info)?;
+                symbols.relocations(&file, section)?
+            }
+            _ => {
+                if section.flags & SHF_INFO_LINK != 0 {
+                    header.info = sections.map(section.info)?;
+                }
+                section.contents.to_owned()
+            }
+        };
+        if !matches!(section.kind, SHT_NULL | SHT_NOBITS) {
+            header.size = bytes.len() as u64;
+        }
+        rewritten.push(Rewritten { header, contents: Piece::Bytes(bytes) });
+    }
+    let mut order: Vec<usize> = (1..rewritten.len()).collect();
+    order.sort_by_key(|index| rewritten[*index].header.offset);
+    for section in new {
+        order.push(rewritten.len());
+        rewritten.push(Rewritten::new(section));
+    }
+
+    let mut layout = Layout::new();
+    let mut zeros = Padding { left: 4 * data.len() as u64 + (1 << 20) };
+    let mut at = file.class.header_size();
+    let mut body = Layout::new();
+    for index in order {
+        let Rewritten { header, contents } = &mut rewritten[index];
+        at = zeros.pad(&mut body, at, header.align)?;
+        header.offset = at;
+        at += contents.size();
+        body.push(core::mem::replace(contents, Piece::Zeros(0)));
+    }
+    at = zeros.pad(&mut body, at, file.class.word_size())?;
+    if !file.class.is_64 && at > u32::MAX.into() {
+        let kind = ErrorKind::LimitExceeded { need: at, limit: u32::MAX.into() };
+        return Err(Error::new(kind, "32-bit ELF file", 0));
+    }
+    let names = sections.map(file.names as u32)? as usize;
+    layout.push(Piece::Bytes(file_header(&file, at, rewritten.len(), names)));
+    layout.append(body);
+    layout.push(Piece::Bytes(section_headers(file.class, &rewritten, names, &strings[0])));
+    Ok(layout)
+}
+
+/// A section as it will be; its contents until they are laid out.
+struct Rewritten<'a> {
+    header: Section<'a>,
+    contents: Piece,
+}
+
+impl<'a> Rewritten<'a> {
+    fn new(section: &'a NewSection) -> Self {
+        let header = Section {
+            name: section.name.as_bytes(),
+            kind: SHT_PROGBITS,
+            flags: SHF_EXCLUDE,
+            size: section.contents.size(),
+            align: 1,
+            ..Section::default()
+        };
+        Self { header, contents: section.contents.clone() }
+    }
+}
+
+/// Zeros between sections, as far as the file's size explains them: an alignment is any number.
+struct Padding {
+    left: u64,
+}
+
+impl Padding {
+    /// Zeros behind `at` bytes up to a multiple of `align`; returns how many bytes there are then.
+    fn pad(&mut self, layout: &mut Layout, at: u64, align: u64) -> Result<u64> {
+        let need = at.checked_next_multiple_of(align.max(1)).unwrap_or(u64::MAX) - at;
+        let kind = ErrorKind::LimitExceeded { need, limit: self.left };
+        self.left = self.left.checked_sub(need).ok_or(Error::new(kind, "zeros that align a section", at))?;
+        layout.push(Piece::Zeros(need));
+        Ok(at + need)
+    }
+}
+
+/// Which sections stay, and the numbers that they get.
+pub(super) struct SectionNumbers {
+    /// The new number of each section; [`GONE`] where it has none.
+    new: Vec<u32>,
+    kept: usize,
+}
+
+const GONE: u32 = u32::MAX;
+
+impl SectionNumbers {
+    fn new(file: &ElfFile, strip: bool) -> Self {
+        let stays: Vec<bool> = file.sections.iter().map(|section| !(strip && is_entry(section.name))).collect();
+        let mut numbers = Self { new: Vec::with_capacity(stays.len()), kept: 0 };
+        for (index, section) in file.sections.iter().enumerate() {
+            // Relocations go with the section that they are for.
+            let target = match section.kind {
+                SHT_REL | SHT_RELA | SHT_CREL => section.info as usize,
+                _ => index,
+            };
+            let goes = index != 0 && !(stays[index] && stays.get(target).is_none_or(|stays| *stays));
+            numbers.new.push(if goes { GONE } else { numbers.kept as u32 });
+            numbers.kept += usize::from(!goes);
+        }
+        numbers
+    }
+
+    /// The old numbers of the sections that stay, in order.
+    fn kept(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.new.len()).filter(|index| self.new[*index] != GONE)
+    }
+
+    pub(super) fn has_gone(&self, index: u32) -> bool {
+        self.new.get(index as usize) == Some(&GONE)
+    }
+
+    /// The new number of a section that something refers to; 0 where it is gone. As long as none is gone, numbers that
+    /// mean no section stay.
+    pub(super) fn map(&self, index: u32) -> Result<u32> {
+        match self.new.get(index as usize) {
+            Some(&GONE) => Ok(0),
+            Some(new) => Ok(*new),
+            None if self.kept == self.new.len() => Ok(index),
+            None => Err(Error::new(ErrorKind::Malformed, "section number", 0)),
+        }
+    }
+
+    /// The contents of a group: its flags, then the numbers of its members.
+    fn group(&self, class: Class, contents: &[u8]) -> Result<Vec<u8>> {
+        if self.kept == self.new.len() {
+            return Ok(contents.to_owned());
+        }
+        let mut out = Vec::with_capacity(contents.len());
+        let (numbers, _) = contents.as_chunks::<4>();
+        for (place, bytes) in numbers.iter().enumerate() {
+            let number = class.u32(*bytes);
+            if place == 0 {
+                out.extend_from_slice(bytes);
+            } else if !self.has_gone(number) {
+                out.extend_from_slice(&class.bytes_of_u32(self.map(number)?));
+            }
+        }
+        Ok(out)
+    }
+}
+
+/// The file header with the new place and number of section headers.
+fn file_header(file: &ElfFile, section_headers: u64, count: usize, names: usize) -> Vec<u8> {
+    let class = file.class;
+    let (offsets_at, sizes_at) = if class.is_64 { (32, 52) } else { (28, 40) };
+    let mut out = file.header[..offsets_at].to_owned();
+    class.put_word(&mut out, 0);
+    class.put_word(&mut out, section_headers);
+    // The machine's flags.
+    out.extend_from_slice(&file.header[sizes_at - 4..sizes_at]);
+    // Program headers: where, how large, how many.
+    let count = u16::try_from(count).ok().filter(|count| *count < SHN_LORESERVE).unwrap_or(0);
+    let names = u16::try_from(names).ok().filter(|names| *names < SHN_LORESERVE).unwrap_or(SHN_XINDEX);
+    for field in [class.header_size() as u16, 0, 0, class.section_header_size() as u16, count, names] {
+        out.extend_from_slice(&class.bytes_of_u16(field));
+    }
+    out
+}
+
+fn section_headers(class: Class, sections: &[Rewritten], names: usize, strings: &StringTable) -> Vec<u8> {
+    let mut out = Vec::with_capacity(sections.len() * class.section_header_size() as usize);
+    let too_many = |number: usize| number >= SHN_LORESERVE.into();
+    for (index, Rewritten { header, .. }) in sections.iter().enumerate() {
+        // Header 0 has what does not fit into the file header.
+        let first = Section {
+            size: if too_many(sections.len()) { sections.len() as u64 } else { 0 },
+            link: if too_many(names) { names as u32 } else { 0 },
+            ..Section::default()
+        };
+        let header = if index == 0 { &first } else { header };
+        out.extend_from_slice(&class.bytes_of_u32(if header.name.is_empty() {
+            0
+        } else {
+            strings.offset(header.name) as u32
+        }));
+        out.extend_from_slice(&class.bytes_of_u32(header.kind));
+        for word in [header.flags, header.address, header.offset, header.size] {
+            class.put_word(&mut out, word);
+        }
+        out.extend_from_slice(&class.bytes_of_u32(header.link));
+        out.extend_from_slice(&class.bytes_of_u32(header.info));
+        for word in [header.align, header.entry_size] {
+            class.put_word(&mut out, word);
+        }
+    }
+    out
+}

@@ -1,0 +1,150 @@
+//! The symbols of a relocatable ELF file, and what refers to them by number.
+
+use super::elf::SectionNumbers;
+use super::elf_file::{Class, ElfFile, SHN_LORESERVE, SHN_XINDEX, Section, string_at};
+use crate::string_table::StringTable;
+use crate::{Error, ErrorKind, Result};
+use alloc::borrow::ToOwned;
+use alloc::vec;
+use alloc::vec::Vec;
+
+const SHT_SYMTAB_SHNDX: u32 = 18;
+const SHT_CREL: u32 = 0x4000_0014;
+const EM_MIPS: u16 = 8;
+
+/// Names may share their bytes, so that a small file could make its reader look at very many: all together may be so many
+/// times the size of the table that they are in.
+const NAMES_PER_TABLE: usize = 64;
+
+/// A symbol that stays.
+pub(super) struct Symbol<'a> {
+    pub(super) name: &'a [u8],
+    bytes: &'a [u8],
+    /// `st_shndx`, and the section's number where that has no room for it.
+    section: u16,
+    large_section: u32,
+}
+
+/// The symbol table.
+pub(super) struct Symbols<'a> {
+    kept: Vec<Symbol<'a>>,
+    /// For each symbol, and for the end of the table, how many of those before it stay: its new number, if it stays.
+    before: Vec<u32>,
+}
+
+impl<'a> Symbols<'a> {
+    /// Reads the symbols of section `symtab`, which is 0 where there are none. Those in sections that are gone go too.
+    pub(super) fn parse(file: &ElfFile<'a>, symtab: usize, sections: &SectionNumbers) -> Result<Self> {
+        let mut symbols = Self { kept: Vec::new(), before: vec![0] };
+        if symtab == 0 {
+            return Ok(symbols);
+        }
+        let class = file.class;
+        let table = &file.sections[symtab];
+        let names = file.sections.get(table.link as usize).map_or(&b""[..], |section| section.contents);
+        let mut large = file.sections.iter().filter(|it| it.kind == SHT_SYMTAB_SHNDX && it.link as usize == symtab);
+        let (large, _) = large.next().map_or(&b""[..], |section| section.contents).as_chunks::<4>();
+        let mut names_left = NAMES_PER_TABLE.saturating_mul(names.len() + table.contents.len());
+        for (index, bytes) in table.contents.chunks_exact(class.symbol_size() as usize).enumerate() {
+            let wrong = |what| Error::new(ErrorKind::Malformed, what, table.offset).in_entry(index as u64);
+            let at = class.symbol_section_at();
+            let section = class.u16([bytes[at], bytes[at + 1]]);
+            let number = match section {
+                SHN_XINDEX => class.u32(*large.get(index).ok_or_else(|| wrong("symbol's large section number"))?),
+                number if number >= SHN_LORESERVE => 0,
+                number => number.into(),
+            };
+            if sections.has_gone(number) {
+                symbols.before.push(symbols.kept.len() as u32);
+                continue;
+            }
+            let name = string_at(names, class.u32([bytes[0], bytes[1], bytes[2], bytes[3]]), "symbol name")?;
+            names_left =
+                names_left.checked_sub(name.len()).ok_or_else(|| wrong("symbol name (names share too much text)"))?;
+            let new = sections.map(number)?;
+            let (section, large_section) = match u16::try_from(new) {
+                _ if section >= SHN_LORESERVE && section != SHN_XINDEX => (section, 0),
+                Ok(new) if new < SHN_LORESERVE => (new, 0),
+                _ => (SHN_XINDEX, new),
+            };
+            symbols.kept.push(Symbol { name, bytes, section, large_section });
+            symbols.before.push(symbols.kept.len() as u32);
+        }
+        Ok(symbols)
+    }
+
+    /// The symbols that stay, in order.
+    pub(super) fn kept(&self) -> impl Iterator<Item = &Symbol<'a>> {
+        self.kept.iter()
+    }
+
+    fn all_stay(&self) -> bool {
+        self.kept.len() + 1 == self.before.len()
+    }
+
+    /// The new number of the first global symbol.
+    pub(super) fn first_global(&self, index: u32) -> u32 {
+        if self.all_stay() { index } else { self.before.get(index as usize).map_or(self.kept.len() as u32, |new| *new) }
+    }
+
+    /// The new number of a symbol that something in `section` refers to. As long as all stay, numbers that mean no symbol
+    /// stay.
+    pub(super) fn map(&self, index: u32, section: &Section) -> Result<u32> {
+        if self.all_stay() {
+            return Ok(index);
+        }
+        match self.before.get(index as usize..).unwrap_or_default() {
+            [new, next, ..] if new < next => Ok(*new),
+            _ => Err(Error::new(ErrorKind::Malformed, "reference to a symbol of the bundle", section.offset)),
+        }
+    }
+
+    /// The symbol table with the names' new offsets.
+    pub(super) fn table(&self, class: Class, names: &StringTable) -> Vec<u8> {
+        let mut out = Vec::with_capacity(self.kept.len() * class.symbol_size() as usize);
+        let at = class.symbol_section_at();
+        for symbol in &self.kept {
+            let name = if symbol.name.is_empty() { 0 } else { names.offset(symbol.name) as u32 };
+            out.extend_from_slice(&class.bytes_of_u32(name));
+            out.extend_from_slice(&symbol.bytes[4..at]);
+            out.extend_from_slice(&class.bytes_of_u16(symbol.section));
+            out.extend_from_slice(&symbol.bytes[at + 2..]);
+        }
+        out
+    }
+
+    /// The section numbers that have no room in the symbol table.
+    pub(super) fn section_indices(&self, class: Class) -> Vec<u8> {
+        self.kept.iter().flat_map(|symbol| class.bytes_of_u32(symbol.large_section)).collect()
+    }
+
+    /// The contents of a section of relocations.
+    pub(super) fn relocations(&self, file: &ElfFile, section: &Section) -> Result<Vec<u8>> {
+        if self.all_stay() {
+            return Ok(section.contents.to_owned());
+        }
+        let class = file.class;
+        let malformed = |what| Error::new(ErrorKind::Malformed, what, section.offset);
+        let size = usize::try_from(section.entry_size).unwrap_or(0);
+        let word = class.word_size() as usize;
+        if section.kind == SHT_CREL || size < 2 * word {
+            return Err(malformed("relocations whose symbols change their numbers"));
+        }
+        // `r_info` has the symbol's number in its upper part: 32 bits of 64, or 24 of 32. MIPS has it first in any case.
+        let at = match (class.big_endian, class.machine(file.header)) {
+            (false, machine) if class.is_64 && machine != EM_MIPS => word + 4,
+            _ => word,
+        };
+        let mut out = section.contents.to_owned();
+        for relocation in out.chunks_exact_mut(size) {
+            let field = &mut relocation[at..at + 4];
+            let old = class.u32([field[0], field[1], field[2], field[3]]);
+            let new = match class.is_64 {
+                true => self.map(old, section)?,
+                false => self.map(old >> 8, section)? << 8 | old & 0xff,
+            };
+            field.copy_from_slice(&class.bytes_of_u32(new));
+        }
+        Ok(out)
+    }
+}

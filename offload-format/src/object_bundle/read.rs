@@ -1,0 +1,232 @@
+//! Views of the bundle in an object.
+
+use super::{HOST_PLACEHOLDER, SECTION_PREFIX};
+use crate::bundle::EntryId;
+use crate::reader::Reader;
+use crate::target::ParseError;
+use crate::{Error, ErrorKind, Result};
+use core::fmt;
+use object::FileKind;
+use object::elf::{FileHeader32, FileHeader64};
+use object::endian::Endianness;
+use object::pe::{AnonObjectHeaderBigobj, ImageFileHeader};
+use object::read::coff::{self, CoffHeader};
+use object::read::elf::{self, FileHeader, SectionHeader};
+use object::read::{SectionIndex, StringTable};
+
+/// The names of all sections together may be so many times the size of the file. Names may share their bytes, so that a
+/// small file could make its reader look at very many.
+const NAMES_PER_FILE: u64 = 64;
+
+/// The bundle in a host object, whose section table has been checked.
+#[derive(Clone, Copy)]
+pub struct ObjectBundle<'data> {
+    data: &'data [u8],
+    sections: Sections<'data>,
+}
+
+impl<'data> ObjectBundle<'data> {
+    /// Checks the section table and borrows from `data`, which is an object file: ELF of either size and byte order, or
+    /// COFF. An object without a bundle has no entries; neither have Mach-O and PE files, whose section names are too
+    /// short.
+    ///
+    /// Returns an error if this is no such object, if the section table or a section's name lies outside the file, if a
+    /// bundle entry does, or if a bundle entry ID is not UTF-8.
+    pub fn parse(data: &'data [u8]) -> Result<Self> {
+        let bundle = Self { data, sections: Sections::parse(data)? };
+        let limit = (data.len() as u64).saturating_mul(NAMES_PER_FILE);
+        let mut names = 0u64;
+        for index in 1..=bundle.sections.count() {
+            let name = bundle.sections.name(index)?;
+            names = names.saturating_add(name.len() as u64);
+            if names > limit {
+                return Err(Error::new(ErrorKind::Malformed, "section name table (names share too much text)", 0));
+            }
+            bundle.entry(index)?;
+        }
+        Ok(bundle)
+    }
+
+    /// The entries, in the order of the sections. More than one may have the same ID.
+    pub fn entries(&self) -> Entries<'data> {
+        Entries { bundle: *self, next: 1 }
+    }
+
+    /// The entry in section `index`, if the section is one.
+    fn entry(&self, index: usize) -> Result<Option<Entry<'data>>> {
+        let name = self.sections.name(index)?;
+        let Some(id) = name.strip_prefix(SECTION_PREFIX.as_bytes()) else { return Ok(None) };
+        let (offset, size) = self.sections.range(index).unwrap_or((0, 0));
+        let code_object = Reader::new(self.data).range(offset, size, 0, "bundle entry's section")?;
+        let id = str::from_utf8(id).map_err(|_| Error::new(ErrorKind::Malformed, "bundle entry ID", offset))?;
+        Ok(Some(Entry { id, offset, code_object }))
+    }
+}
+
+impl fmt::Debug for ObjectBundle<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.entries()).finish()
+    }
+}
+
+/// The entries of an [`ObjectBundle`] in the order of the sections; returned by [`ObjectBundle::entries`].
+#[derive(Clone)]
+pub struct Entries<'data> {
+    bundle: ObjectBundle<'data>,
+    next: usize,
+}
+
+impl<'data> Iterator for Entries<'data> {
+    type Item = Entry<'data>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.next <= self.bundle.sections.count() {
+            let index = self.next;
+            self.next += 1;
+            // `ObjectBundle::parse` has read every entry.
+            if let Ok(Some(entry)) = self.bundle.entry(index) {
+                return Some(entry);
+            }
+        }
+        None
+    }
+}
+
+impl fmt::Debug for Entries<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.clone()).finish()
+    }
+}
+
+/// One bundle entry: an ID and a code object.
+#[derive(Clone, Copy)]
+pub struct Entry<'data> {
+    id: &'data str,
+    offset: u64,
+    code_object: &'data [u8],
+}
+
+impl<'data> Entry<'data> {
+    /// The bundle entry ID as stored.
+    pub fn id_str(&self) -> &'data str {
+        self.id
+    }
+
+    /// The bundle entry ID, split.
+    ///
+    /// Returns an error if it does not follow the grammar; such an entry can still be listed.
+    pub fn id(&self) -> core::result::Result<EntryId<'data>, ParseError> {
+        EntryId::parse(self.id)
+    }
+
+    /// Offset in bytes of the code object from the start of the object file.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The code object: what the section holds.
+    pub fn code_object(&self) -> &'data [u8] {
+        self.code_object
+    }
+
+    /// Whether this is the host's entry and stands for the object without the bundle, which `strip`
+    /// gives: LLVM puts one zero byte into its section.
+    pub fn is_host_placeholder(&self) -> bool {
+        self.code_object == HOST_PLACEHOLDER && self.id().is_ok_and(|id| id.is_host())
+    }
+}
+
+impl fmt::Debug for Entry<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({} bytes at {})", self.id, self.code_object.len(), self.offset)
+    }
+}
+
+/// The section table and the names of the sections. Sections count from 1, in ELF because 0 is no section.
+#[derive(Clone, Copy)]
+enum Sections<'data> {
+    Elf32(elf::SectionTable<'data, FileHeader32<Endianness>>, Endianness),
+    Elf64(elf::SectionTable<'data, FileHeader64<Endianness>>, Endianness),
+    Coff(coff::SectionTable<'data>, StringTable<'data>),
+    /// No name in this format is long enough.
+    None,
+}
+
+impl<'data> Sections<'data> {
+    fn parse(data: &'data [u8]) -> Result<Self> {
+        let no_object = Error::new(ErrorKind::BadMagic, "ELF or COFF object file", 0);
+        Ok(match FileKind::parse(data).map_err(|_| no_object)? {
+            FileKind::Elf32 => {
+                let (sections, endian) = elf_sections(data)?;
+                Sections::Elf32(sections, endian)
+            }
+            FileKind::Elf64 => {
+                let (sections, endian) = elf_sections(data)?;
+                Sections::Elf64(sections, endian)
+            }
+            FileKind::Coff => coff_sections::<ImageFileHeader>(data)?,
+            FileKind::CoffBig => coff_sections::<AnonObjectHeaderBigobj>(data)?,
+            FileKind::Pe32 | FileKind::Pe64 | FileKind::MachO32 | FileKind::MachO64 => Sections::None,
+            _ => return Err(no_object),
+        })
+    }
+
+    /// How many sections there are, which is the number of the last one.
+    fn count(&self) -> usize {
+        match self {
+            Sections::Elf32(sections, _) => sections.len().saturating_sub(1),
+            Sections::Elf64(sections, _) => sections.len().saturating_sub(1),
+            Sections::Coff(sections, _) => sections.len(),
+            Sections::None => 0,
+        }
+    }
+
+    /// The name of section `index`.
+    fn name(&self, index: usize) -> Result<&'data [u8]> {
+        let index = SectionIndex(index);
+        match self {
+            Sections::Elf32(sections, endian) => {
+                sections.section(index).and_then(|section| sections.section_name(*endian, section))
+            }
+            Sections::Elf64(sections, endian) => {
+                sections.section(index).and_then(|section| sections.section_name(*endian, section))
+            }
+            Sections::Coff(sections, strings) => sections.section(index).and_then(|section| section.name(*strings)),
+            Sections::None => Ok(&b""[..]),
+        }
+        .map_err(|_| Error::new(ErrorKind::Malformed, "section name", 0))
+    }
+
+    /// Where the contents of section `index` lie in the file, and how many bytes they are; no bytes where they are not in
+    /// the file.
+    fn range(&self, index: usize) -> Option<(u64, u64)> {
+        let index = SectionIndex(index);
+        match self {
+            Sections::Elf32(sections, endian) => sections.section(index).ok()?.file_range(*endian),
+            Sections::Elf64(sections, endian) => sections.section(index).ok()?.file_range(*endian),
+            Sections::Coff(sections, _) => {
+                let (offset, size) = sections.section(index).ok()?.coff_file_range()?;
+                Some((offset.into(), size.into()))
+            }
+            Sections::None => None,
+        }
+    }
+}
+
+fn elf_sections<Header: FileHeader<Endian = Endianness>>(
+    data: &[u8],
+) -> Result<(elf::SectionTable<'_, Header>, Endianness)> {
+    let malformed = |what| move |_| Error::new(ErrorKind::Malformed, what, 0);
+    let header = Header::parse(data).map_err(malformed("ELF header"))?;
+    let endian = header.endian().map_err(malformed("ELF header"))?;
+    Ok((header.sections(endian, data).map_err(malformed("section header table"))?, endian))
+}
+
+fn coff_sections<Header: CoffHeader>(data: &[u8]) -> Result<Sections<'_>> {
+    let malformed = |what| move |_| Error::new(ErrorKind::Malformed, what, 0);
+    let mut offset = 0;
+    let header = Header::parse(data, &mut offset).map_err(malformed("COFF header"))?;
+    let sections = header.sections(data, offset).map_err(malformed("section table"))?;
+    let strings = header.symbols(data).map_err(malformed("symbol table"))?.strings();
+    Ok(Sections::Coff(sections, strings))
+}

@@ -1,0 +1,80 @@
+//! Putting a bundle into an object, and taking it out.
+
+use super::{HOST_PLACEHOLDER, NOT_A_HOST, ObjectBundle, SECTION_PREFIX, elf};
+use crate::bundle::{BundleBuilder, EntryId};
+use crate::layout::{Layout, Piece};
+use crate::{Error, ErrorKind, Result};
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use object::FileKind;
+
+/// A section to be added.
+pub(super) struct NewSection {
+    pub(super) name: String,
+    pub(super) contents: Piece,
+}
+
+/// Whether a section of this name is a bundle entry.
+pub(super) fn is_entry(name: &[u8]) -> bool {
+    name.starts_with(SECTION_PREFIX.as_bytes())
+}
+
+/// The object `host` with a section for each of the bundle's entries, as `clang-offload-bundler -type=o` 22 writes it.
+/// Payload numbers are entry numbers, from 0; the host's entry is no payload: its size does not matter, and its section
+/// holds one zero byte. Alignment does not matter either.
+///
+/// Returns an error if `host` is neither a relocatable ELF file nor a COFF object, or if it is malformed.
+///
+/// ```
+/// use offload_format::bundle::BundleBuilder;
+/// use offload_format::host_object::{self, DeviceSection, Machine};
+/// use offload_format::object_bundle::{self, ObjectBundle};
+///
+/// // What a compiler makes of the host's code.
+/// let machine = Machine::elf64("x86_64").unwrap();
+/// let host = host_object::write(machine, DeviceSection::HipFatbin, "data", 4).to_vec(&[b"1234"]);
+///
+/// let mut entries = BundleBuilder::new();
+/// entries.entry("host-x86_64-unknown-linux-gnu", 0).unwrap();
+/// entries.entry("openmp-amdgcn-amd-amdhsa--gfx90a", 7).unwrap();
+/// let fat = object_bundle::bundle(&host, &entries).unwrap().to_vec(&[b"", b"\x7fELF..."]);
+///
+/// let bundle = ObjectBundle::parse(&fat).unwrap();
+/// let [host_entry, device] = bundle.entries().collect::<Vec<_>>()[..] else { panic!("two entries") };
+/// assert!(host_entry.is_host_placeholder());
+/// assert_eq!((device.id_str(), device.code_object()), ("openmp-amdgcn-amd-amdhsa--gfx90a", &b"\x7fELF..."[..]));
+/// assert!(ObjectBundle::parse(&object_bundle::strip(&fat).unwrap()).unwrap().entries().next().is_none());
+/// ```
+pub fn bundle(host: &[u8], entries: &BundleBuilder) -> Result<Layout> {
+    let section = |(index, (id, size)): (usize, (&str, u64))| {
+        let contents = match EntryId::parse(id).is_ok_and(|id| id.is_host()) {
+            true => Piece::Bytes(HOST_PLACEHOLDER.to_owned()),
+            false => Piece::Payload { index, size },
+        };
+        NewSection { name: format!("{SECTION_PREFIX}{id}"), contents }
+    };
+    rewrite(host, false, &entries.entries().enumerate().map(section).collect::<Vec<_>>())
+}
+
+/// The host object: `data` without the sections of its bundle, symbols in them, and relocations of them, as
+/// `clang-offload-bundler -type=o -unbundle` 22 writes it. An object without a bundle is returned as it is.
+///
+/// Returns an error if `data` is neither a relocatable ELF file nor a COFF object, if it is malformed, or if its code
+/// refers to the bundle.
+pub fn strip(data: &[u8]) -> Result<Vec<u8>> {
+    match ObjectBundle::parse(data)?.entries().next() {
+        None => Ok(data.to_owned()),
+        Some(_) => Ok(rewrite(data, true, &[])?.to_vec(&[])),
+    }
+}
+
+fn rewrite(data: &[u8], strip: bool, new: &[NewSection]) -> Result<Layout> {
+    // Checks the names of sections too.
+    ObjectBundle::parse(data)?;
+    match FileKind::parse(data) {
+        Ok(FileKind::Elf32 | FileKind::Elf64) => elf::rewrite(data, strip, new),
+        _ => Err(Error::new(ErrorKind::BadMagic, NOT_A_HOST, 0)),
+    }
+}

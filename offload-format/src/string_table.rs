@@ -1,0 +1,41 @@
+//! String tables in the order that LLVM 22 gives them: the distinct strings sorted by their reversed bytes, greatest first,
+//! each NUL-terminated; a string that the one before ends in shares its bytes. COFF has two groups, section names and symbol
+//! names, each sorted by itself.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+/// A finished string table.
+#[derive(Debug)]
+pub(crate) struct StringTable<'a> {
+    /// All of it, with what it starts with.
+    pub(crate) bytes: Vec<u8>,
+    offsets: BTreeMap<&'a [u8], u64>,
+}
+
+impl<'a> StringTable<'a> {
+    /// A table without strings: the bytes that it starts with.
+    pub(crate) fn new(start: &[u8]) -> Self {
+        Self { bytes: start.to_vec(), offsets: BTreeMap::new() }
+    }
+
+    /// Adds a group of strings behind those that are there; those that are there already are not added.
+    pub(crate) fn add(&mut self, strings: impl IntoIterator<Item = &'a [u8]>) {
+        let mut sorted: Vec<&[u8]> = strings.into_iter().filter(|it| !self.offsets.contains_key(it)).collect();
+        sorted.sort_unstable_by(|a, b| b.iter().rev().cmp(a.iter().rev()));
+        let mut last: &[u8] = b"";
+        for string in sorted {
+            if !last.ends_with(string) {
+                self.bytes.extend_from_slice(string);
+                self.bytes.push(0);
+                last = string;
+            }
+            self.offsets.insert(string, (self.bytes.len() - 1 - string.len()) as u64);
+        }
+    }
+
+    /// Offset in bytes of a string that the table was made of, from the table's start.
+    pub(crate) fn offset(&self, string: &[u8]) -> u64 {
+        self.offsets[string]
+    }
+}
