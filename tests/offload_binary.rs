@@ -168,7 +168,7 @@ fn files_made_by_hand_are_read() {
         assert!(read_all(&by_hand(version, &[])).is_empty());
     }
     for sample in samples().into_iter().filter(|sample| sample.strings.iter().all(|(_, value)| !value.contains(&0))) {
-        assert_eq!(read_all(&by_hand(1, &[sample.clone()])), [sample]);
+        assert_eq!(read_all(&by_hand(1, std::slice::from_ref(&sample))), [sample]);
     }
 }
 
