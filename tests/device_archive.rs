@@ -88,7 +88,7 @@ fn what_llvm_took() {
         (HOST.to_owned(), "out_host.a", 2),
         (gfx("gfx90a"), "out_missing.a", 0),
     ] {
-        let found = ours(&hda, &[target.clone()], &UnbundleOptions::default());
+        let found = ours(&hda, core::slice::from_ref(&target), &UnbundleOptions::default());
         assert_same_bytes(&found[0], &read(corpus(file)), &target);
         assert_eq!(inside(&found[0]).0.len(), members, "{target}");
     }

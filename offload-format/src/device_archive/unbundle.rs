@@ -16,8 +16,8 @@ use alloc::vec::Vec;
 pub struct UnbundleOptions {
     /// Whether HIP's code objects serve OpenMP, and the reverse.
     pub hip_openmp_compatible: bool,
-    /// Bytes that may be allocated: for one decompressed member at a time, and for all code objects that are not borrowed, because they
-    /// were compressed or are host objects.
+    /// Bytes that may be allocated: for one decompressed member at a time, and for all code objects that are not borrowed,
+    /// because they were compressed or are host objects.
     pub limit: u64,
 }
 
@@ -101,10 +101,10 @@ impl<'data> Taken<'data, '_> {
                     continue;
                 }
                 let bytes = if is_host {
-                    if host.is_none() {
-                        host = Some(object_bundle::strip(data)?);
-                    }
-                    Cow::Owned(host.clone().unwrap_or_default())
+                    Cow::Owned(match &host {
+                        Some(stripped) => Vec::clone(stripped),
+                        None => host.insert(object_bundle::strip(data)?).clone(),
+                    })
                 } else {
                     keep(code_object)
                 };
