@@ -128,13 +128,14 @@ impl Built {
         let images: Vec<Vec<u8>> = TARGETS.iter().map(|target| self.image(target, origin(target))).collect();
 
         let section = section(&self.program, ".llvm.offloading");
-        let embedded: Vec<_> = OffloadBinaries::new(&section).map(|binary| binary.expect("it is sound").1).collect();
+        let embedded: Vec<_> =
+            OffloadBinaries::new(&section).flat_map(|binary| binary.expect("it is sound").1.images()).collect();
         assert_eq!(embedded.len(), TARGETS.len());
         for ((target, image), embedded) in TARGETS.iter().zip(&images).zip(embedded) {
             assert_eq!(embedded.arch(), target.arch());
             assert_eq!(embedded.triple(), Some(&*target.triple()), "{}", target.name);
             assert_eq!(embedded.offload_kind(), target.offload_kind(), "{}", target.name);
-            assert!(embedded.image() == image, "{}: the embedded image is not the file's", target.name);
+            assert!(embedded.data() == image, "{}: the embedded image is not the file's", target.name);
         }
 
         let output = without_gpu(&self.program, &[]);

@@ -16,6 +16,9 @@ pub(crate) struct Cargo {
     /// The host program's target triple.
     pub(crate) target: String,
     pub(crate) target_arch: String,
+    pub(crate) target_os: String,
+    pub(crate) target_pointer_width: String,
+    pub(crate) target_endian: String,
     /// The building machine's target triple.
     pub(crate) host: String,
     pub(crate) opt_level: String,
@@ -44,6 +47,9 @@ impl Cargo {
             package: var("CARGO_PKG_NAME")?,
             target: var("TARGET")?,
             target_arch: var("CARGO_CFG_TARGET_ARCH")?,
+            target_os: var("CARGO_CFG_TARGET_OS")?,
+            target_pointer_width: var("CARGO_CFG_TARGET_POINTER_WIDTH")?,
+            target_endian: var("CARGO_CFG_TARGET_ENDIAN")?,
             host: var("HOST")?,
             opt_level: var("OPT_LEVEL")?,
             debug: var("DEBUG").is_ok_and(|debug| !matches!(debug.as_str(), "false" | "0" | "none")),

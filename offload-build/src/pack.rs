@@ -8,11 +8,10 @@ use crate::output::{OutDir, write_if_changed, write_layout};
 use offload_format::archive;
 use offload_format::bundle::{BundleBuilder, HIP_ENTRY_PREFIX, HIP_TABLE_LIMIT};
 use offload_format::embedded::{Origin, PackImageKind};
-use offload_format::host_object::{self, DeviceSection, Machine};
+use offload_format::host_object::{self, CargoTarget, DeviceSection, Machine, ObjectFormat};
 use offload_format::layout::Layout;
-use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind};
+use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
 use offload_format::pack_index::{Index, IndexImage, PackIndex};
-use offload_format::target::TargetTriple;
 use std::path::{Path, PathBuf};
 
 /// What [`Build::compile`](crate::Build::compile) made.
@@ -81,13 +80,19 @@ pub(crate) fn write_absent(name: &str, why: &str, output: &OutDir) -> Result<Pac
 
 /// What host objects are made for.
 ///
-/// Returns an error for a host whose object files this crate does not write yet.
+/// Returns an error for a host into whose programs packs cannot be linked.
 pub(crate) fn machine(cargo: &Cargo) -> Result<Machine, Error> {
-    let host = TargetTriple::parse(&cargo.target).map_err(|error| Error::config(error.to_string()))?;
-    let elf = ["linux", "freebsd", "netbsd", "openbsd", "illumos"].iter().any(|os| host.os.starts_with(os));
-    elf.then(|| Machine::elf64(&cargo.target_arch)).flatten().ok_or_else(|| {
+    let machine = Machine::of(&CargoTarget {
+        arch: &cargo.target_arch,
+        os: &cargo.target_os,
+        pointer_width: &cargo.target_pointer_width,
+        endian: &cargo.target_endian,
+    });
+    // Apple's linker does not take the library, which is a GNU archive.
+    machine.filter(|machine| machine.format() != ObjectFormat::MachO).ok_or_else(|| {
         Error::config(format!(
-            "packs can be embedded in ELF programs for x86_64, aarch64, riscv64 and loongarch64, so far; this host is {}",
+            "packs can be embedded in 64-bit programs for Linux, Android, BSD and illumos (x86_64, aarch64, riscv64, \
+             loongarch64) and for Windows (x86_64, aarch64); this host is {}",
             cargo.target
         ))
     })
@@ -111,8 +116,9 @@ pub(crate) fn write(
     let library = format!("offload_{name}_{hash}");
     let symbol = format!("offload_pack_{hash}");
 
-    let object = host_object::write(machine, section, &symbol, layout.size());
-    let archive = archive::write_library("offload.o", &symbol, object.size());
+    let object = host_object::write(machine, section, &symbol, layout.size())
+        .map_err(|error| Error::config(format!("the pack is too large for one library: {error}")))?;
+    let archive = archive::write_library("offload.o", &machine.linker_name(&symbol), object.size());
     let library_offset = archive.offset_of(0).unwrap_or(0) + object.offset_of(0).unwrap_or(0);
     let library_layout = archive.nest(|_| object.clone()).nest(|_| layout.clone());
     let library_path = output.library(&library);
@@ -173,22 +179,20 @@ fn bundle(images: &[Image]) -> Result<Layout, Error> {
 
 /// One offload binary after another.
 fn offload_binaries(images: &[Image]) -> Layout {
-    let mut all = Layout::new();
-    for (number, image) in images.iter().enumerate() {
+    let mut builder = OffloadBinaryBuilder::new();
+    for image in images {
         let (image_kind, offload_kind, triple) = match &image.kind {
             PackImageKind::CodeObject { .. } => (ImageKind::OBJECT, OffloadKind::HIP, "amdgcn-amd-amdhsa"),
             PackImageKind::Cubin => (ImageKind::CUBIN, OffloadKind::CUDA, "nvptx64-nvidia-cuda"),
             PackImageKind::Ptx { .. } => (ImageKind::PTX, OffloadKind::CUDA, "nvptx64-nvidia-cuda"),
             PackImageKind::SharedObject { triple } => (ImageKind::OBJECT, OffloadKind::NONE, triple.as_str()),
         };
-        let mut builder = OffloadBinaryBuilder::new(image_kind, offload_kind);
-        builder.string("triple", triple);
+        let strings = builder.image(image_kind, offload_kind, image.size).string("triple", triple);
         if !matches!(image.kind, PackImageKind::SharedObject { .. }) {
-            builder.string("arch", &image.target);
+            strings.string("arch", &image.target);
         }
-        all.append(builder.layout(image.size).nest(|_| Layout::payload(number, image.size)));
     }
-    all
+    builder.layout(Version::V1)
 }
 
 /// Of section, structure and images: what two packs must share to be one.

@@ -19,7 +19,7 @@
 //! A pack that was not built has `absent` and the reason in place of all lines behind `name`.
 
 use crate::embedded::{Origin, PackImageKind};
-use crate::host_object::DeviceSection;
+use crate::host_object::{DeviceSection, ObjectFormat};
 use crate::target::PtxVersion;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -111,7 +111,8 @@ impl Index {
         let library_offset = parser.number("library-offset")?;
         let symbol = parser.field("symbol")?;
         let section = parser.field("section")?;
-        let section = DeviceSection::from_elf_name(&section).ok_or_else(|| parser.error())?;
+        let section = DeviceSection::from_names(ObjectFormat::Elf, "", &section);
+        let section = section.ok_or_else(|| parser.error())?;
         let size = parser.number("size")?;
         let mut images = Vec::new();
         while parser.line().is_some() {

@@ -11,12 +11,18 @@ pub enum Tool {
     Llvm22,
     /// `ptxas` and `cuobjdump` in `CUDA_HOME/bin`.
     Cuda,
+    /// `libnvJitLink.so.13` in `CUDA_HOME/lib` or `lib64`.
+    NvJitLink,
+    /// `libnvfatbin.so.13` in the same place.
+    NvFatbin,
     /// `libamd_comgr.so.2`.
     Comgr,
     /// `libamdhip64.so.5`, and the HSA headers that the stand-in for its device layer is compiled with.
     Hip5,
     /// A C and a C++ compiler, and GNU ld.
     Gcc,
+    /// GNU ld that links for 64-bit Windows, which is how the one of Debian for x86-64 is built.
+    GnuPe,
     /// No ptxas in `/usr/local/cuda/bin`, from where no variable removes it: what tests need that hide it.
     HideablePtxas,
     /// An NVIDIA GPU with a driver.
@@ -31,7 +37,7 @@ pub fn required() -> bool {
 impl Tool {
     /// Whether set-up can see to it, so that it can be required.
     pub fn is_installable(self) -> bool {
-        !matches!(self, Tool::NvidiaGpu | Tool::HideablePtxas)
+        !matches!(self, Tool::NvidiaGpu | Tool::HideablePtxas | Tool::GnuPe)
     }
 
     /// Says what is missing.
@@ -49,6 +55,8 @@ impl Tool {
                 Some(home) => all_in(&Path::new(&home).join("bin"), &["ptxas", "cuobjdump"]),
                 None => Err("CUDA_HOME is not set".to_owned()),
             },
+            Tool::NvJitLink => cuda_library("libnvJitLink.so.13").map(drop),
+            Tool::NvFatbin => cuda_library("libnvfatbin.so.13").map(drop),
             Tool::Comgr => shared_library("libamd_comgr.so.2").map(drop),
             Tool::Hip5 => {
                 shared_library("libamdhip64.so.5")?;
@@ -61,6 +69,13 @@ impl Tool {
                 Some(_) => Ok(()),
                 None => Err(format!("no {name} in PATH")),
             }),
+            Tool::GnuPe => {
+                let version = Command::new("ld.bfd").arg("-V").output().map_err(|error| format!("ld.bfd: {error}"))?;
+                match stdout(&version).contains("i386pep") {
+                    true => Ok(()),
+                    false => Err("ld.bfd has no emulation i386pep".to_owned()),
+                }
+            }
             Tool::HideablePtxas => match Path::new("/usr/local/cuda/bin/ptxas").exists() {
                 true => Err("ptxas is in /usr/local/cuda/bin, from where no variable removes it".to_owned()),
                 false => Ok(()),
@@ -87,6 +102,13 @@ pub fn llvm(name: &str) -> Command {
 pub fn cuda(name: &str) -> Command {
     let home = env::var_os("CUDA_HOME").expect("CUDA_HOME is set: Tool::Cuda was checked");
     Command::new(Path::new(&home).join("bin").join(name))
+}
+
+/// Where CUDA has a library: `lib` in wheels, `lib64` in an installed toolkit.
+pub fn cuda_library(name: &str) -> Result<PathBuf, String> {
+    let home = PathBuf::from(env::var_os("CUDA_HOME").ok_or("CUDA_HOME is not set")?);
+    let mut paths = ["lib", "lib64"].map(|folder| home.join(folder).join(name)).into_iter();
+    paths.find(|path| path.is_file()).ok_or_else(|| format!("no {name} in lib or lib64 of {}", home.display()))
 }
 
 /// Runs a command that must succeed.

@@ -1,6 +1,7 @@
 //! The project's own commands, run as `cargo xtask COMMAND`.
 
 mod apt;
+mod bench;
 mod ci;
 mod prebuilt;
 mod run;
@@ -19,6 +20,7 @@ The project's own commands:
   cargo xtask test [ARGS...]      set up, then `cargo test --workspace ARGS`
   cargo xtask ci [STEP...]        what CI runs: set up, then fmt, clippy, features, doc, test
                                   (or only STEPs)
+  cargo xtask bench [NAME]        how fast the readers are, beside other tools
   cargo xtask prebuilt [--check]  remake the prebuilt GPU images of examples/saxpy
                                   (--check: then fail if git sees a difference)
   cargo xtask help                this text
@@ -45,6 +47,7 @@ fn dispatch(command: &str, args: &[String]) -> Result {
         "setup" => setup::command(args),
         "test" => test::command(args),
         "ci" => ci::command(args),
+        "bench" => bench::command(args),
         "prebuilt" => prebuilt::command(args),
         "help" | "-h" | "--help" => {
             print!("{HELP}");

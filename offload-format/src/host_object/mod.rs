@@ -1,48 +1,160 @@
-//! The relocatable object that carries device code into the link of a host program.
+//! The relocatable object that carries device code into the link of a host program: one section, and one symbol that
+//! covers it, which other shared objects do not see.
 //!
-//! This is the one place that knows which section the field's tools look in.
+//! [`write`] lays it out as the host's linker takes it:
+//!
+//! | host | object | byte layout |
+//! |---|---|---|
+//! | Linux, Android, BSD, illumos; x86-64, AArch64, RISC-V, LoongArch | ELF, 64-bit | `elf.rs` |
+//! | Windows; x86-64, AArch64 | COFF | `coff.rs` |
+//! | macOS; x86-64, AArch64 | Mach-O, 64-bit | `macho.rs` |
+//!
+//! A program that has the object, but no code that refers to the symbol, loses the section to its linker's removal of
+//! unused sections (`--gc-sections`, `/opt:ref`, `-dead_strip`).
+//!
+//! This is the one place that knows which sections the field's tools look in: [`DeviceSection`] for those that are written,
+//! [`SectionNames`] for all of them.
+//!
+//! ```
+//! use offload_format::host_object::{self, CargoTarget, DeviceSection, Machine};
+//!
+//! let target = CargoTarget { arch: "aarch64", os: "linux", pointer_width: "64", endian: "little" };
+//! let machine = Machine::of(&target).unwrap();
+//! let pack = [7; 100];
+//! let object = host_object::write(machine, DeviceSection::HipFatbin, "my_pack", pack.len() as u64).unwrap();
+//! let file = object.to_vec(&[&pack]);
+//! assert!(file.starts_with(b"\x7fELF"));
+//! assert_eq!(file[object.offset_of(0).unwrap() as usize..][..100], pack);
+//! ```
 
+mod coff;
 mod elf;
+mod fields;
+mod macho;
+mod names;
 
-pub use elf::{Machine, write};
+pub use names::{DeviceSection, SectionNames};
 
-/// Where device code lies in a host file.
+use crate::layout::Layout;
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::String;
+use core::fmt;
+
+/// A format of object files, and of the programs that are linked from them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DeviceSection {
-    /// `.hip_fatbin`: offload bundles, one after another, each aligned 4096. HIP's runtime, `roc-obj-ls` and
-    /// `llvm-objdump --offloading` look here.
-    HipFatbin,
-    /// `.llvm.offloading`: offload binaries without gaps, each aligned 8. LLVM's tools look for the section's type.
-    LlvmOffloading,
+pub enum ObjectFormat {
+    /// ELF.
+    Elf,
+    /// COFF objects, and the PE images that are linked from them.
+    Coff,
+    /// Mach-O.
+    MachO,
 }
 
-impl DeviceSection {
-    /// Section name in ELF files.
-    pub const fn elf_name(self) -> &'static str {
-        match self {
-            DeviceSection::HipFatbin => ".hip_fatbin",
-            DeviceSection::LlvmOffloading => ".llvm.offloading",
+impl fmt::Display for ObjectFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            ObjectFormat::Elf => "ELF",
+            ObjectFormat::Coff => "COFF",
+            ObjectFormat::MachO => "Mach-O",
+        })
+    }
+}
+
+/// What Cargo says of the host to build scripts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CargoTarget<'a> {
+    /// `CARGO_CFG_TARGET_ARCH`: `x86_64`.
+    pub arch: &'a str,
+    /// `CARGO_CFG_TARGET_OS`: `linux`.
+    pub os: &'a str,
+    /// `CARGO_CFG_TARGET_POINTER_WIDTH`: `64`.
+    pub pointer_width: &'a str,
+    /// `CARGO_CFG_TARGET_ENDIAN`: `little`.
+    pub endian: &'a str,
+}
+
+/// What an object file is for: its format, and what depends on the processor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Machine(Kind);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Elf(elf::Machine),
+    Coff(coff::Machine),
+    MachO(macho::Machine),
+}
+
+impl Machine {
+    /// The machine of a host; `None` if no objects can be written for it.
+    pub fn of(target: &CargoTarget<'_>) -> Option<Self> {
+        if target.pointer_width != "64" || target.endian != "little" {
+            return None;
+        }
+        match target.os {
+            "linux" | "android" | "freebsd" | "netbsd" | "openbsd" | "illumos" => {
+                elf::Machine::of(target.arch).map(Kind::Elf)
+            }
+            "windows" => coff::Machine::of(target.arch).map(Kind::Coff),
+            "macos" => macho::Machine::of(target.arch).map(Kind::MachO),
+            _ => None,
+        }
+        .map(Self)
+    }
+
+    /// The format of its object files.
+    pub fn format(self) -> ObjectFormat {
+        match self.0 {
+            Kind::Elf(_) => ObjectFormat::Elf,
+            Kind::Coff(_) => ObjectFormat::Coff,
+            Kind::MachO(_) => ObjectFormat::MachO,
         }
     }
 
-    /// The section that has this name in ELF files.
-    pub fn from_elf_name(name: &str) -> Option<Self> {
-        [DeviceSection::HipFatbin, DeviceSection::LlvmOffloading].into_iter().find(|it| it.elf_name() == name)
-    }
-
-    /// Alignment in bytes of the section.
-    pub const fn align(self) -> u64 {
-        match self {
-            DeviceSection::HipFatbin => crate::bundle::HIP_ALIGN,
-            DeviceSection::LlvmOffloading => crate::offload_binary::ALIGN,
+    /// What its linker calls the symbol that C and Rust call `symbol`: Mach-O has an underscore before it.
+    pub fn linker_name(self, symbol: &str) -> String {
+        match self.format() {
+            ObjectFormat::MachO => format!("_{symbol}"),
+            ObjectFormat::Elf | ObjectFormat::Coff => symbol.to_owned(),
         }
     }
+}
 
-    const fn elf_type(self) -> u32 {
-        const SHT_PROGBITS: u32 = 1;
-        match self {
-            DeviceSection::HipFatbin => SHT_PROGBITS,
-            DeviceSection::LlvmOffloading => crate::offload_binary::SHT_LLVM_OFFLOADING,
-        }
+/// More bytes than an object has room for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooLarge {
+    format: ObjectFormat,
+    size: u64,
+    limit: u64,
+}
+
+impl fmt::Display for TooLarge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} objects have room for {} bytes; there are {}", self.format, self.limit, self.size)
     }
+}
+
+impl core::error::Error for TooLarge {}
+
+/// Lays out the object: `size` bytes, payload number 0, in `section`, under the symbol that C and Rust call
+/// `symbol`.
+///
+/// Returns an error if the format has no room for so many bytes: COFF and Mach-O end at 4 GiB.
+pub fn write(machine: Machine, section: DeviceSection, symbol: &str, size: u64) -> Result<Layout, TooLarge> {
+    let limit = match machine.0 {
+        // No file is as large, and no sum of offsets overflows.
+        Kind::Elf(_) => 1 << 62,
+        // Offsets have 32 bits, and less than a page stands around the payload and before the names.
+        Kind::Coff(_) | Kind::MachO(_) => u64::from(u32::MAX) - 4096,
+    };
+    if size > limit {
+        return Err(TooLarge { format: machine.format(), size, limit });
+    }
+    let symbol = machine.linker_name(symbol);
+    Ok(match machine.0 {
+        Kind::Elf(machine) => elf::write(machine, section, &symbol, size),
+        Kind::Coff(machine) => coff::write(machine, section, &symbol, size as u32),
+        Kind::MachO(machine) => macho::write(machine, section, &symbol, size as u32),
+    })
 }

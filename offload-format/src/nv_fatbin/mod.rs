@@ -1,1 +1,79 @@
-//! NVIDIA's fatbin container (`.nv_fatbin`).
+//! NVIDIA's fatbin: images for several GPUs, in the section `.nv_fatbin` of a program (`__nv_relfatbin` where device code is
+//! linked later; Mach-O: `__NV_CUDA,__nv_fatbin`) or in a file.
+//!
+//! NVIDIA does not publish the format. All of this was found by changing inputs and bytes and watching fatbinary, cuobjdump and
+//! nvJitLink 13.5, and nvFatbin 12.4, 12.6, 12.8, 12.9, 13.0 and 13.5 (docs/formats.md, "NVIDIA's fatbins"). All integers are
+//! little-endian.
+//!
+//! | offset | size | header | | offset | size | entry |
+//! |---|---|---|---|---|---|---|
+//! | 0 | 4 | [`MAGIC`] | | 0 | 2 | [`ImageKind`] |
+//! | 4 | 2 | version, 1 | | 2 | 2 | 0x0101 |
+//! | 6 | 2 | size of the header, 16 | | 4 | 4 | size of the entry's header with its strings, H |
+//! | 8 | 8 | size of all entries in bytes | | 8 | 8 | size of the payload in bytes, a multiple of 8, P |
+//! | | | | | 16 | 4 | size of the payload without padding if it is compressed, or 0 |
+//! | | | | | 20 | 4 | offset of the options, or 0 |
+//! | | | | | 24 | 2 | version of the code, minor: PTX ISA; 8 or 7 of cubins: their ABI version |
+//! | | | | | 26 | 2 | version of the code, major: PTX ISA; 1 of cubins |
+//! | | | | | 28 | 4 | compute capability times ten: 90 of `sm_90a` |
+//! | | | | | 32 | 4 | offset of the name, or 0 |
+//! | | | | | 36 | 4 | length of the name in bytes |
+//! | | | | | 40 | 8 | flags, see below |
+//! | | | | | 48 | 8 | 0, but a key if the payload is scrambled |
+//! | | | | | 56 | 8 | size of the payload once decompressed, or 0 |
+//! | | | | | H | P | payload |
+//!
+//! Offsets in an entry are from its start. The next entry is at H + P; the next container where the last entry ends, or behind
+//! zeros. A name is followed by a NUL and by zeros to a multiple of 8. The options are `u32` offset and `u32` length of a string of
+//! the same form: what ptxas gets (PTX), what the optimizer gets (LTO-IR). Of a cubin it is a zero byte and the bytes of the
+//! section `.nv.compat`, whose length is counted without the zero; nvJitLink gives the cubin to other GPUs of the family by them.
+//!
+//! | flag | |
+//! |---|---|
+//! | 0x1 | for a 64-bit host |
+//! | 0x2 | has debug information |
+//! | 0x8 | OpenCL |
+//! | 0x10, 0x20, 0x40 | the host is Linux, macOS, Windows |
+//! | 0x1000, 0x2000, 0x4000, 0x8000 | compressed: [`Compression`] |
+//! | 0x10000 | scrambled (compressed LTO-IR) |
+//! | 0x100000, 0x200000 | `a`, `f` behind the compute capability |
+//! | 0x1000000 | bit 1 is set in `e_flags` of the cubin, and its OS/ABI is 65: ptxas 12.9 and 13.5 from `sm_100` on |
+//!
+//! An uncompressed payload has zeros behind it: up to a multiple of 8 (cubins), one at least (PTX).
+//!
+//! Images can be compressed together (`fatbinary --concat`): an entry of the kind [`ImageKind::GROUP`], whose options are
+//! `u32` the number of images, `u32` the size of this table, and for each image a header as above with strings. In these, offset
+//! 4 has the offset of the image in the decompressed payload, and offset 8 its size there. A header ends where its strings do.
+
+mod compat;
+mod kind;
+mod lz4;
+mod payload;
+mod read;
+mod scan;
+mod write;
+
+pub use kind::{Compression, HostOs, ImageKind};
+pub use payload::Payload;
+pub use read::{Entries, Entry, Image, Images, NvFatbin};
+pub use scan::NvFatbins;
+pub use write::NvFatbinBuilder;
+
+/// What a fatbin starts with.
+pub const MAGIC: [u8; 4] = [0x50, 0xed, 0x55, 0xba];
+
+/// Alignment in bytes of entries, payloads and containers.
+pub const ALIGN: u64 = 8;
+
+const VERSION: u16 = 1;
+const HEADER_SIZE: u64 = 16;
+const ENTRY_HEADER_SIZE: u64 = 64;
+/// Offset and length of the options string, and number of images and size of their table in the same place.
+const OPTIONS_SIZE: u64 = 8;
+
+const FLAG_64_BIT: u64 = 0x1;
+const FLAG_DEBUG: u64 = 0x2;
+const FLAG_SCRAMBLED: u64 = 0x1_0000;
+const FLAG_ARCH_SPECIFIC: u64 = 0x10_0000;
+const FLAG_FAMILY_SPECIFIC: u64 = 0x20_0000;
+const FLAG_COMPAT: u64 = 0x100_0000;

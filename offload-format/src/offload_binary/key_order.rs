@@ -2,22 +2,18 @@
 //! with it our files have LLVM's bytes.
 //!
 //! The table has 64 buckets and doubles when three quarters would be in use; a key stands in the first free bucket from
-//! the low bits of its hash on, steps growing by one. The hash is of CityHash's family, with formulas for short, middle
-//! and longer keys. Facts: docs/formats.md, "String pairs"; checked against LLVM 22.1.8 by tests/versus_llvm.rs.
+//! the low bits of its hash on, steps growing by one. The hash is of CityHash's family, with a formula for each
+//! range of lengths. Facts: docs/formats.md, "String pairs"; checked against LLVM 22.1.8 by tests/versus_llvm.rs.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// Keys of `--image` that take a bucket like the others but are not stored.
-const UNSTORED: [&str; 2] = ["file", "kind"];
-
-/// The order of `keys` in the file, as positions in `keys`.
+/// The order of `keys` in the file, as positions in `keys`, which are in the order of the command line.
 pub(super) fn of_llvm_22(keys: &[&str]) -> Vec<usize> {
     let mut buckets: Vec<Option<usize>> = vec![None; 64];
-    let all: Vec<&str> = UNSTORED.iter().copied().chain(keys.iter().copied()).collect();
     let insert = |buckets: &mut Vec<Option<usize>>, item: usize| {
         let mask = buckets.len() - 1;
-        let mut at = hash(all[item].as_bytes()) as u32 as usize & mask;
+        let mut at = hash(keys[item].as_bytes()) as u32 as usize & mask;
         let mut step = 1;
         while buckets[at].is_some() {
             at = (at + step) & mask;
@@ -25,7 +21,7 @@ pub(super) fn of_llvm_22(keys: &[&str]) -> Vec<usize> {
         }
         buckets[at] = Some(item);
     };
-    for item in 0..all.len() {
+    for item in 0..keys.len() {
         if (item + 1) * 4 >= buckets.len() * 3 {
             let old = core::mem::take(&mut buckets);
             buckets = vec![None; old.len() * 2];
@@ -33,7 +29,7 @@ pub(super) fn of_llvm_22(keys: &[&str]) -> Vec<usize> {
         }
         insert(&mut buckets, item);
     }
-    buckets.into_iter().flatten().filter_map(|item| item.checked_sub(UNSTORED.len())).collect()
+    buckets.into_iter().flatten().collect()
 }
 
 const SEED: u64 = 0xff51_afd7_ed55_8ccd;
@@ -46,7 +42,7 @@ const MUL: u64 = 0x9ddf_ea08_eb38_2d69;
 fn hash(key: &[u8]) -> u64 {
     let n = key.len();
     let u32_at = |at: usize| u64::from(u32::from_le_bytes([key[at], key[at + 1], key[at + 2], key[at + 3]]));
-    let u64_at = |at: usize| u32_at(at) | u32_at(at + 4) << 32;
+    let u64_at = |at: usize| word(key, at);
     let length = n as u64;
     match n {
         0 => K2 ^ SEED,
@@ -68,9 +64,8 @@ fn hash(key: &[u8]) -> u64 {
                 a.wrapping_add((b ^ K3).rotate_right(20)).wrapping_sub(c).wrapping_add(length).wrapping_add(SEED),
             )
         }
-        // Two windows of 32 bytes, at the start and at the end. Of a key over 64 bytes, which no producer has, what lies
-        // between them does not count here: the order may differ from LLVM's, the file is as valid.
-        _ => {
+        // Two windows of 32 bytes, at the start and at the end.
+        33..=64 => {
             let start = (length.wrapping_add(u64_at(n - 16))).wrapping_mul(K0);
             let (first, first_turned) = window([u64_at(0), u64_at(8), u64_at(16), u64_at(24)], start);
             let end = u64_at(16);
@@ -80,7 +75,71 @@ fn hash(key: &[u8]) -> u64 {
             let both = fold(low.wrapping_add(high));
             fold((SEED ^ both.wrapping_mul(K0)).wrapping_add(first_turned)).wrapping_mul(K2)
         }
+        // Whole blocks; then, if the key does not end with one, the last 64 bytes, which overlap the last block.
+        _ => {
+            let mut state = State::new();
+            key.chunks_exact(64).for_each(|block| state.stir(block));
+            if !n.is_multiple_of(64) {
+                state.stir(&key[n - 64..]);
+            }
+            state.finish(length)
+        }
     }
+}
+
+/// The eight bytes at `at`.
+fn word(bytes: &[u8], at: usize) -> u64 {
+    (0..8).fold(0, |value, byte| value | u64::from(bytes[at + byte]) << (8 * byte))
+}
+
+/// What CityHash64 keeps between the blocks of a long input.
+struct State {
+    x: u64,
+    y: u64,
+    z: u64,
+    v: (u64, u64),
+    w: (u64, u64),
+}
+
+impl State {
+    fn new() -> Self {
+        let scaled = SEED.wrapping_mul(K1);
+        let folded = fold(SEED);
+        Self {
+            x: 0,
+            y: SEED,
+            z: mix(SEED, K1),
+            v: ((SEED ^ K1).rotate_right(49), scaled),
+            w: (folded, mix(scaled, folded)),
+        }
+    }
+
+    fn stir(&mut self, block: &[u8]) {
+        let Self { x, y, z, v, w } = *self;
+        let sum = |terms: &[u64]| terms.iter().fold(0_u64, |sum, term| sum.wrapping_add(*term));
+        let x = sum(&[x, y, v.0, word(block, 8)]).rotate_right(37).wrapping_mul(K1) ^ w.1;
+        let y = sum(&[y, v.1, word(block, 48)]).rotate_right(42).wrapping_mul(K1);
+        let y = sum(&[y, v.0, word(block, 40)]);
+        let z = z.wrapping_add(w.0).rotate_right(33).wrapping_mul(K1);
+        self.v = half(&block[..32], v.1.wrapping_mul(K1), x.wrapping_add(w.0));
+        self.w = half(&block[32..], z.wrapping_add(w.1), y.wrapping_add(word(block, 16)));
+        (self.x, self.y, self.z) = (z, y, x);
+    }
+
+    fn finish(&self, length: u64) -> u64 {
+        let low = mix(self.v.0, self.w.0).wrapping_add(fold(self.y).wrapping_mul(K1)).wrapping_add(self.z);
+        let high = mix(self.v.1, self.w.1).wrapping_add(fold(length).wrapping_mul(K1)).wrapping_add(self.x);
+        mix(low, high)
+    }
+}
+
+/// Half a block, stirred into two words.
+fn half(bytes: &[u8], a: u64, b: u64) -> (u64, u64) {
+    let last = word(bytes, 24);
+    let one = a.wrapping_add(word(bytes, 0));
+    let three = one.wrapping_add(word(bytes, 8)).wrapping_add(word(bytes, 16));
+    let turned = b.wrapping_add(one).wrapping_add(last).rotate_right(21);
+    (three.wrapping_add(last), turned.wrapping_add(three.rotate_right(44)).wrapping_add(one))
 }
 
 /// The sum of four words and a start value, and a second one of their partial sums turned by different amounts.

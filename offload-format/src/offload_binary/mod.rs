@@ -1,30 +1,65 @@
-//! The offload binary: one device image and what is known of it, as a map of strings. LLVM's linker wrapper and
+//! The offload binary: device images, and what is known of each as a map of strings. LLVM's linker wrapper and
 //! `llvm-objdump --offloading` look for it in sections of the type [`SHT_LLVM_OFFLOADING`].
 //!
-//! Version 1, all integers little-endian (LLVM's ClangOffloadPackager page; bytes checked against LLVM 22.1.8):
+//! All integers are little-endian, all offsets are bytes from the start of the binary.
 //!
 //! | offset | size | header | | offset | size | entry |
 //! |---|---|---|---|---|---|---|
 //! | 0 | 4 | [`MAGIC`] | | 0 | 2 | [`ImageKind`] |
-//! | 4 | 4 | version, 1 | | 2 | 2 | [`OffloadKind`] |
+//! | 4 | 4 | [`Version`] | | 2 | 2 | [`OffloadKind`] |
 //! | 8 | 8 | size of the whole in bytes | | 4 | 4 | flags |
-//! | 16 | 8 | offset of the entry | | 8 | 8 | offset of the string pairs |
-//! | 24 | 8 | size of the entry | | 16 | 8 | number of string pairs |
-//! | | | | | 24 | 8 | offset of the image |
+//! | 16 | 8 | offset of the entries | | 8 | 8 | offset of the string pairs |
+//! | 24 | 8 | number of entries; in version 1, which has one, its size | | 16 | 8 | number of string pairs |
+//! | 32 | 8 | from version 3 on: inflated size, 0 if nothing is compressed | | 24 | 8 | offset of the image |
 //! | | | | | 32 | 8 | size of the image in bytes |
 //!
-//! A string pair is two `u64`: offsets of the key and of the value, each NUL-terminated. All offsets are bytes from the
-//! start of the binary. Several images are several binaries, one after another without gaps, each a multiple of 8 bytes.
+//! A string pair has the offset of the key and that of the value, a `u64` each. From version 2 on the length of the value
+//! in bytes follows, so that it may have NULs; keys, and the values of version 1, end at their first NUL.
+//!
+//! Several binaries may stand one after another, each at a multiple of 8 bytes ([`OffloadBinaries`]). Of version 1 that is
+//! how several images go together. Later versions have an entry for each, one string table for all, and images that
+//! follow each other without padding.
+//!
+//! If the inflated size is not 0, then what the entries' offset points to is one zlib stream or zstd frame that reaches to
+//! the binary's end. The binary that it stands for has the same header, with the inflated size for its size, and behind it
+//! the stream's content ([`Compressed`]).
+//!
+//! Sources: LLVM's ClangOffloadPackager page; version 1 was checked against LLVM 22.1.8, which knows no other; versions 2
+//! and 3 follow the sources of LLVM's main branch (docs/formats.md).
+//!
+//! ```
+//! use offload_format::offload_binary::{ImageKind, OffloadBinaries, OffloadBinaryBuilder, OffloadKind, Version};
+//!
+//! let cubin = b"\x7fELF...";
+//! let mut builder = OffloadBinaryBuilder::new();
+//! let image = builder.image(ImageKind::CUBIN, OffloadKind::CUDA, cubin.len() as u64);
+//! image.string("triple", "nvptx64-nvidia-cuda").string("arch", "sm_90");
+//! let file = builder.layout(Version::V1).to_vec(&[cubin]);
+//!
+//! for found in OffloadBinaries::new(&file) {
+//!     let (_offset, binary) = found.unwrap();
+//!     let image = binary.images().find(|image| image.arch() == Some("sm_90")).unwrap();
+//!     assert_eq!(image.data(), cubin);
+//! }
+//! ```
 
+mod compressed;
+mod image;
 mod key_order;
 mod kind;
 mod read;
+mod scan;
 mod string_table;
+mod version;
 mod write;
 
+pub use compressed::Compressed;
+pub use image::{Image, Images, Strings};
 pub use kind::{ImageKind, OffloadKind};
-pub use read::{OffloadBinaries, OffloadBinary, Strings};
-pub use write::OffloadBinaryBuilder;
+pub use read::OffloadBinary;
+pub use scan::OffloadBinaries;
+pub use version::Version;
+pub use write::{ImageBuilder, OffloadBinaryBuilder};
 
 /// What an offload binary starts with.
 pub const MAGIC: [u8; 4] = [0x10, 0xff, 0x10, 0xad];
@@ -32,10 +67,11 @@ pub const MAGIC: [u8; 4] = [0x10, 0xff, 0x10, 0xad];
 /// Type of the ELF sections that hold offload binaries.
 pub const SHT_LLVM_OFFLOADING: u32 = 0x6fff_4c0b;
 
-/// Alignment in bytes of an offload binary, of its image, and of its size.
+/// Alignment in bytes of an offload binary, of its first image, and of its size unless it is compressed.
 pub const ALIGN: u64 = 8;
 
-const VERSION: u32 = 1;
-const HEADER_SIZE: u64 = 32;
+const SIZE_OFFSET: u64 = 8;
+const ENTRIES_OFFSET: u64 = 16;
+const ENTRY_COUNT_OFFSET: u64 = 24;
+const INFLATED_SIZE_OFFSET: u64 = 32;
 const ENTRY_SIZE: u64 = 40;
-const STRING_PAIR_SIZE: u64 = 16;

@@ -1,80 +1,185 @@
-//! Writing an offload binary.
+//! Writing offload binaries.
 
 use super::string_table::StringTable;
-use super::{ALIGN, ENTRY_SIZE, HEADER_SIZE, ImageKind, MAGIC, OffloadKind, STRING_PAIR_SIZE, VERSION, key_order};
+use super::{ALIGN, ENTRY_SIZE, ImageKind, MAGIC, OffloadKind, Version, key_order};
+use crate::Result;
+use crate::compression::{self, Method};
 use crate::layout::{Layout, Piece};
 use alloc::borrow::ToOwned;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// Lays out the offload binary (version 1) that `llvm-offload-binary` 22 writes for
-/// `--image=file=<image>,kind=<offload kind>,<strings in the order they were added>`.
-#[derive(Debug, Clone)]
+/// Collects images and lays out the offload binaries for them.
+///
+/// It is told the sizes of the images; [`Layout`] takes the bytes, from memory or from files.
+#[derive(Debug, Clone, Default)]
 pub struct OffloadBinaryBuilder {
-    image_kind: ImageKind,
-    offload_kind: OffloadKind,
-    strings: Vec<(String, String)>,
+    images: Vec<ImageBuilder>,
 }
 
 impl OffloadBinaryBuilder {
-    /// An offload binary for an image of this kind, made by this programming model, without strings.
-    pub fn new(image_kind: ImageKind, offload_kind: OffloadKind) -> Self {
-        Self { image_kind, offload_kind, strings: Vec::new() }
+    /// Without images.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds an image of `size` bytes of this kind, made by this programming model, and returns it so that strings can be
+    /// added. Images stand in the order in which they were added.
+    pub fn image(&mut self, image_kind: ImageKind, offload_kind: OffloadKind, size: u64) -> &mut ImageBuilder {
+        let image = ImageBuilder { image_kind, offload_kind, flags: 0, size, keys: Vec::new() };
+        self.images.push(image);
+        self.images.last_mut().expect("it was just added")
+    }
+
+    /// The images as runs of bytes, nothing if there are none. Payload numbers are image numbers, from 0. The size is a
+    /// multiple of 8.
+    ///
+    /// In version 1 it is one binary for each image, the bytes that `llvm-offload-binary` 22 writes for as many
+    /// `--image=file=<image>,kind=<offload kind>,<strings in the order they were added>`. Later versions have all images in
+    /// one binary.
+    ///
+    /// # Panics
+    /// If the version is 1 and a value has a NUL, which that cannot hold.
+    pub fn layout(&self, version: Version) -> Layout {
+        let together = match version {
+            Version::V1 => 1,
+            Version::V2 | Version::V3 => usize::MAX,
+        };
+        let mut layout = Layout::new();
+        for (number, images) in self.images.chunks(together).enumerate() {
+            layout.append(binary(images, number, version));
+        }
+        layout
+    }
+
+    /// One binary of version 3 with all images, compressed; nothing if there are none. `images` are their bytes, in order;
+    /// `level` is the method's own, `None` its default. Zeros behind the binary make it a multiple of 8 bytes. For a moment
+    /// it lies in memory uncompressed, too.
+    ///
+    /// Returns an error if the method was not built in.
+    ///
+    /// # Panics
+    /// If an image is missing or has another size than was said.
+    pub fn compressed(&self, method: Method, level: Option<i32>, images: &[&[u8]]) -> Result<Vec<u8>> {
+        let whole = self.layout(Version::V3).to_vec(images);
+        let header_size = Version::V3.header_size() as usize;
+        let Some((header, content)) = whole.split_at_checked(header_size) else { return Ok(Vec::new()) };
+        let stream = compression::compress(method, level, content)?;
+        let size = header_size + stream.len();
+        let mut out = Vec::with_capacity(size.next_multiple_of(ALIGN as usize));
+        out.extend_from_slice(&header[..8]);
+        out.extend_from_slice(&(size as u64).to_le_bytes());
+        out.extend_from_slice(&header[16..32]);
+        out.extend_from_slice(&(whole.len() as u64).to_le_bytes());
+        out.extend_from_slice(&stream);
+        out.resize(size.next_multiple_of(ALIGN as usize), 0);
+        Ok(out)
+    }
+}
+
+/// One image of an [`OffloadBinaryBuilder`].
+#[derive(Debug, Clone)]
+pub struct ImageBuilder {
+    image_kind: ImageKind,
+    offload_kind: OffloadKind,
+    flags: u32,
+    size: u64,
+    /// What `--image` would have, in its order: strings, and keys that are not stored.
+    keys: Vec<(String, Option<Vec<u8>>)>,
+}
+
+impl ImageBuilder {
+    /// Sets the entry's flags, which are 0 unless said.
+    pub fn flags(&mut self, flags: u32) -> &mut Self {
+        self.flags = flags;
+        self
     }
 
     /// Adds a string pair; a key that is there already gets `,` and the value behind its value, as in LLVM's tool.
     ///
     /// # Panics
-    /// If key or value has a NUL, which version 1 cannot hold.
-    pub fn string(&mut self, key: &str, value: &str) -> &mut Self {
-        assert!(!key.contains('\0') && !value.contains('\0'), "a string of an offload binary ends at its first NUL");
-        match self.strings.iter_mut().find(|(found, _)| found == key) {
-            Some((_, old)) => {
-                old.push(',');
-                old.push_str(value);
+    /// If the key has a NUL.
+    pub fn string(&mut self, key: &str, value: impl AsRef<[u8]>) -> &mut Self {
+        assert!(!key.contains('\0'), "a key of an offload binary ends at its first NUL");
+        let value = value.as_ref();
+        let old = self.keys.iter_mut().filter(|(found, _)| found == key).find_map(|(_, value)| value.as_mut());
+        match old {
+            Some(old) => {
+                old.push(b',');
+                old.extend_from_slice(value);
             }
-            None => self.strings.push((key.to_owned(), value.to_owned())),
+            None => self.keys.push((key.to_owned(), Some(value.to_owned()))),
         }
         self
     }
 
-    /// The binary as runs of bytes. The only payload, number 0, is the image of `image_size` bytes. The size is a
-    /// multiple of 8.
-    pub fn layout(&self, image_size: u64) -> Layout {
-        let keys: Vec<&str> = self.strings.iter().map(|(key, _)| key.as_str()).collect();
-        let order = key_order::of_llvm_22(&keys);
-        let table = StringTable::new(self.strings.iter().flat_map(|(key, value)| [key.as_str(), value.as_str()]));
-
-        let strings_offset = HEADER_SIZE + ENTRY_SIZE;
-        let table_offset = strings_offset + STRING_PAIR_SIZE * self.strings.len() as u64;
-        let image_offset = (table_offset + table.bytes.len() as u64).next_multiple_of(ALIGN);
-        let size = (image_offset + image_size).next_multiple_of(ALIGN);
-
-        let mut head = Vec::with_capacity(image_offset as usize);
-        head.extend_from_slice(&MAGIC);
-        head.extend_from_slice(&VERSION.to_le_bytes());
-        for field in [size, HEADER_SIZE, ENTRY_SIZE] {
-            head.extend_from_slice(&field.to_le_bytes());
+    /// Says that an `--image` of LLVM's tool has a key here, behind the strings added so far, that is not stored: `file`
+    /// or `kind`. The order of the string pairs depends on it. Without a call both are taken to stand first.
+    pub fn argument(&mut self, key: &str) -> &mut Self {
+        if !self.keys.iter().any(|(found, value)| found == key && value.is_none()) {
+            self.keys.push((key.to_owned(), None));
         }
-        head.extend_from_slice(&self.image_kind.0.to_le_bytes());
-        head.extend_from_slice(&self.offload_kind.0.to_le_bytes());
-        head.extend_from_slice(&0u32.to_le_bytes());
-        for field in [strings_offset, self.strings.len() as u64, image_offset, image_size] {
-            head.extend_from_slice(&field.to_le_bytes());
-        }
-        for index in order {
-            let (key, value) = &self.strings[index];
-            for string in [key, value] {
-                head.extend_from_slice(&(table_offset + table.offset(string)).to_le_bytes());
-            }
-        }
-        head.extend_from_slice(&table.bytes);
-
-        let mut layout = Layout::new();
-        layout.push(Piece::Bytes(head));
-        layout.pad_to(ALIGN);
-        layout.push(Piece::Payload { index: 0, size: image_size });
-        layout.pad_to(ALIGN);
-        layout
+        self
     }
+
+    /// The strings in the order in which LLVM's tool writes them.
+    fn strings(&self) -> Vec<(&str, &[u8])> {
+        let mut keys: Vec<(&str, Option<&[u8]>)> = Vec::with_capacity(self.keys.len() + 2);
+        if self.keys.iter().all(|(_, value)| value.is_some()) {
+            keys.extend([("file", None), ("kind", None)]);
+        }
+        keys.extend(self.keys.iter().map(|(key, value)| (key.as_str(), value.as_deref())));
+        let order = key_order::of_llvm_22(&keys.iter().map(|(key, _)| *key).collect::<Vec<_>>());
+        order.into_iter().filter_map(|at| Some((keys[at].0, keys[at].1?))).collect()
+    }
+}
+
+/// The binary for these images, of which the first is number `first`.
+fn binary(images: &[ImageBuilder], first: usize, version: Version) -> Layout {
+    let strings: Vec<Vec<(&str, &[u8])>> = images.iter().map(ImageBuilder::strings).collect();
+    let table = StringTable::new(strings.iter().flatten().flat_map(|(key, value)| [key.as_bytes(), value]));
+
+    let entries_offset = version.header_size();
+    let strings_offset = entries_offset + ENTRY_SIZE * images.len() as u64;
+    let table_offset = strings_offset + version.string_pair_size() * strings.iter().flatten().count() as u64;
+    let images_offset = (table_offset + table.bytes.len() as u64).next_multiple_of(ALIGN);
+    let size = images_offset + images.iter().map(|image| image.size).sum::<u64>();
+
+    let mut head = Vec::with_capacity(images_offset as usize);
+    let numbers = |head: &mut Vec<u8>, fields: &[u64]| fields.iter().for_each(|it| head.extend(it.to_le_bytes()));
+    head.extend_from_slice(&MAGIC);
+    head.extend_from_slice(&version.number().to_le_bytes());
+    numbers(&mut head, &[size.next_multiple_of(ALIGN), entries_offset]);
+    match version {
+        Version::V1 => numbers(&mut head, &[ENTRY_SIZE]),
+        Version::V2 => numbers(&mut head, &[images.len() as u64]),
+        Version::V3 => numbers(&mut head, &[images.len() as u64, 0]),
+    }
+    let (mut pairs_at, mut image_at) = (strings_offset, images_offset);
+    for (image, strings) in images.iter().zip(&strings) {
+        head.extend_from_slice(&image.image_kind.0.to_le_bytes());
+        head.extend_from_slice(&image.offload_kind.0.to_le_bytes());
+        head.extend_from_slice(&image.flags.to_le_bytes());
+        let pairs = strings.len() as u64;
+        numbers(&mut head, &[pairs_at, pairs, image_at, image.size]);
+        pairs_at += version.string_pair_size() * pairs;
+        image_at += image.size;
+    }
+    for (key, value) in strings.iter().flatten() {
+        numbers(&mut head, &[table_offset + table.offset(key.as_bytes()), table_offset + table.offset(value)]);
+        match version {
+            Version::V1 => assert!(!value.contains(&0), "a value in version 1 ends at its first NUL"),
+            Version::V2 | Version::V3 => numbers(&mut head, &[value.len() as u64]),
+        }
+    }
+    head.extend_from_slice(&table.bytes);
+
+    let mut layout = Layout::new();
+    layout.push(Piece::Bytes(head));
+    layout.pad_to(ALIGN);
+    for (number, image) in images.iter().enumerate() {
+        layout.push(Piece::Payload { index: first + number, size: image.size });
+    }
+    layout.pad_to(ALIGN);
+    layout
 }

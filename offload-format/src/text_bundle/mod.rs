@@ -1,1 +1,36 @@
-//! The text form of the offload bundle: payloads between comment lines.
+//! The text form of the offload bundle: payloads between comment lines. clang-offload-bundler writes it for source text,
+//! assembly and dependency files.
+//!
+//! There is no header. Each entry is (LLVM's ClangOffloadBundler page; bytes checked against LLVM 22.1.8):
+//!
+//! | bytes | |
+//! |---|---|
+//! | LF, comment leader, ` __CLANG_OFFLOAD_BUNDLE____START__ `, bundle entry ID, LF | the START line, and the line end before it |
+//! | the payload, unchanged | |
+//! | LF, comment leader, ` __CLANG_OFFLOAD_BUNDLE____END__ `, bundle entry ID, LF | the END line; its LF before it is no part of the payload |
+//!
+//! A line end is LF; a CR before it is part of what the line holds. What stands outside of entries has no meaning. The ID
+//! of an END line has none either: a payload goes on to the first END line, and START lines on the way are part of it.
+//!
+//! ```
+//! use offload_format::text_bundle::{CommentLeader, TextBundle, TextBundleBuilder};
+//!
+//! let payloads: [&[u8]; 2] = [b"int main(void);\n", b"__device__ int f();"];
+//! let mut builder = TextBundleBuilder::new(CommentLeader::Slashes);
+//! builder.entry("host-x86_64-unknown-linux-gnu-", 16).unwrap();
+//! builder.entry("hip-amdgcn-amd-amdhsa--gfx90a", 19).unwrap();
+//! let file = builder.layout().to_vec(&payloads);
+//!
+//! let leader = TextBundle::detect(&file).unwrap();
+//! let bundle = TextBundle::parse(&file, leader).unwrap();
+//! assert!(bundle.entries().map(|entry| entry.payload()).eq(payloads));
+//! ```
+
+mod leader;
+mod marker;
+mod read;
+mod write;
+
+pub use leader::CommentLeader;
+pub use read::{Entries, Entry, TextBundle};
+pub use write::TextBundleBuilder;

@@ -1,0 +1,85 @@
+//! The files that are read.
+
+use offload_format::bundle::{BundleBuilder, HIP_ALIGN, HIP_ENTRY_PREFIX};
+use offload_format::layout::Piece;
+use std::fs::File;
+use std::io::{BufWriter, Result, Write};
+use std::path::PathBuf;
+
+/// Bundles in the section.
+pub const BUNDLES: usize = 95;
+
+/// Bytes in all of them together.
+pub const SECTION_SIZE: usize = 490_000_000;
+
+/// A folder under the one that Cargo builds into.
+pub fn folder() -> PathBuf {
+    let exe = std::env::current_exe().expect("a program knows its path");
+    let folder = exe.ancestors().nth(2).expect("a program lies in <target>/<profile>").join("offload-bench");
+    std::fs::create_dir_all(&folder).expect("the target folder can be written");
+    folder
+}
+
+/// Processors of the bundles' code objects.
+pub const PROCESSORS: [&str; 4] = ["gfx906", "gfx90a", "gfx942", "gfx1100"];
+
+/// Numbers that are the same in every run (a linear congruential generator, upper half of its state).
+pub struct Generator(pub u64);
+
+impl Generator {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 >> 32
+    }
+
+    /// So many bytes, of which `fresh` in 100 are new and the rest are stretches that came before.
+    pub fn code(&mut self, size: usize, fresh: u64) -> Vec<u8> {
+        const STRETCH: usize = 512;
+        let mut out: Vec<u8> = Vec::with_capacity(size);
+        while out.len() < size {
+            let stretch = STRETCH.min(size - out.len());
+            if out.len() < 16 * STRETCH || self.next() % 100 < fresh {
+                out.extend((0..stretch).map(|_| self.next() as u8));
+            } else {
+                let from = self.next() as usize % (out.len() - stretch);
+                out.extend_from_within(from..from + stretch);
+            }
+        }
+        out
+    }
+}
+
+/// A bundle of code objects for [`PROCESSORS`], each with the same part of `code`.
+pub fn write_bundle(out: &mut impl Write, code: &[&[u8]]) -> Result<()> {
+    let mut builder = BundleBuilder::hip();
+    for (processor, code) in PROCESSORS.iter().zip(code) {
+        builder.entry(&format!("{HIP_ENTRY_PREFIX}{processor}"), code.len() as u64).expect("entries differ");
+    }
+    for piece in builder.layout().pieces() {
+        match piece {
+            Piece::Bytes(bytes) => out.write_all(bytes)?,
+            Piece::Zeros(size) => std::io::copy(&mut std::io::Read::take(std::io::repeat(0), *size), out).map(drop)?,
+            Piece::Payload { index, .. } => out.write_all(if *index == 0 { &[] } else { code[*index - 1] })?,
+        }
+    }
+    Ok(())
+}
+
+/// The section: bundles in a row, each at a multiple of 4096.
+pub fn section() -> Result<PathBuf> {
+    let path = folder().join("section");
+    let each = SECTION_SIZE / BUNDLES / PROCESSORS.len() - 3 * HIP_ALIGN as usize / 2;
+    let code = Generator(1).code(each, 30);
+    let mut out = BufWriter::new(File::create(&path)?);
+    let mut written = 0;
+    for _ in 0..BUNDLES {
+        let mut bundle = Vec::new();
+        write_bundle(&mut bundle, &[code.as_slice(); PROCESSORS.len()])?;
+        bundle.resize(bundle.len().next_multiple_of(HIP_ALIGN as usize), 0);
+        out.write_all(&bundle)?;
+        written += bundle.len();
+    }
+    out.flush()?;
+    println!("  {}: {written} bytes, {BUNDLES} bundles", path.display());
+    Ok(path)
+}

@@ -1,0 +1,53 @@
+//! Listing a large section of plain bundles.
+
+use crate::data;
+use crate::measure::{child as start, llvm, row, succeed};
+use memmap2::Mmap;
+use offload_format::compressed::{Bundles, Found};
+use std::fs::File;
+use std::hint::black_box;
+use std::path::Path;
+
+/// Prints the times.
+pub fn bench() {
+    println!("list: the entries of {} bundles in a section of {} MB", data::BUNDLES, data::SECTION_SIZE / 1_000_000);
+    let section = data::section().expect("the target folder can be written");
+    row("ours, from the mapped file", 11, || {
+        black_box(list(&map(&section)));
+    });
+    row("ours, a whole process", 11, || succeed(&mut start("list", section.as_os_str())));
+    match (llvm("clang"), llvm("llvm-readobj")) {
+        (Some(mut clang), Some(_)) => {
+            // An object with the section in it is what the tool reads.
+            let source = format!(".section .hip_fatbin,\"a\"\n.p2align 12\n.incbin \"{}\"\n", section.display());
+            let folder = data::folder();
+            std::fs::write(folder.join("section.s"), source).expect("the target folder can be written");
+            succeed(clang.current_dir(&folder).args(["--target=x86_64-unknown-linux-gnu", "-c", "section.s"]));
+            row("llvm-readobj --offloading, a whole process", 5, || {
+                succeed(llvm("llvm-readobj").expect("it was there").arg("--offloading").arg(folder.join("section.o")));
+            });
+        }
+        _ => println!("  (no LLVM 22 to compare with)"),
+    }
+}
+
+/// What the started process does.
+pub fn child(file: &Path) {
+    assert_eq!(list(&map(file)), data::BUNDLES * (data::PROCESSORS.len() + 1));
+}
+
+fn map(file: &Path) -> Mmap {
+    let file = File::open(file).expect("the file was made");
+    // SAFETY: nobody else writes to the bench's files.
+    unsafe { Mmap::map(&file) }.expect("the file can be mapped")
+}
+
+/// How many entries there are, each looked at.
+fn list(section: &[u8]) -> usize {
+    let mut entries = 0;
+    for found in Bundles::new(section, 0) {
+        let (_, Found::Plain(bundle)) = found.expect("the section is sound") else { continue };
+        entries += bundle.entries().filter(|entry| entry.id().is_ok()).count();
+    }
+    entries
+}

@@ -1,0 +1,44 @@
+//! `cargo xtask bench`: our readers beside the tools that people have, in one run on one machine.
+//!
+//! | bench | ours | peer |
+//! |---|---|---|
+//! | `list` | every entry of 95 bundles in a mapped section of 490 MB | `llvm-readobj --offloading` on an object with that section |
+//! | `table` | the entry table of a compressed bundle of 149 MB | `clang-offload-bundler -list` |
+//! | `find` | one image among 16, from the bundle's bytes | AMD's `amd_comgr_lookup_code_object` |
+//!
+//! The files are made here, of numbers from a seeded generator in which stretches repeat, as they do in code for several
+//! processors; the sizes are those of a library of AMD's. Times of whole processes are those of this program started anew.
+
+mod comgr;
+mod data;
+mod find;
+mod list;
+mod measure;
+mod table;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    match args[..] {
+        // What the benches start as a process of its own.
+        ["child", "list", file] => list::child(Path::new(file)),
+        ["child", "table", file] => table::child(Path::new(file)),
+        [] => {
+            println!("each time is the least, the median and the greatest of its runs\n");
+            list::bench();
+            table::bench();
+            find::bench();
+        }
+        ["list"] => list::bench(),
+        ["table"] => table::bench(),
+        ["find"] => find::bench(),
+        _ => {
+            eprintln!("usage: cargo xtask bench [list|table|find]");
+            return ExitCode::from(2);
+        }
+    }
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,77 @@
+//! Headers and tables as runs of little-endian numbers.
+
+use crate::layout::Piece;
+use alloc::vec::Vec;
+
+/// Fields, one after another.
+pub(super) struct Fields(Vec<u8>);
+
+impl Fields {
+    pub(super) fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    pub(super) fn bytes(mut self, bytes: &[u8]) -> Self {
+        self.0.extend_from_slice(bytes);
+        self
+    }
+
+    pub(super) fn zeros(mut self, count: usize) -> Self {
+        self.0.resize(self.0.len() + count, 0);
+        self
+    }
+
+    /// A name in `width` bytes, with zeros behind it.
+    ///
+    /// # Panics
+    /// If the name is longer.
+    pub(super) fn name(self, name: &str, width: usize) -> Self {
+        self.bytes(name.as_bytes()).zeros(width - name.len())
+    }
+
+    pub(super) fn u8<const N: usize>(self, values: [u8; N]) -> Self {
+        self.bytes(&values)
+    }
+
+    pub(super) fn u16<const N: usize>(self, values: [u16; N]) -> Self {
+        values.iter().fold(self, |fields, value| fields.bytes(&value.to_le_bytes()))
+    }
+
+    pub(super) fn u32<const N: usize>(self, values: [u32; N]) -> Self {
+        values.iter().fold(self, |fields, value| fields.bytes(&value.to_le_bytes()))
+    }
+
+    pub(super) fn u64<const N: usize>(self, values: [u64; N]) -> Self {
+        values.iter().fold(self, |fields, value| fields.bytes(&value.to_le_bytes()))
+    }
+
+    pub(super) fn piece(self) -> Piece {
+        Piece::Bytes(self.0)
+    }
+}
+
+/// Names, each with a NUL, behind bytes that the format wants first.
+pub(super) struct StringTable(Vec<u8>);
+
+impl StringTable {
+    pub(super) fn new(first: &[u8]) -> Self {
+        Self(first.into())
+    }
+
+    /// Adds a name and returns its offset in bytes.
+    pub(super) fn add(&mut self, name: &str) -> u32 {
+        let at = self.size() as u32;
+        self.0.extend_from_slice(name.as_bytes());
+        self.0.push(0);
+        at
+    }
+
+    /// Size in bytes, what stands first included.
+    pub(super) fn size(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}

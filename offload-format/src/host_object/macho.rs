@@ -1,0 +1,109 @@
+//! A 64-bit Mach-O object.
+//!
+//! | bytes | |
+//! |---|---|
+//! | 32 | file header |
+//! | 72 + 80 | `LC_SEGMENT_64`, with the section's header |
+//! | 24 | `LC_BUILD_VERSION`: for which system |
+//! | 24 | `LC_SYMTAB` |
+//! | 80 | `LC_DYSYMTAB` |
+//! | | the section: the payload |
+//! | | zeros up to a multiple of 8 |
+//! | 16 | symbol table: the symbol that covers the section |
+//! | | string table: a NUL, the symbol's name |
+//!
+//! Apple's `<mach-o/loader.h>` and `<mach-o/nlist.h>` describe it; LLVM 22.1.8 reads and links it.
+
+use super::DeviceSection;
+use super::fields::{Fields, StringTable};
+use crate::layout::{Layout, Piece};
+
+/// The parts that depend on the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Machine {
+    cpu_type: u32,
+    cpu_subtype: u32,
+    /// The oldest macOS that the object is for. Rust's own default: a newer one than the program's makes linkers warn.
+    min_os: u32,
+}
+
+impl Machine {
+    pub(super) fn of(arch: &str) -> Option<Self> {
+        const CPU_ARCH_ABI64: u32 = 0x0100_0000;
+        // Versions are 16 bits, 8 bits, 8 bits.
+        match arch {
+            "x86_64" => Some(Self { cpu_type: CPU_ARCH_ABI64 | 7, cpu_subtype: 3, min_os: 10 << 16 | 12 << 8 }),
+            "aarch64" => Some(Self { cpu_type: CPU_ARCH_ABI64 | 12, cpu_subtype: 0, min_os: 11 << 16 }),
+            _ => None,
+        }
+    }
+}
+
+const HEADER_SIZE: u32 = 32;
+const SEGMENT_SIZE: u32 = 72 + 80;
+const BUILD_VERSION_SIZE: u32 = 24;
+const SYMTAB_SIZE: u32 = 24;
+const DYSYMTAB_SIZE: u32 = 80;
+const COMMANDS_SIZE: u32 = SEGMENT_SIZE + BUILD_VERSION_SIZE + SYMTAB_SIZE + DYSYMTAB_SIZE;
+const SYMBOL_SIZE: u32 = 16;
+
+const MH_MAGIC_64: u32 = 0xfeed_facf;
+const MH_OBJECT: u32 = 1;
+/// Linkers may take the section apart at its symbols, and drop those that nothing refers to.
+const MH_SUBSECTIONS_VIA_SYMBOLS: u32 = 0x2000;
+const LC_SYMTAB: u32 = 0x2;
+const LC_DYSYMTAB: u32 = 0xb;
+const LC_SEGMENT_64: u32 = 0x19;
+const LC_BUILD_VERSION: u32 = 0x32;
+const PLATFORM_MACOS: u32 = 1;
+const VM_PROT_ALL: u32 = 7;
+const N_EXT: u8 = 0x01;
+const N_SECT: u8 = 0x0e;
+/// Seen by the other objects of the link, not by other shared objects.
+const N_PEXT: u8 = 0x10;
+
+/// `size` is far enough below 4 GiB for all offsets.
+pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size: u32) -> Layout {
+    let (segment_name, section_name) = section.names().macho;
+    let mut names = StringTable::new(&[0]);
+    let symbol_name = names.add(symbol);
+
+    let data = HEADER_SIZE + COMMANDS_SIZE;
+    let symbols = (data + size).next_multiple_of(8);
+    let bytes = u64::from(size);
+    let head = Fields::new()
+        // File type; number and size of the commands; flags, reserved.
+        .u32([MH_MAGIC_64, machine.cpu_type, machine.cpu_subtype, MH_OBJECT])
+        .u32([4, COMMANDS_SIZE, MH_SUBSECTIONS_VIA_SYMBOLS, 0])
+        // Objects have one segment, without a name. Address, size; offset and size in the file.
+        .u32([LC_SEGMENT_64, SEGMENT_SIZE])
+        .name("", 16)
+        .u64([0, bytes, data.into(), bytes])
+        // Protection, at most and at first; number of sections; flags.
+        .u32([VM_PROT_ALL, VM_PROT_ALL, 1, 0])
+        .name(section_name, 16)
+        .name(segment_name, 16)
+        // Address, size; offset in the file, alignment as a power of two; relocations, flags, reserved.
+        .u64([0, bytes])
+        .u32([data, section.align().ilog2(), 0, 0, 0, 0, 0, 0])
+        // The oldest system, the SDK, the number of tools.
+        .u32([LC_BUILD_VERSION, BUILD_VERSION_SIZE, PLATFORM_MACOS, machine.min_os, 0, 0])
+        .u32([LC_SYMTAB, SYMTAB_SIZE, symbols, 1, symbols + SYMBOL_SIZE, names.size() as u32])
+        // First and number of local, defined and undefined symbols; the rest is for images.
+        .u32([LC_DYSYMTAB, DYSYMTAB_SIZE, 0, 0, 0, 1, 1, 0])
+        .zeros(12 * 4);
+    let tail = Fields::new()
+        // Name, type, section, description, value.
+        .u32([symbol_name])
+        .u8([N_SECT | N_EXT | N_PEXT, 1])
+        .u16([0])
+        .u64([0])
+        .bytes(names.bytes());
+
+    let mut layout = Layout::new();
+    layout.push(head.piece());
+    layout.push(Piece::Payload { index: 0, size: bytes });
+    layout.pad_to(8);
+    layout.push(tail.piece());
+    layout
+}

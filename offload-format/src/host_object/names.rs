@@ -1,0 +1,143 @@
+//! What sections with device code are called.
+
+use super::ObjectFormat;
+
+/// Where device code lies in a host file that this crate writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeviceSection {
+    /// `.hip_fatbin`: offload bundles, one after another, each aligned 4096. HIP's runtime, `roc-obj-ls` and
+    /// `llvm-objdump --offloading` look here.
+    HipFatbin,
+    /// `.llvm.offloading`: offload binaries without gaps, each aligned 8. LLVM's tools look for the section's type in ELF
+    /// files, and for the name in COFF files.
+    LlvmOffloading,
+}
+
+impl DeviceSection {
+    /// All of them.
+    pub const ALL: [Self; 2] = [DeviceSection::HipFatbin, DeviceSection::LlvmOffloading];
+
+    /// What it is called in each format.
+    pub const fn names(self) -> SectionNames {
+        match self {
+            DeviceSection::HipFatbin => SectionNames::HIP_FATBIN,
+            DeviceSection::LlvmOffloading => SectionNames::LLVM_OFFLOADING,
+        }
+    }
+
+    /// Name in ELF files, which is also what people call it.
+    pub const fn elf_name(self) -> &'static str {
+        self.names().name
+    }
+
+    /// The section that has this name in files of this format; `segment` counts for Mach-O alone.
+    pub fn from_names(format: ObjectFormat, segment: &str, section: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.names().matches(format, segment, section))
+    }
+
+    /// Alignment in bytes of the section.
+    pub const fn align(self) -> u64 {
+        match self {
+            DeviceSection::HipFatbin => crate::bundle::HIP_ALIGN,
+            DeviceSection::LlvmOffloading => crate::offload_binary::ALIGN,
+        }
+    }
+
+    pub(super) const fn elf_type(self) -> u32 {
+        const SHT_PROGBITS: u32 = 1;
+        match self {
+            DeviceSection::HipFatbin => SHT_PROGBITS,
+            DeviceSection::LlvmOffloading => crate::offload_binary::SHT_LLVM_OFFLOADING,
+        }
+    }
+}
+
+/// What a section is called in each format.
+///
+/// Objects for Windows have the ELF name, whatever its length, so that linkers put what different compilers call the same
+/// together. Images for Windows have room for eight bytes: `link.exe` cuts the name there, `.hip_fat`; `lld-link` cuts it
+/// before a second period first, `.llvm`; linkers for MinGW can write it in full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SectionNames {
+    /// Name in ELF files, COFF objects, and uncut in images for Windows.
+    pub name: &'static str,
+    /// Segment and section in Mach-O files.
+    pub macho: (&'static str, &'static str),
+}
+
+impl SectionNames {
+    /// Offload bundles of HIP programs.
+    pub const HIP_FATBIN: Self = Self::new(".hip_fatbin", ("__HIP", "__hip_fatbin"));
+    /// The structures that HIP programs register, which point to the bundles.
+    pub const HIP_FATBIN_SEGMENT: Self = Self::new(".hipFatBinSegment", ("__HIP", "__fatbin"));
+    /// Offload binaries. LLVM has no name for Mach-O; in a segment called `__LLVM` linkers drop every section.
+    pub const LLVM_OFFLOADING: Self = Self::new(".llvm.offloading", ("__OFFLOAD", "__offloading"));
+    /// NVIDIA's fat binaries.
+    pub const NV_FATBIN: Self = Self::new(".nv_fatbin", ("__NV_CUDA", "__nv_fatbin"));
+    /// NVIDIA's fat binaries with relocatable device code.
+    pub const NV_RELFATBIN: Self = Self::new("__nv_relfatbin", ("__NV_CUDA", "__nv_relfatbin"));
+    /// The structures that CUDA programs register, which point to the fat binaries.
+    pub const NV_FATBIN_SEGMENT: Self = Self::new(".nvFatBinSegment", ("__NV_CUDA", "__fatbin"));
+
+    const fn new(name: &'static str, macho: (&'static str, &'static str)) -> Self {
+        Self { name, macho }
+    }
+
+    /// Whether a section of a file of this format is called so; `segment` counts for Mach-O alone. A name that an image
+    /// for Windows has cut short may be another section's too: `.llvm` is for all sections of LLVM's.
+    pub fn matches(&self, format: ObjectFormat, segment: &str, section: &str) -> bool {
+        match format {
+            ObjectFormat::Elf => section == self.name,
+            ObjectFormat::Coff => [self.name, self.link_name(), self.lld_link_name()].contains(&section),
+            ObjectFormat::MachO => (segment, section) == self.macho,
+        }
+    }
+
+    /// What `link.exe` calls it in images.
+    fn link_name(&self) -> &'static str {
+        self.name.get(..8).unwrap_or(self.name)
+    }
+
+    /// What `lld-link` calls it in images.
+    fn lld_link_name(&self) -> &'static str {
+        let second_period = self.name.match_indices('.').map(|(at, _)| at).find(|&at| at > 0);
+        let name = second_period.map_or(self.name, |at| &self.name[..at]);
+        name.get(..8).unwrap_or(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_objects_and_images() {
+        use ObjectFormat::{Coff, Elf, MachO};
+        let hip = [(Elf, "", ".hip_fatbin"), (Coff, "", ".hip_fatbin"), (Coff, "", ".hip_fat")];
+        let hip = hip.into_iter().chain([(MachO, "__HIP", "__hip_fatbin")]);
+        let llvm = [(Elf, "", ".llvm.offloading"), (Coff, "", ".llvm.offloading"), (Coff, "", ".llvm.of")];
+        let llvm = llvm.into_iter().chain([(Coff, "", ".llvm"), (MachO, "__OFFLOAD", "__offloading")]);
+        for (format, segment, section) in hip {
+            assert_eq!(DeviceSection::from_names(format, segment, section), Some(DeviceSection::HipFatbin));
+        }
+        for (format, segment, section) in llvm {
+            assert_eq!(DeviceSection::from_names(format, segment, section), Some(DeviceSection::LlvmOffloading));
+        }
+        let none = [
+            (Elf, "", ".hip_fat"),
+            (Elf, "", ".llvm"),
+            (Coff, "", ".hip_fatb"),
+            (Coff, "", ".hipFatB"),
+            (MachO, "__DATA", "__hip_fatbin"),
+            (MachO, "__HIP", "__fatbin"),
+            (MachO, "", ".hip_fatbin"),
+        ];
+        for (format, segment, section) in none {
+            assert_eq!(DeviceSection::from_names(format, segment, section), None, "{format} {segment},{section}");
+        }
+        assert!(SectionNames::HIP_FATBIN_SEGMENT.matches(Coff, "", ".hipFatB"));
+        assert!(SectionNames::NV_FATBIN.matches(Coff, "", ".nv_fatb"));
+        assert!(SectionNames::NV_FATBIN_SEGMENT.matches(Coff, "", ".nvFatBi"));
+        assert!(SectionNames::NV_RELFATBIN.matches(Coff, "", "__nv_rel"));
+    }
+}

@@ -1,0 +1,69 @@
+//! Payloads, decompressed.
+
+use super::{Compression, Entry, Image, lz4};
+use crate::compression::{self, Method};
+use crate::reader::Reader;
+use crate::{Error, ErrorKind, Result};
+use alloc::borrow::Cow;
+use core::fmt;
+
+/// The payload of an [`Entry`], and the images in it.
+#[derive(Clone)]
+pub struct Payload<'data> {
+    entry: Entry<'data>,
+    bytes: Cow<'data, [u8]>,
+}
+
+impl<'data> Entry<'data> {
+    /// Decompresses the payload; one that is not compressed is borrowed. `limit` is how many bytes may be allocated.
+    ///
+    /// Returns an error if the payload has more bytes than that, if it is compressed in a way that this crate does not know
+    /// or was built without (zlib and zstd are features, LZ4 is not), if it is damaged, or if its header gives another size.
+    pub fn decompress(&self, limit: u64) -> Result<Payload<'data>> {
+        const WHAT: &str = "fatbin payload";
+        let (stored, size, at) = (self.stored(), self.size(), self.offset());
+        let damaged = |reason| Error::new(ErrorKind::Compression { reason }, WHAT, at);
+        if self.compression() != Compression::None && size > limit {
+            return Err(Error::new(ErrorKind::LimitExceeded { need: size, limit }, WHAT, at));
+        }
+        let bytes: Cow<[u8]> = match self.compression() {
+            Compression::None => stored.into(),
+            Compression::Zlib => compression::decompress(Method::Zlib, stored, size, limit, WHAT, at)?.into(),
+            Compression::Zstd => compression::decompress(Method::Zstd, stored, size, limit, WHAT, at)?.into(),
+            Compression::Lz4 => lz4::block(stored, size).map_err(damaged)?.into(),
+            Compression::Lz4Frame => lz4::frame(stored, size).map_err(damaged)?.into(),
+            Compression::Unknown(method) => {
+                return Err(Error::new(ErrorKind::UnsupportedCompression { method }, WHAT, at));
+            }
+        };
+        if bytes.len() as u64 != size {
+            return Err(damaged("fewer bytes come out than its size says"));
+        }
+        Ok(Payload { entry: *self, bytes })
+    }
+}
+
+impl<'data> Payload<'data> {
+    /// The whole payload.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The images, each with its bytes. PTX comes without the NULs behind it; a cubin that was not compressed, or that was
+    /// compressed with others, has up to 7 zeros behind it.
+    pub fn images(&self) -> impl Iterator<Item = (Image<'data>, &[u8])> {
+        let reader = Reader::new(&self.bytes);
+        // Each lies inside: parsing compared them with the size of the payload.
+        self.entry.images().filter_map(move |image| {
+            let bytes = reader.bytes(image.start, image.size, "image").ok()?;
+            let text = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+            Some((image, if image.kind().is_ptx() { &bytes[..text] } else { bytes }))
+        })
+    }
+}
+
+impl fmt::Debug for Payload<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Payload").field("entry", &self.entry).field("size", &self.bytes.len()).finish()
+    }
+}

@@ -1,0 +1,390 @@
+//! Views of a fatbin.
+
+use super::{
+    Compression, ENTRY_HEADER_SIZE, FLAG_64_BIT, FLAG_ARCH_SPECIFIC, FLAG_DEBUG, FLAG_FAMILY_SPECIFIC, HEADER_SIZE,
+    HostOs, ImageKind, MAGIC, OPTIONS_SIZE, VERSION,
+};
+use crate::reader::Reader;
+use crate::target::{NvidiaArch, NvidiaCode, NvidiaSuffix};
+use crate::{Error, ErrorKind, Result};
+use core::fmt;
+
+/// A fatbin whose headers have all been checked.
+///
+/// ```
+/// use offload_format::nv_fatbin::{HostOs, NvFatbin, NvFatbinBuilder};
+///
+/// let text = b".version 8.0\n.target sm_90a\n.address_size 64\n";
+/// let mut builder = NvFatbinBuilder::new(HostOs::Linux);
+/// builder.ptx(text).unwrap();
+/// let file = builder.layout().to_vec(&[text]);
+///
+/// let fatbin = NvFatbin::parse(&file).unwrap();
+/// for entry in fatbin.entries() {
+///     let payload = entry.decompress(1 << 30).unwrap();
+///     for (image, bytes) in payload.images() {
+///         assert_eq!(image.arch().unwrap().to_string(), "compute_90a");
+///         assert_eq!(bytes, text);
+///     }
+/// }
+/// ```
+#[derive(Clone, Copy)]
+pub struct NvFatbin<'data> {
+    data: &'data [u8],
+    first: u64,
+}
+
+impl<'data> NvFatbin<'data> {
+    /// Checks the fatbin at the start of `data` and borrows from it; `data` may go on behind it.
+    ///
+    /// Returns an error if the magic or the version is another, if anything lies outside the size that a header gives, or
+    /// if an image lies outside the payload that it is in.
+    pub fn parse(data: &'data [u8]) -> Result<Self> {
+        let reader = Reader::new(data);
+        if reader.bytes(0, MAGIC.len() as u64, "fatbin magic")? != MAGIC {
+            return Err(Error::new(ErrorKind::BadMagic, "fatbin magic", 0));
+        }
+        let version = reader.u16(4, "fatbin version")?;
+        if version != VERSION {
+            let kind = ErrorKind::UnsupportedVersion { version: version.into() };
+            return Err(Error::new(kind, "fatbin version", 4));
+        }
+        let first = u64::from(reader.u16(6, "fatbin header size")?);
+        if first < HEADER_SIZE {
+            return Err(Error::new(ErrorKind::Malformed, "fatbin header size", 6));
+        }
+        let size = first.saturating_add(reader.u64(8, "fatbin size")?);
+        let data = reader.range(0, size, 8, "fatbin")?;
+        let (mut at, mut index) = (first, 0);
+        while at < size {
+            at = Entry::read(data, at)
+                .and_then(|(entry, next)| entry.check_images().map(|()| next))
+                .map_err(|error| error.in_entry(index))?;
+            index += 1;
+        }
+        Ok(Self { data, first })
+    }
+
+    /// Size of the whole fatbin in bytes, as its header has it.
+    pub fn size(&self) -> u64 {
+        self.data.len() as u64
+    }
+
+    /// The entries in file order.
+    pub fn entries(&self) -> Entries<'data> {
+        Entries { data: self.data, at: self.first }
+    }
+}
+
+impl fmt::Debug for NvFatbin<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.entries()).finish()
+    }
+}
+
+/// The entries of an [`NvFatbin`] in file order; returned by [`NvFatbin::entries`].
+#[derive(Clone)]
+pub struct Entries<'data> {
+    data: &'data [u8],
+    at: u64,
+}
+
+impl<'data> Iterator for Entries<'data> {
+    type Item = Entry<'data>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        // `NvFatbin::parse` has read every entry; at the end there is none to read.
+        let (entry, next) = Entry::read(self.data, self.at).ok()?;
+        self.at = next;
+        Some(entry)
+    }
+}
+
+impl fmt::Debug for Entries<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.clone()).finish()
+    }
+}
+
+/// One entry: a payload, which is an image or several that were compressed together.
+#[derive(Clone, Copy)]
+pub struct Entry<'data> {
+    header: &'data [u8],
+    at: u64,
+    offset: u64,
+    kind: ImageKind,
+    compression: Compression,
+    stored: &'data [u8],
+    size: u64,
+}
+
+impl<'data> Entry<'data> {
+    /// Reads the entry at `at`, but not its strings and images; returns it and the offset of the next one.
+    fn read(data: &'data [u8], at: u64) -> Result<(Self, u64)> {
+        let reader = Reader::new(data);
+        reader.bytes(at, ENTRY_HEADER_SIZE, "fatbin entry")?;
+        let header_size = u64::from(reader.u32(at + 4, "entry header size")?);
+        if header_size < ENTRY_HEADER_SIZE {
+            return Err(Error::new(ErrorKind::Malformed, "entry header size", at + 4));
+        }
+        let header = reader.range(at, header_size, at + 4, "entry header")?;
+        let offset = at + header_size;
+        let padded_size = reader.u64(at + 8, "payload size")?;
+        let padded = reader.range(offset, padded_size, at + 8, "payload")?;
+        let compression = Compression::of_flags(reader.u64(at + 40, "entry flags")?);
+        let (stored, size) = match compression {
+            Compression::None => (padded, padded_size),
+            _ => {
+                let size = reader.u32(at + 16, "compressed size")?.into();
+                let stored = Reader::new(padded).range(0, size, at + 16, "compressed payload")?;
+                (stored, reader.u64(at + 56, "uncompressed size")?)
+            }
+        };
+        let kind = ImageKind(reader.u16(at, "image kind")?);
+        Ok((Self { header, at, offset, kind, compression, stored, size }, offset + padded_size))
+    }
+
+    fn check_images(&self) -> Result<()> {
+        let check = || -> Result<()> {
+            let (mut images, count) = Images::read(self)?;
+            for _ in 0..count {
+                images.read_next()?;
+            }
+            Ok(())
+        };
+        check().map_err(|error| error.shifted(self.at))
+    }
+
+    /// What kind of image this is, or [`ImageKind::GROUP`].
+    pub fn kind(&self) -> ImageKind {
+        self.kind
+    }
+
+    /// How the payload is compressed.
+    pub fn compression(&self) -> Compression {
+        self.compression
+    }
+
+    /// The payload as stored: still compressed if it is, else with the zeros behind it.
+    pub fn stored(&self) -> &'data [u8] {
+        self.stored
+    }
+
+    /// Offset in bytes of the stored payload from the start of the fatbin.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Size in bytes of the payload once decompressed, as its header has it; if it is not compressed, with the zeros behind
+    /// it.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// The images in the payload: one, or those that were compressed together. [`Entry::decompress`] gets their bytes.
+    pub fn images(&self) -> Images<'data> {
+        // `NvFatbin::parse` has read them all.
+        Images::read(self).map_or(Images::NONE, |(images, _)| images)
+    }
+}
+
+impl fmt::Debug for Entry<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entry")
+            .field("kind", &self.kind)
+            .field("compression", &self.compression)
+            .field("offset", &self.offset)
+            .field("stored_size", &self.stored.len())
+            .field("size", &self.size)
+            .field("images", &self.images())
+            .finish()
+    }
+}
+
+/// The images of an [`Entry`], in file order; returned by [`Entry::images`].
+#[derive(Clone)]
+pub struct Images<'data> {
+    /// The headers of all images, one after another.
+    headers: &'data [u8],
+    at: u64,
+    left: u32,
+    is_group: bool,
+    payload_size: u64,
+}
+
+impl<'data> Images<'data> {
+    const NONE: Self = Self { headers: &[], at: 0, left: 0, is_group: false, payload_size: 0 };
+
+    /// Finds the headers; returns with them the number of images.
+    fn read(entry: &Entry<'data>) -> Result<(Self, u32)> {
+        let one = Self { headers: entry.header, at: 0, left: 1, is_group: false, payload_size: entry.size };
+        if entry.kind != ImageKind::GROUP {
+            return Ok((one, 1));
+        }
+        let reader = Reader::new(entry.header);
+        let table = u64::from(reader.u32(20, "image table offset")?);
+        reader.range(table, OPTIONS_SIZE, 20, "image table")?;
+        let count = reader.u32(table, "number of images")?;
+        let size = reader.u32(table + 4, "image table size")?.into();
+        let headers = reader.range(table, size, table + 4, "image table")?;
+        Ok((Self { headers, at: OPTIONS_SIZE, left: count, is_group: true, ..one }, count))
+    }
+
+    fn read_next(&mut self) -> Result<Image<'data>> {
+        let reader = Reader::new(self.headers);
+        let rest = reader.range(self.at, reader.len().saturating_sub(self.at), self.at, "image header")?;
+        let (image, size) = match self.is_group {
+            true => Image::read_in_group(rest, self.payload_size),
+            false => Image::read(rest, 0, self.payload_size),
+        }
+        .map_err(|error| error.shifted(self.at))?;
+        self.at += size;
+        self.left -= 1;
+        Ok(image)
+    }
+}
+
+impl<'data> Iterator for Images<'data> {
+    type Item = Image<'data>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.left == 0 {
+            return None;
+        }
+        // `NvFatbin::parse` has read them all.
+        self.read_next().ok()
+    }
+}
+
+impl fmt::Debug for Images<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.clone()).finish()
+    }
+}
+
+/// What is said of one image.
+#[derive(Debug, Clone, Copy)]
+pub struct Image<'data> {
+    kind: ImageKind,
+    version: (u16, u16),
+    sm: u32,
+    flags: u64,
+    name: &'data [u8],
+    options: &'data [u8],
+    pub(super) start: u64,
+    pub(super) size: u64,
+}
+
+impl<'data> Image<'data> {
+    /// Reads the header at the start of `data` of an image at this place in the payload; returns with it the header's size,
+    /// which ends where the strings do.
+    fn read(data: &'data [u8], start: u64, size: u64) -> Result<(Self, u64)> {
+        let reader = Reader::new(data);
+        reader.bytes(0, ENTRY_HEADER_SIZE, "image header")?;
+        let kind = ImageKind(reader.u16(0, "image kind")?);
+        let (mut name, mut options): (&[u8], &[u8]) = (&[], &[]);
+        let mut end = ENTRY_HEADER_SIZE;
+        let name_at = u64::from(reader.u32(32, "name offset")?);
+        if name_at != 0 {
+            name = reader.range(name_at, reader.u32(36, "name length")?.into(), 32, "name")?;
+            end = end.max(name_at + name.len() as u64 + 1);
+        }
+        let options_at = u64::from(reader.u32(20, "options offset")?);
+        if options_at != 0 && kind != ImageKind::GROUP {
+            reader.range(options_at, OPTIONS_SIZE, 20, "options")?;
+            let mut at = u64::from(reader.u32(options_at, "options offset")?);
+            let size = u64::from(reader.u32(options_at + 4, "options length")?);
+            if kind == ImageKind::CUBIN {
+                // The zero byte.
+                at += 1;
+            }
+            options = reader.range(at, size, options_at, "options")?;
+            end = end.max(at + size + u64::from(kind != ImageKind::CUBIN));
+        }
+        let version = (reader.u16(26, "code version")?, reader.u16(24, "code version")?);
+        let (sm, flags) = (reader.u32(28, "compute capability")?, reader.u64(40, "image flags")?);
+        let image = Self { kind, version, sm, flags, name, options, start, size };
+        Ok((image, end.next_multiple_of(super::ALIGN)))
+    }
+
+    /// The same in the table of a group, where the header has the image's place in the payload.
+    fn read_in_group(data: &'data [u8], payload_size: u64) -> Result<(Self, u64)> {
+        let reader = Reader::new(data);
+        let start = u64::from(reader.u32(4, "image offset")?);
+        let size = reader.u64(8, "image size")?;
+        if start.saturating_add(size) > payload_size {
+            let kind = ErrorKind::OutOfBounds { start, size, len: payload_size };
+            return Err(Error::new(kind, "image", 4));
+        }
+        Self::read(data, start, size)
+    }
+
+    /// What kind of image this is.
+    pub fn kind(&self) -> ImageKind {
+        self.kind
+    }
+
+    /// What the image is for: `sm_90a`, `compute_90`. `None` for what is neither machine code nor PTX, and if the compute
+    /// capability has not two or three digits.
+    pub fn arch(&self) -> Option<NvidiaArch> {
+        let code = match self.kind {
+            ImageKind::CUBIN => NvidiaCode::Cubin,
+            kind if kind.is_ptx() => NvidiaCode::Ptx,
+            _ => return None,
+        };
+        let (major, minor) = (self.sm / 10, self.sm % 10);
+        (10..1000).contains(&self.sm).then_some(NvidiaArch { code, major, minor, suffix: self.suffix() })
+    }
+
+    /// Compute capability times ten: 90 of `sm_90a`, 80 of `lto_80`; 0 if there is none.
+    pub fn compute_capability(&self) -> u32 {
+        self.sm
+    }
+
+    /// The letter behind the compute capability. nvJitLink 13.5 goes by `a` where both are set.
+    pub fn suffix(&self) -> Option<NvidiaSuffix> {
+        if self.flags & FLAG_ARCH_SPECIFIC != 0 {
+            Some(NvidiaSuffix::ArchSpecific)
+        } else if self.flags & FLAG_FAMILY_SPECIFIC != 0 {
+            Some(NvidiaSuffix::FamilySpecific)
+        } else {
+            None
+        }
+    }
+
+    /// Version of the code, major and minor: of PTX its ISA's (8, 0); of a cubin 1 and its ABI version.
+    pub fn version(&self) -> (u16, u16) {
+        self.version
+    }
+
+    /// What the image was called, mostly a source file; empty if nothing was said. Not always UTF-8.
+    pub fn name(&self) -> &'data [u8] {
+        self.name
+    }
+
+    /// What a compiler is to be told: ptxas for PTX, the optimizer for LTO-IR. Of a cubin its section `.nv.compat`. Empty if
+    /// there is nothing.
+    pub fn options(&self) -> &'data [u8] {
+        self.options
+    }
+
+    /// All flags as stored; the module's page has a table.
+    pub fn flags(&self) -> u64 {
+        self.flags
+    }
+
+    /// The host that it was packed for.
+    pub fn host(&self) -> Option<HostOs> {
+        HostOs::of_flags(self.flags)
+    }
+
+    /// Whether it is for a 64-bit host.
+    pub fn is_64_bit(&self) -> bool {
+        self.flags & FLAG_64_BIT != 0
+    }
+
+    /// Whether it was packed as having debug information.
+    pub fn has_debug_info(&self) -> bool {
+        self.flags & FLAG_DEBUG != 0
+    }
+}

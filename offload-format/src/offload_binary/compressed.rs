@@ -1,0 +1,72 @@
+//! What an offload binary of version 3 has in place of images if it is compressed.
+
+use super::{ENTRIES_OFFSET, INFLATED_SIZE_OFFSET, SIZE_OFFSET, Version};
+use crate::compression::{self, Method};
+use crate::reader::Reader;
+use crate::{Error, ErrorKind, Result};
+use alloc::vec::Vec;
+use core::fmt;
+
+/// The compressed content of an [`OffloadBinary`](super::OffloadBinary).
+#[derive(Clone, Copy)]
+pub struct Compressed<'data> {
+    head: &'data [u8],
+    stream: &'data [u8],
+    inflated_size: u64,
+}
+
+impl<'data> Compressed<'data> {
+    pub(super) fn new(binary: Reader<'data>, entries_offset: u64, inflated_size: u64) -> Result<Self> {
+        let size = binary.len().saturating_sub(entries_offset);
+        let stream = binary.range(entries_offset, size, ENTRIES_OFFSET, "compressed entries")?;
+        if entries_offset < Version::V3.header_size() {
+            return Err(Error::new(ErrorKind::Malformed, "entries offset (inside the header)", ENTRIES_OFFSET));
+        }
+        if inflated_size < entries_offset {
+            let what = "inflated size (less than the entries' offset)";
+            return Err(Error::new(ErrorKind::Malformed, what, INFLATED_SIZE_OFFSET));
+        }
+        let head = binary.bytes(0, entries_offset, "offload binary header")?;
+        Ok(Self { head, stream, inflated_size })
+    }
+
+    /// How the content is compressed, by its first bytes.
+    pub fn method(&self) -> Method {
+        Method::of_stream(self.stream)
+    }
+
+    /// Size in bytes of the binary that [`Compressed::decompress`] returns, as the header has it.
+    pub fn inflated_size(&self) -> u64 {
+        self.inflated_size
+    }
+
+    /// The binary that this one stands for: of version 3, not compressed.
+    ///
+    /// Returns an error if the inflated size is over `limit` bytes, if the method was not built in, if the content does not
+    /// decompress, or if it has another size than the header says.
+    pub fn decompress(&self, limit: u64) -> Result<Vec<u8>> {
+        let what = "offload binary";
+        if self.inflated_size > limit {
+            let kind = ErrorKind::LimitExceeded { need: self.inflated_size, limit };
+            return Err(Error::new(kind, what, INFLATED_SIZE_OFFSET));
+        }
+        let at = self.head.len() as u64;
+        let size = self.inflated_size - at;
+        let content = compression::decompress(self.method(), self.stream, size, limit, what, at)?;
+        if content.len() as u64 != size {
+            let what = "inflated size (more than the content has)";
+            return Err(Error::new(ErrorKind::Malformed, what, INFLATED_SIZE_OFFSET));
+        }
+        let mut binary = self.head.to_vec();
+        binary[SIZE_OFFSET as usize..][..8].copy_from_slice(&self.inflated_size.to_le_bytes());
+        binary[INFLATED_SIZE_OFFSET as usize..][..8].fill(0);
+        binary.extend_from_slice(&content);
+        Ok(binary)
+    }
+}
+
+impl fmt::Debug for Compressed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes by {} from {}", self.stream.len(), self.method(), self.inflated_size)
+    }
+}

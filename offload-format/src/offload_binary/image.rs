@@ -1,0 +1,220 @@
+//! The images of an offload binary, and their strings.
+
+use super::{ENTRY_SIZE, ImageKind, OffloadKind, Version};
+use crate::reader::Reader;
+use crate::{Error, ErrorKind, Result};
+use core::fmt;
+
+/// The device images of an [`OffloadBinary`](super::OffloadBinary) in file order.
+#[derive(Clone)]
+pub struct Images<'data> {
+    binary: &'data [u8],
+    version: Version,
+    at: u64,
+    left: u64,
+}
+
+impl<'data> Images<'data> {
+    pub(super) fn new(binary: &'data [u8], version: Version, entries_offset: u64, left: u64) -> Self {
+        Self { binary, version, at: entries_offset, left }
+    }
+}
+
+impl<'data> Iterator for Images<'data> {
+    type Item = Image<'data>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        // `OffloadBinary::parse` has read every entry.
+        let image = Image::read(self.binary, self.version, self.at).ok()?;
+        self.at += ENTRY_SIZE;
+        Some(image)
+    }
+}
+
+impl fmt::Debug for Images<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.clone()).finish()
+    }
+}
+
+/// One device image and what is known of it.
+#[derive(Clone, Copy)]
+pub struct Image<'data> {
+    binary: &'data [u8],
+    version: Version,
+    image_kind: ImageKind,
+    offload_kind: OffloadKind,
+    flags: u32,
+    strings_offset: u64,
+    strings: u64,
+    offset: u64,
+    data: &'data [u8],
+}
+
+impl<'data> Image<'data> {
+    /// Reads the entry at `at` of a binary; the strings that it points to are not checked.
+    pub(super) fn read(binary: &'data [u8], version: Version, at: u64) -> Result<Self> {
+        let reader = Reader::new(binary);
+        let strings_offset = reader.u64(at + 8, "string pairs offset")?;
+        let strings = reader.u64(at + 16, "string pair count")?;
+        let offset = reader.u64(at + 24, "image offset")?;
+        let size = reader.u64(at + 32, "image size")?;
+        let pairs = strings.saturating_mul(version.string_pair_size());
+        reader.range(strings_offset, pairs, at + 8, "string pairs")?;
+        Ok(Self {
+            binary,
+            version,
+            image_kind: ImageKind(reader.u16(at, "image kind")?),
+            offload_kind: OffloadKind(reader.u16(at + 2, "offload kind")?),
+            flags: reader.u32(at + 4, "entry flags")?,
+            strings_offset,
+            strings,
+            offset,
+            data: reader.range(offset, size, at + 24, "device image")?,
+        })
+    }
+
+    /// Reads every string pair, and takes its size and that of its text from `text_left`, which may not run out.
+    pub(super) fn check_strings(&self, entry_offset: u64, text_left: &mut u64) -> Result<()> {
+        for index in 0..self.strings {
+            let (key, value) = self.strings().read(index)?;
+            let text = self.version.string_pair_size() + (key.len() + value.len()) as u64;
+            *text_left = text_left.checked_sub(text).ok_or(Error::new(
+                ErrorKind::Malformed,
+                "string map (string pairs share too much text)",
+                entry_offset + 8,
+            ))?;
+        }
+        Ok(())
+    }
+
+    /// What kind of file the image is.
+    pub fn image_kind(&self) -> ImageKind {
+        self.image_kind
+    }
+
+    /// Which programming model made the image.
+    pub fn offload_kind(&self) -> OffloadKind {
+        self.offload_kind
+    }
+
+    /// The entry's flags. LLVM 22 writes 0; after it, bit 0 marks an entry that has strings and no image.
+    pub fn flags(&self) -> u32 {
+        self.flags
+    }
+
+    /// The image itself.
+    pub fn data(&self) -> &'data [u8] {
+        self.data
+    }
+
+    /// Offset in bytes of the image from the start of the binary.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// All string pairs, in file order. Values are text in all that LLVM's tools write, which formats from version 2 on do
+    /// not demand.
+    pub fn strings(&self) -> Strings<'data> {
+        Strings {
+            binary: self.binary,
+            version: self.version,
+            offset: self.strings_offset,
+            next: 0,
+            count: self.strings,
+        }
+    }
+
+    /// The value of a key; the last one, as in LLVM, should the key be there more than once.
+    pub fn bytes(&self, key: &str) -> Option<&'data [u8]> {
+        self.strings().filter(|(found, _)| *found == key).last().map(|(_, value)| value)
+    }
+
+    /// The value of a key, if it is text (UTF-8).
+    pub fn string(&self, key: &str) -> Option<&'data str> {
+        str::from_utf8(self.bytes(key)?).ok()
+    }
+
+    /// The string `triple`.
+    pub fn triple(&self) -> Option<&'data str> {
+        self.string("triple")
+    }
+
+    /// The string `arch`: a target ID, `sm_80`, `compute_80`.
+    pub fn arch(&self) -> Option<&'data str> {
+        self.string("arch")
+    }
+}
+
+impl fmt::Debug for Image<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Image")
+            .field("image_kind", &self.image_kind)
+            .field("offload_kind", &self.offload_kind)
+            .field("flags", &self.flags)
+            .field("strings", &self.strings())
+            .field("offset", &self.offset)
+            .field("size", &self.data.len())
+            .finish()
+    }
+}
+
+/// The string pairs of an [`Image`]: keys, and values as bytes.
+#[derive(Clone)]
+pub struct Strings<'data> {
+    binary: &'data [u8],
+    version: Version,
+    offset: u64,
+    next: u64,
+    count: u64,
+}
+
+impl<'data> Strings<'data> {
+    fn read(&self, index: u64) -> Result<(&'data str, &'data [u8])> {
+        let reader = Reader::new(self.binary);
+        let at = self.offset + index * self.version.string_pair_size();
+        let key = str::from_utf8(terminated(reader, at, "string key")?)
+            .map_err(|_| Error::new(ErrorKind::Malformed, "string key", at))?;
+        let value_at = at + 8;
+        let value = match self.version {
+            Version::V1 => terminated(reader, value_at, "string value")?,
+            Version::V2 | Version::V3 => {
+                let offset = reader.u64(value_at, "string value")?;
+                let size = reader.u64(value_at + 8, "string value size")?;
+                reader.range(offset, size, value_at, "string value")?
+            }
+        };
+        Ok((key, value))
+    }
+}
+
+/// The bytes before the first NUL, from the offset on that the field at `field` has.
+fn terminated<'data>(reader: Reader<'data>, field: u64, what: &'static str) -> Result<&'data [u8]> {
+    let offset = reader.u64(field, what)?;
+    let tail = reader.range(offset, reader.len().saturating_sub(offset), field, what)?;
+    let end = tail.iter().position(|&byte| byte == 0);
+    end.map(|end| &tail[..end]).ok_or(Error::new(ErrorKind::Malformed, what, field))
+}
+
+impl<'data> Iterator for Strings<'data> {
+    type Item = (&'data str, &'data [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.next == self.count {
+            return None;
+        }
+        // `OffloadBinary::parse` has read every pair.
+        let pair = self.read(self.next).ok();
+        self.next += 1;
+        pair
+    }
+}
+
+impl fmt::Debug for Strings<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map()
+            .entries(self.clone().map(|(key, value)| (key, alloc::string::String::from_utf8_lossy(value))))
+            .finish()
+    }
+}

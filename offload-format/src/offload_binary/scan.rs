@@ -1,0 +1,41 @@
+//! Offload binaries in a row.
+
+use super::{ALIGN, OffloadBinary};
+use crate::Result;
+
+/// The offload binaries of a section or file, one after another; each with its offset in bytes. They need not be of one
+/// version.
+///
+/// The step from one to the next is its size, rounded up to 8. Iteration ends at the end of the bytes, after the first
+/// error, or where only zero bytes are left.
+#[derive(Debug, Clone)]
+pub struct OffloadBinaries<'data> {
+    data: &'data [u8],
+    at: usize,
+}
+
+impl<'data> OffloadBinaries<'data> {
+    /// Iterates over the offload binaries in `data`.
+    pub fn new(data: &'data [u8]) -> Self {
+        Self { data, at: 0 }
+    }
+}
+
+impl<'data> Iterator for OffloadBinaries<'data> {
+    type Item = Result<(u64, OffloadBinary<'data>)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let rest = self.data.get(self.at..)?;
+        if rest.iter().all(|&byte| byte == 0) {
+            return None;
+        }
+        let at = self.at;
+        let parsed = OffloadBinary::parse(rest);
+        self.at = match &parsed {
+            // The size is no more than that of `rest`.
+            Ok(binary) => at + (binary.size().next_multiple_of(ALIGN) as usize),
+            Err(_) => usize::MAX,
+        };
+        Some(parsed.map(|binary| (at as u64, binary)).map_err(|error| error.shifted(at as u64)))
+    }
+}

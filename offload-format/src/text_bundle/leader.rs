@@ -1,0 +1,36 @@
+//! Comment leaders.
+
+/// What a comment line starts with in the language of a text bundle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CommentLeader {
+    /// `//`: preprocessed C, C++, CUDA and HIP.
+    Slashes,
+    /// `#`: assembly and dependency files.
+    Hash,
+    /// `;`: LLVM's textual IR.
+    Semicolon,
+}
+
+impl CommentLeader {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Slashes, Self::Hash, Self::Semicolon];
+
+    /// The leader for a file type as `clang-offload-bundler -type` names it; `None` if that is no text.
+    pub fn of_file_type(file_type: &str) -> Option<Self> {
+        match file_type {
+            "i" | "ii" | "cui" | "hipi" => Some(Self::Slashes),
+            "d" | "s" => Some(Self::Hash),
+            "ll" => Some(Self::Semicolon),
+            _ => None,
+        }
+    }
+
+    /// The characters.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Slashes => "//",
+            Self::Hash => "#",
+            Self::Semicolon => ";",
+        }
+    }
+}

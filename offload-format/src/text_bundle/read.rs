@@ -1,0 +1,126 @@
+//! Views of a text bundle.
+
+use super::CommentLeader;
+use super::marker::Marker;
+use crate::bundle::EntryId;
+use crate::target::ParseError;
+use crate::{Error, ErrorKind, Result};
+use core::fmt;
+
+/// A text bundle in which every entry has its end.
+#[derive(Clone, Copy)]
+pub struct TextBundle<'data> {
+    data: &'data [u8],
+    leader: CommentLeader,
+}
+
+impl<'data> TextBundle<'data> {
+    /// Looks for the entries between comments with this leader, and borrows from `data`. Text without any is a bundle
+    /// without entries.
+    ///
+    /// Returns an error if an entry has no END line, or if an ID is not UTF-8.
+    pub fn parse(data: &'data [u8], leader: CommentLeader) -> Result<Self> {
+        let bundle = Self { data, leader };
+        let mut entries = bundle.entries();
+        let mut index = 0;
+        while entries.read().map_err(|error| error.in_entry(index))?.is_some() {
+            index += 1;
+        }
+        Ok(bundle)
+    }
+
+    /// The leader of the first START line in `data`; `None` if there is no START line, so that this is no text bundle.
+    pub fn detect(data: &[u8]) -> Option<CommentLeader> {
+        let line_ends = data.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+        let is_start = |leader: &CommentLeader, at: usize| Marker::Start.size_at(*leader, &data[at..]).is_some();
+        line_ends.map(|(at, _)| at).find_map(|at| CommentLeader::ALL.into_iter().find(|leader| is_start(leader, at)))
+    }
+
+    /// The entries in file order. More than one may have the same ID.
+    pub fn entries(&self) -> Entries<'data> {
+        Entries { data: self.data, leader: self.leader, at: 0 }
+    }
+}
+
+impl fmt::Debug for TextBundle<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.entries()).finish()
+    }
+}
+
+/// The entries of a [`TextBundle`] in file order; returned by [`TextBundle::entries`].
+#[derive(Clone)]
+pub struct Entries<'data> {
+    data: &'data [u8],
+    leader: CommentLeader,
+    at: usize,
+}
+
+impl<'data> Entries<'data> {
+    /// Every byte is looked at once: each search goes on where the one before it ended.
+    fn read(&mut self) -> Result<Option<Entry<'data>>> {
+        let Some((start, id_at)) = Marker::Start.find(self.leader, &self.data[self.at..]) else { return Ok(None) };
+        let (start, id_at) = (self.at + start, self.at + id_at);
+        let endless = Error::new(ErrorKind::Malformed, "bundle entry (START without END)", start as u64);
+        let id_size = self.data[id_at..].iter().position(|&byte| byte == b'\n').ok_or(endless)?;
+        let offset = id_at + id_size + 1;
+        let (size, end_id) = Marker::End.find(self.leader, &self.data[offset..]).ok_or(endless)?;
+        self.at = offset + end_id;
+        let id = str::from_utf8(&self.data[id_at..id_at + id_size])
+            .map_err(|_| Error::new(ErrorKind::Malformed, "bundle entry ID", id_at as u64))?;
+        Ok(Some(Entry { id, offset: offset as u64, payload: &self.data[offset..offset + size] }))
+    }
+}
+
+impl<'data> Iterator for Entries<'data> {
+    type Item = Entry<'data>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        // `TextBundle::parse` has read every entry.
+        self.read().ok().flatten()
+    }
+}
+
+impl fmt::Debug for Entries<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.clone()).finish()
+    }
+}
+
+/// One entry of a text bundle: an ID and a payload.
+#[derive(Clone, Copy)]
+pub struct Entry<'data> {
+    id: &'data str,
+    offset: u64,
+    payload: &'data [u8],
+}
+
+impl<'data> Entry<'data> {
+    /// The bundle entry ID as stored.
+    pub fn id_str(&self) -> &'data str {
+        self.id
+    }
+
+    /// The bundle entry ID, split.
+    ///
+    /// Returns an error if it does not follow the grammar; such an entry can still be listed.
+    pub fn id(&self) -> core::result::Result<EntryId<'data>, ParseError> {
+        EntryId::parse(self.id)
+    }
+
+    /// Offset in bytes of the payload from the start of the bundle.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The payload, without the line end that belongs to the END line.
+    pub fn payload(&self) -> &'data [u8] {
+        self.payload
+    }
+}
+
+impl fmt::Debug for Entry<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({} bytes at {})", self.id, self.payload.len(), self.offset)
+    }
+}

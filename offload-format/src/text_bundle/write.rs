@@ -1,0 +1,46 @@
+//! Writing a text bundle.
+
+use super::CommentLeader;
+use super::marker::Marker;
+use crate::bundle::{Composition, WriteError};
+use crate::layout::{Layout, Piece};
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// Collects entries and lays out the text bundle that `clang-offload-bundler` 22 writes for them.
+///
+/// It is told the sizes of the payloads; [`Layout`] takes the bytes, from memory or from files. A payload that has an END
+/// line in it is cut short there by every reader.
+#[derive(Debug, Clone)]
+pub struct TextBundleBuilder {
+    leader: CommentLeader,
+    composition: Composition,
+    entries: Vec<(String, u64)>,
+}
+
+impl TextBundleBuilder {
+    /// A bundle without entries, whose lines start with this leader.
+    pub fn new(leader: CommentLeader) -> Self {
+        Self { leader, composition: Composition::default(), entries: Vec::new() }
+    }
+
+    /// Adds an entry whose payload has `size` bytes; entries stand in the order in which they were added. The ID is written
+    /// in its canonical form.
+    ///
+    /// Returns an error as [`BundleBuilder::entry`](crate::bundle::BundleBuilder::entry) does.
+    pub fn entry(&mut self, id: &str, size: u64) -> Result<&mut Self, WriteError> {
+        self.entries.push((self.composition.add(id)?, size));
+        Ok(self)
+    }
+
+    /// The bundle as runs of bytes. Payload numbers are entry numbers, from 0.
+    pub fn layout(&self) -> Layout {
+        let mut layout = Layout::new();
+        for (index, (id, size)) in self.entries.iter().enumerate() {
+            layout.push(Piece::Bytes(Marker::Start.line(self.leader, id)));
+            layout.push(Piece::Payload { index, size: *size });
+            layout.push(Piece::Bytes(Marker::End.line(self.leader, id)));
+        }
+        layout
+    }
+}
