@@ -264,6 +264,12 @@ impl<'data> Member<'data> {
         self.header.at
     }
 
+    /// Offset in bytes of the member's data from the start of the archive; where the data would be, in a thin archive.
+    pub fn data_offset(&self) -> u64 {
+        // BSD's archives have the name between header and data, and count it to the size.
+        self.header.at + HEADER_SIZE + (self.header.size - self.size)
+    }
+
     /// When the member was changed, in seconds since 1970; `None` if the field has no such number.
     pub fn modified(&self) -> Option<u64> {
         number(self.header.field(16, 28), 10)
