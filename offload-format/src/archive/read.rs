@@ -42,8 +42,8 @@ pub struct Archive<'data> {
 impl<'data> Archive<'data> {
     /// Checks the headers and names of all members, and borrows from `data`.
     ///
-    /// Returns an error if the magic is another, if a header is malformed, if a member ends outside `data`, or if a name
-    /// cannot be found (one of more than 4096 bytes in the table of long names is not).
+    /// Returns an error if the magic is another, if a header is malformed, if a member ends outside `data`, or if a
+    /// name cannot be found (one of more than 4096 bytes in the table of long names is not).
     ///
     /// ```
     /// use offload_format::archive::{Archive, ArchiveBuilder};
@@ -239,7 +239,8 @@ pub struct Member<'data> {
 }
 
 impl<'data> Member<'data> {
-    /// The name; in a thin archive the path of the member's file, relative to the archive's folder if it is not absolute.
+    /// The name; in a thin archive the path of the member's file, relative to the archive's folder if it is not
+    /// absolute.
     pub fn name(&self) -> &'data [u8] {
         self.name
     }
