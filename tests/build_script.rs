@@ -31,6 +31,7 @@ fn main() -> ExitCode {
         test("two_packs_of_one_name_are_refused", LLVM, two_packs_of_one_name),
         test("tools_may_be_given_by_bare_names", LLVM, bare_names),
         test("another_compiler_behind_the_same_name_is_noticed", LLVM, changed_compiler),
+        test("the_library_is_for_the_host_program", LLVM, hosts),
         test("a_prebuilt_set_can_travel", LLVM, travelling_set),
     ])
 }
@@ -641,6 +642,48 @@ fn two_packs_of_one_name() {
     let text = printed(&output);
     assert!(!output.status.success(), "{text}");
     assert!(text.contains("build.rs makes two packs of the name 'add': the second would replace the first"), "{text}");
+}
+
+/// The build script is told of hosts that this machine has no standard library for.
+fn hosts() {
+    let package = package(
+        "build_hosts",
+        r#"let hosts = [
+        ("linux", "x86_64", "x86_64-unknown-linux-gnu"),
+        ("linux", "aarch64", "aarch64-unknown-linux-gnu"),
+        ("windows", "x86_64", "x86_64-pc-windows-msvc"),
+        ("windows", "aarch64", "aarch64-pc-windows-msvc"),
+        ("macos", "aarch64", "aarch64-apple-darwin"),
+    ];
+    for (os, arch, target) in hosts {
+        for (name, value) in [("CARGO_CFG_TARGET_OS", os), ("CARGO_CFG_TARGET_ARCH", arch), ("TARGET", target)] {
+            // SAFETY: no other thread is there yet, or any more.
+            unsafe { std::env::set_var(name, value) };
+        }
+        if let Err(error) = Build::new().file("kernels/add.cu").archs(["gfx90a"]).try_compile(&format!("{os}_{arch}")) {
+            println!("cargo::warning={error}");
+        }
+    }"#,
+    );
+    package.write("kernels/add.cu", kernel("add", "1.0f"));
+    let text = printed(&succeed(&mut cargo_build(&package, "debug")));
+    assert_eq!(text.matches("this host is").count(), 1, "{text}");
+    assert!(text.contains("(x86_64, aarch64); this host is aarch64-apple-darwin"), "{text}");
+    for (pack, format) in [
+        ("linux_x86_64", "elf64-x86-64"),
+        ("linux_aarch64", "elf64-littleaarch64"),
+        ("windows_x86_64", "COFF-x86-64"),
+        ("windows_aarch64", "COFF-ARM64"),
+    ] {
+        let index = index(&package, "debug", pack);
+        let library = output(&package, "debug", &format!("lib{}.a", index.library));
+        let header = stdout(&succeed(llvm("llvm-readobj").arg("--file-headers").arg(&library)));
+        assert!(header.contains(&format!("Format: {format}\n")), "{pack}: {header}");
+        let map = stdout(&succeed(llvm("llvm-nm").arg("--print-armap").arg(&library)));
+        assert!(map.contains(&format!("\n{} in offload.o\n", index.symbol)), "{pack}: {map}");
+        let (bytes, offset) = (read(&library), index.library_offset as usize);
+        assert!(bytes[offset..].starts_with(b"__CLANG_OFFLOAD_BUNDLE__"), "{pack}");
+    }
 }
 
 fn bare_names() {

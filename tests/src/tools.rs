@@ -17,6 +17,8 @@ pub enum Tool {
     Hip5,
     /// A C and a C++ compiler, and GNU ld.
     Gcc,
+    /// GNU ld that links for 64-bit Windows, which is how the one of Debian for x86-64 is built.
+    GnuPe,
     /// No ptxas in `/usr/local/cuda/bin`, from where no variable removes it: what tests need that hide it.
     HideablePtxas,
     /// An NVIDIA GPU with a driver.
@@ -31,7 +33,7 @@ pub fn required() -> bool {
 impl Tool {
     /// Whether set-up can see to it, so that it can be required.
     pub fn is_installable(self) -> bool {
-        !matches!(self, Tool::NvidiaGpu | Tool::HideablePtxas)
+        !matches!(self, Tool::NvidiaGpu | Tool::HideablePtxas | Tool::GnuPe)
     }
 
     /// Says what is missing.
@@ -61,6 +63,13 @@ impl Tool {
                 Some(_) => Ok(()),
                 None => Err(format!("no {name} in PATH")),
             }),
+            Tool::GnuPe => {
+                let version = Command::new("ld.bfd").arg("-V").output().map_err(|error| format!("ld.bfd: {error}"))?;
+                match stdout(&version).contains("i386pep") {
+                    true => Ok(()),
+                    false => Err("ld.bfd has no emulation i386pep".to_owned()),
+                }
+            }
             Tool::HideablePtxas => match Path::new("/usr/local/cuda/bin/ptxas").exists() {
                 true => Err("ptxas is in /usr/local/cuda/bin, from where no variable removes it".to_owned()),
                 false => Ok(()),

@@ -1,5 +1,43 @@
-//! Archives (`ar`).
+//! Archives (`ar`): the libraries that linkers take, and that bundles come in.
+//!
+//! All kinds start with eight bytes: `!<arch>\n`, or `!<thin>\n` where the members lie in files of their own. Then come the
+//! members, each at an even offset, with a header of ASCII fields padded with spaces (checked against LLVM 22.1.8 and GNU
+//! ar 2.40):
+//!
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 16 | name |
+//! | 16 | 12 | modification time, seconds since 1970, decimal |
+//! | 28 | 6 | owner, decimal |
+//! | 34 | 6 | group, decimal |
+//! | 40 | 8 | mode, octal |
+//! | 48 | 10 | size of what follows, decimal |
+//! | 58 | 2 | `` `\n `` |
+//!
+//! Names that do not fit, and the symbol table, are where the kinds differ:
+//!
+//! | kind | names | symbol table |
+//! |---|---|---|
+//! | GNU | `name/`; `/123`: at 123 in the member `//`, up to `/\n` | member `/`: big-endian `u32` count, so many offsets of member headers, the names with a NUL each |
+//! | GNU, 64-bit | the same | member `/SYM64/`: the same with `u64` |
+//! | BSD | `name`; `#1/20`: in the first 20 bytes of the data | member `__.SYMDEF` or `__.SYMDEF SORTED`: `u32` size of the pairs, pairs of `u32` (offset of the name, offset of the member header), `u32` size of the names, the names |
+//! | Darwin, 64-bit | the same | member `__.SYMDEF_64` or `__.SYMDEF_64 SORTED`: the same with `u64` |
+//! | COFF | `name/`; `/123`: at 123 in the member `//`, up to a NUL | second of two members `/`: `u32` count of members, so many `u32` offsets, `u32` count of symbols, so many `u16` numbers of members from 1, the names |
 
+mod read;
+mod symbols;
 mod write;
 
-pub use write::write_library;
+pub use read::{Archive, Kind, Member, Members};
+pub use symbols::{Symbol, Symbols};
+pub use write::{ArchiveBuilder, WriteError, write_library};
+
+/// What an archive starts with.
+pub const MAGIC: &[u8; 8] = b"!<arch>\n";
+
+/// What a thin archive starts with.
+pub const THIN_MAGIC: &[u8; 8] = b"!<thin>\n";
+
+const HEADER_SIZE: u64 = 60;
+/// What every member header ends with.
+const HEADER_END: &[u8; 2] = b"`\n";

@@ -1,46 +1,198 @@
-//! A GNU archive of one object with one symbol: what `rustc` and linkers take as `lib<name>.a`.
+//! Writing a GNU archive.
 
+use super::{HEADER_END, HEADER_SIZE, MAGIC};
 use crate::layout::{Layout, Piece};
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::vec::Vec;
+use core::fmt;
 
-const MAGIC: &[u8] = b"!<arch>\n";
-const MEMBER_HEADER_SIZE: u64 = 60;
-
-/// Lays out an archive with a symbol table and one member, payload number 0, of `size` bytes. Time stamp, owner and group
-/// are 0, so the same member gives the same bytes.
+/// Collects members and lays out the GNU archive that LLVM 22 writes for them: a symbol table if there are symbols, a table
+/// of the long names if there are any, and the members in the order in which they were added. Time stamps, owners and
+/// groups are 0, so that the same members give the same bytes.
 ///
-/// `member` is the file name that linkers print.
-///
-/// # Panics
-/// If `member` is longer than 15 bytes, or `size` has more than the 10 digits that the format has room for.
-pub fn write_library(member: &str, symbol: &str, size: u64) -> Layout {
-    assert!(member.len() <= 15, "a longer member name needs a name table");
-    let mut table = Vec::new();
-    // Big-endian, by the format: the number of symbols, and for each the offset of its member's header.
-    let table_size = (4 + 4 + symbol.len() as u64 + 1).next_multiple_of(2);
-    let member_at = (MAGIC.len() as u64 + MEMBER_HEADER_SIZE + table_size) as u32;
-    table.extend_from_slice(&1u32.to_be_bytes());
-    table.extend_from_slice(&member_at.to_be_bytes());
-    table.extend_from_slice(symbol.as_bytes());
-    table.resize(table_size as usize, 0);
-
-    let mut head = Vec::from(MAGIC);
-    // The table is no file: it has no mode.
-    head.extend_from_slice(&member_header("/", "0", table_size));
-    head.extend_from_slice(&table);
-    head.extend_from_slice(&member_header(&format!("{member}/"), "644", size));
-    let mut layout = Layout::new();
-    layout.push(Piece::Bytes(head));
-    layout.push(Piece::Payload { index: 0, size });
-    if size % 2 == 1 {
-        layout.push(Piece::Bytes(b"\n".into()));
-    }
-    layout
+/// It is told the sizes of the members; [`Layout`] takes the bytes, from memory or from files.
+#[derive(Debug, Clone, Default)]
+pub struct ArchiveBuilder {
+    /// The name field and the size of each member.
+    members: Vec<(Vec<u8>, u64)>,
+    names: Vec<u8>,
+    /// Where each long name is.
+    name_offsets: BTreeMap<Vec<u8>, usize>,
+    /// The member that each symbol is in.
+    symbols: Vec<usize>,
+    symbol_names: Vec<u8>,
 }
 
-fn member_header(name: &str, mode: &str, size: u64) -> Vec<u8> {
-    let header = format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{size:<10}`\n", 0, 0, 0, mode);
-    assert_eq!(header.len() as u64, MEMBER_HEADER_SIZE, "a member of {size} bytes has no room in an archive");
-    header.into_bytes()
+/// Why a member cannot be added.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WriteError {
+    /// The name is empty, or has a line end in it, which ends names in the format.
+    Name(Vec<u8>),
+    /// A symbol's name has a NUL in it, which ends names in the format.
+    SymbolName(Vec<u8>),
+    /// The member has more bytes than the ten digits that the format has room for.
+    Size(u64),
+}
+
+impl fmt::Display for WriteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WriteError::Name(name) => write!(f, "'{}' cannot be the name of an archive member", name.escape_ascii()),
+            WriteError::SymbolName(name) => write!(f, "'{}' cannot be the name of a symbol", name.escape_ascii()),
+            WriteError::Size(size) => {
+                write!(f, "an archive member of {size} bytes: the format has room for {MAX_SIZE}")
+            }
+        }
+    }
+}
+
+impl core::error::Error for WriteError {}
+
+const MAX_SIZE: u64 = 9_999_999_999;
+/// Longer names go to the table of long names.
+const MAX_SHORT_NAME: usize = 15;
+/// With a member that starts here or behind, symbols need offsets of 64 bits.
+const OFFSETS_64: u64 = 1 << 32;
+
+impl ArchiveBuilder {
+    /// An archive without members.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a member of `size` bytes that defines these symbols. Names may be the same as earlier ones.
+    ///
+    /// Returns an error if the format has no room for the size or cannot hold a name.
+    pub fn member<S: AsRef<[u8]>>(
+        &mut self,
+        name: impl AsRef<[u8]>,
+        size: u64,
+        symbols: impl IntoIterator<Item = S>,
+    ) -> Result<&mut Self, WriteError> {
+        let name = name.as_ref();
+        if name.is_empty() || name.contains(&b'\n') {
+            return Err(WriteError::Name(name.into()));
+        }
+        if size > MAX_SIZE {
+            return Err(WriteError::Size(size));
+        }
+        let (symbols_before, text_before) = (self.symbols.len(), self.symbol_names.len());
+        for symbol in symbols {
+            let symbol = symbol.as_ref();
+            if symbol.contains(&0) {
+                self.symbols.truncate(symbols_before);
+                self.symbol_names.truncate(text_before);
+                return Err(WriteError::SymbolName(symbol.into()));
+            }
+            self.symbols.push(self.members.len());
+            self.symbol_names.extend_from_slice(symbol);
+            self.symbol_names.push(0);
+        }
+        let field = if name.len() <= MAX_SHORT_NAME && !name.contains(&b'/') {
+            [name, b"/"].concat()
+        } else {
+            // The same name stands there once.
+            let at = *self.name_offsets.entry(name.to_vec()).or_insert_with(|| {
+                let at = self.names.len();
+                self.names.extend_from_slice(name);
+                self.names.extend_from_slice(b"/\n");
+                at
+            });
+            format!("/{at}").into_bytes()
+        };
+        self.members.push((field, size));
+        Ok(self)
+    }
+
+    /// The archive as runs of bytes. Payload numbers are member numbers, from 0.
+    pub fn layout(&self) -> Layout {
+        let mut names = Vec::new();
+        if !self.names.is_empty() {
+            // The table is no file: it has a name and a size only.
+            let size = self.names.len().next_multiple_of(2);
+            names = format!("{:<48}{size:<10}", "//").into_bytes();
+            names.extend_from_slice(HEADER_END);
+            names.extend_from_slice(&self.names);
+            names.resize(HEADER_SIZE as usize + size, b'\n');
+        }
+        // Offsets of members from the first one, and then of the first one from the start of the file.
+        let mut offsets = Vec::with_capacity(self.members.len());
+        let mut end = 0;
+        for (_, size) in &self.members {
+            offsets.push(end);
+            end += HEADER_SIZE + size.next_multiple_of(2);
+        }
+        let first = |width| MAGIC.len() as u64 + self.symbol_table_size(width) + names.len() as u64;
+        let wide = offsets.last().is_some_and(|last| first(4) + last >= OFFSETS_64);
+        let width = if wide { 8 } else { 4 };
+
+        let mut bytes = Vec::from(MAGIC);
+        self.write_symbol_table(&mut bytes, width, |member| first(width) + offsets[member]);
+        bytes.extend_from_slice(&names);
+        let mut layout = Layout::new();
+        for (index, (name, size)) in self.members.iter().enumerate() {
+            bytes.extend_from_slice(&member_header(name, "644", *size));
+            layout.push(Piece::Bytes(core::mem::take(&mut bytes)));
+            layout.push(Piece::Payload { index, size: *size });
+            if size % 2 == 1 {
+                bytes.push(b'\n');
+            }
+        }
+        layout.push(Piece::Bytes(bytes));
+        layout
+    }
+
+    /// Size in bytes with the header; 0 if there are no symbols.
+    fn symbol_table_size(&self, width: u64) -> u64 {
+        match self.symbols.len() as u64 {
+            0 => 0,
+            count => HEADER_SIZE + self.symbol_table_content_size(width, count),
+        }
+    }
+
+    fn symbol_table_content_size(&self, width: u64, count: u64) -> u64 {
+        (width * (1 + count) + self.symbol_names.len() as u64).next_multiple_of(2)
+    }
+
+    /// Big-endian, by the format: the number of symbols, and for each the offset of its member's header.
+    fn write_symbol_table(&self, out: &mut Vec<u8>, width: u64, offset: impl Fn(usize) -> u64) {
+        let count = self.symbols.len() as u64;
+        if count == 0 {
+            return;
+        }
+        let size = self.symbol_table_content_size(width, count);
+        // The table is no file: it has no mode.
+        out.extend_from_slice(&member_header(if width == 8 { b"/SYM64/" } else { b"/" }, "0", size));
+        let end = out.len() + size as usize;
+        let numbers = core::iter::once(count).chain(self.symbols.iter().map(|member| offset(*member)));
+        for number in numbers {
+            out.extend_from_slice(&number.to_be_bytes()[8 - width as usize..]);
+        }
+        out.extend_from_slice(&self.symbol_names);
+        out.resize(end, 0);
+    }
+}
+
+/// Lays out an archive of one member, payload number 0, of `size` bytes, with one symbol: what `rustc` and linkers take as
+/// `lib<name>.a`. `member` is the file name that linkers print.
+///
+/// # Panics
+/// If `member` is empty or has a line end in it, if `symbol` has a NUL in it, or if `size` has more than the 10 digits that
+/// the format has room for.
+pub fn write_library(member: &str, symbol: &str, size: u64) -> Layout {
+    let mut builder = ArchiveBuilder::new();
+    match builder.member(member, size, [symbol]) {
+        Ok(builder) => builder.layout(),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn member_header(name: &[u8], mode: &str, size: u64) -> Vec<u8> {
+    let mut header = name.to_vec();
+    header.resize(16, b' ');
+    header.extend_from_slice(format!("{:<12}{:<6}{:<6}{mode:<8}{size:<10}", 0, 0, 0).as_bytes());
+    header.extend_from_slice(HEADER_END);
+    header
 }

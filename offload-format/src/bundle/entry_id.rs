@@ -9,6 +9,16 @@ use core::fmt;
 /// Two spellings are read: with the triple's fourth field, as LLVM 21 and later write it (`hip-amdgcn-amd-amdhsa--gfx906`),
 /// and without (`hip-amdgcn-amd-amdhsa-gfx906`, `host-x86_64-unknown-linux`), as older compilers did. [`fmt::Display`]
 /// gives the canonical form, which is LLVM 22's.
+///
+/// ```
+/// use offload_format::bundle::EntryId;
+///
+/// let id = EntryId::parse("hip-amdgcn-amd-amdhsa-gfx90a:xnack+").unwrap();
+/// assert_eq!((id.kind(), id.target()), ("hip", "gfx90a:xnack+"));
+/// assert_eq!(id.to_string(), "hip-amdgcn-amd-amdhsa--gfx90a:xnack+");
+/// let device = EntryId::parse("hipv4-amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack+").unwrap();
+/// assert!(id.provides_for(&device, false).is_compatible());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct EntryId<'a> {
     kind: &'a str,
@@ -16,28 +26,36 @@ pub struct EntryId<'a> {
     target: &'a str,
 }
 
+const FORM: &str = "a bundle entry ID is '<offload kind>-<arch>-<vendor>-<os>-<env>[-<target id>]'";
+
 impl<'a> EntryId<'a> {
-    /// Splits an ID.
+    /// Splits an ID as files of all ages have it.
     ///
     /// Returns an error if it has no offload kind or fewer than three triple fields. Neither kind nor triple nor target
     /// ID need be known ones.
     pub fn parse(text: &'a str) -> Result<Self, ParseError> {
-        let wrong = |at| {
-            Err(ParseError::new(
-                text,
-                at,
-                "a bundle entry ID is '<offload kind>-<arch>-<vendor>-<os>-<env>[-<target id>]'",
-            ))
-        };
-        let mut fields = text.splitn(6, '-');
-        let mut next = || fields.next();
-        let (Some(kind), Some(arch), Some(vendor), Some(os)) = (next(), next(), next(), next()) else {
-            return wrong(0);
-        };
-        if kind.is_empty() || arch.is_empty() {
-            return wrong(0);
+        let id = Self::split(text);
+        match text.split('-').nth(3) {
+            Some(_) if !id.kind.is_empty() && !id.triple.arch.is_empty() => Ok(id),
+            _ => Err(ParseError::new(text, 0, FORM)),
         }
-        let (mut env, mut target) = (next().unwrap_or(""), next().unwrap_or(""));
+    }
+
+    /// Splits an ID as LLVM 21 and later take it, on the command line and in files: with a fourth triple field, which may be
+    /// empty. Any field may be; [`EntryId::is_known_kind`] and [`TargetTriple::is_known`] judge what is in them.
+    ///
+    /// Returns an error if there are fewer than five fields.
+    pub fn parse_strict(text: &'a str) -> Result<Self, ParseError> {
+        match text.split('-').nth(4) {
+            Some(_) => Ok(Self::split(text)),
+            None => Err(ParseError::new(text, 0, FORM)),
+        }
+    }
+
+    fn split(text: &'a str) -> Self {
+        let mut fields = text.splitn(6, '-');
+        let mut next = || fields.next().unwrap_or("");
+        let (kind, arch, vendor, os, mut env, mut target) = (next(), next(), next(), next(), next(), next());
         if starts_target_id(env) {
             // The spelling without an environment: all that follows the operating system is the target ID.
             target = &text[kind.len() + arch.len() + vendor.len() + os.len() + 4..];
@@ -45,7 +63,7 @@ impl<'a> EntryId<'a> {
             // LLVM 22 took the processor for an environment, and wrote the dash of a target ID that is not there.
             target = target.strip_suffix('-').filter(|it| !it.contains(':')).unwrap_or(target);
         }
-        Ok(Self { kind, triple: TargetTriple::new(arch, vendor, os, env), target })
+        Self { kind, triple: TargetTriple::new(arch, vendor, os, env), target }
     }
 
     /// The offload kind: `host`, `hip`, `hipv4`, `openmp` in what LLVM writes.
@@ -66,6 +84,11 @@ impl<'a> EntryId<'a> {
     /// The target ID, where there is a well-formed one.
     pub fn target_id(&self) -> Option<TargetId<'a>> {
         TargetId::parse(self.target).ok()
+    }
+
+    /// Whether the offload kind is one that LLVM takes: `host`, `openmp`, `hip` or `hipv4`.
+    pub fn is_known_kind(&self) -> bool {
+        matches!(self.kind, "host" | "openmp" | "hip" | "hipv4")
     }
 
     /// Whether HIP's runtime loads such an entry: kind `hip`, `hipv4` or the old `hcc`.
@@ -143,6 +166,12 @@ mod tests {
     fn too_few_fields_are_refused() {
         for text in ["", "hip", "hip-amdgcn", "hip-amdgcn-amd", "-amdgcn-amd-amdhsa-"] {
             assert!(EntryId::parse(text).is_err(), "{text}");
+        }
+        for text in ["", "host-x86_64-unknown-linux", "hip-amdgcn-amd-amdhsa"] {
+            assert!(EntryId::parse_strict(text).is_err(), "{text}");
+        }
+        for text in ["----", "hip-amdgcn-amd-amdhsa-", "hip-amdgcn-amd-amdhsa--gfx9-4-generic"] {
+            assert!(EntryId::parse_strict(text).is_ok(), "{text}");
         }
     }
 }

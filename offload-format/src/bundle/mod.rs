@@ -11,15 +11,18 @@
 //!
 //! A bundle entry ID is `<offload kind>-<target triple>[-<target id>]`: `hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-`.
 
+mod compatibility;
+mod composition;
 mod entry_id;
 mod read;
 mod table;
 mod write;
 
+pub use compatibility::Compatibility;
+pub use composition::Composition;
 pub use entry_id::EntryId;
 pub use read::{Bundle, Entries, Entry};
 pub use table::{EntryTable, TableEntries, TableEntry};
-pub(crate) use write::entry_id_beside;
 pub use write::{BundleBuilder, WriteError};
 
 /// What a binary bundle starts with.

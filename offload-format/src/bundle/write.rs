@@ -1,11 +1,9 @@
 //! Writing a binary bundle.
 
-use super::{ENTRY_FIXED_SIZE, EntryId, FIRST_ENTRY_OFFSET, HIP_ALIGN, HIP_HOST_ENTRY_ID, MAGIC};
+use super::{Composition, ENTRY_FIXED_SIZE, FIRST_ENTRY_OFFSET, HIP_ALIGN, HIP_HOST_ENTRY_ID, MAGIC};
 use crate::layout::{Layout, Piece};
 use crate::target::ParseError;
-use alloc::borrow::ToOwned;
 use alloc::string::String;
-use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -15,6 +13,7 @@ use core::fmt;
 #[derive(Debug, Clone)]
 pub struct BundleBuilder {
     align: u64,
+    composition: Composition,
     entries: Vec<(String, u64)>,
 }
 
@@ -22,8 +21,10 @@ pub struct BundleBuilder {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WriteError {
-    /// The bundle entry ID does not follow the grammar.
+    /// The bundle entry ID, or the target ID in it, does not follow the grammar.
     Id(ParseError),
+    /// The offload kind is not one that a bundle has.
+    Kind(String),
     /// The bundle has an entry of this canonical ID already.
     Duplicate(String),
     /// Some device would fit both entries: their target IDs may not stand in one bundle.
@@ -34,6 +35,9 @@ impl fmt::Display for WriteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             WriteError::Id(error) => error.fmt(f),
+            WriteError::Kind(kind) => {
+                write!(f, "a bundle has no offload kind '{kind}': it takes host, openmp, hip and hipv4")
+            }
             WriteError::Duplicate(id) => write!(f, "the bundle has an entry '{id}' already"),
             WriteError::Conflict(a, b) => write!(f, "Cannot bundle inputs with conflicting targets: '{a}' and '{b}'"),
         }
@@ -45,12 +49,14 @@ impl core::error::Error for WriteError {}
 impl BundleBuilder {
     /// A bundle without entries, code objects not aligned.
     pub fn new() -> Self {
-        Self { align: 1, entries: Vec::new() }
+        Self { align: 1, composition: Composition::default(), entries: Vec::new() }
     }
 
     /// A bundle as HIP's runtime wants it: the empty host entry first, code objects at multiples of 4096 bytes.
     pub fn hip() -> Self {
-        Self { align: HIP_ALIGN, entries: vec![(HIP_HOST_ENTRY_ID.to_owned(), 0)] }
+        let mut builder = Self { align: HIP_ALIGN, ..Self::new() };
+        builder.entry(HIP_HOST_ENTRY_ID, 0).expect("a well-formed ID, and the first one");
+        builder
     }
 
     /// Puts every code object at a multiple of `align` bytes from the start, which need not be a power of two.
@@ -62,11 +68,9 @@ impl BundleBuilder {
     /// Adds an entry whose code object has `size` bytes; entries stand in the order in which they were added. The ID is
     /// written in its canonical form; the target ID in it stays as spelled, as LLVM's tool leaves it.
     ///
-    /// Returns an error if the ID is malformed, if an entry of the same canonical ID is there, or if the target ID
-    /// conflicts with another of the same kind and triple.
+    /// Returns an error if [`Composition::add`] does not take the ID.
     pub fn entry(&mut self, id: &str, size: u64) -> Result<&mut Self, WriteError> {
-        let canonical = entry_id_beside(self.entries.iter().map(|(other, _)| other), id)?;
-        self.entries.push((canonical, size));
+        self.entries.push((self.composition.add(id)?, size));
         Ok(self)
     }
 
@@ -105,31 +109,6 @@ impl Default for BundleBuilder {
     fn default() -> Self {
         Self::new()
     }
-}
-
-/// The canonical form of an entry ID that is to stand in one bundle with `others`, which are canonical.
-///
-/// Returns an error as [`BundleBuilder::entry`] does.
-pub(crate) fn entry_id_beside<'a>(others: impl Iterator<Item = &'a String>, id: &str) -> Result<String, WriteError> {
-    let new = EntryId::parse(id).map_err(WriteError::Id)?;
-    let canonical = new.to_canonical();
-    for other in others {
-        if *other == canonical {
-            return Err(WriteError::Duplicate(canonical));
-        }
-        let other_id = EntryId::parse(other).map_err(WriteError::Id)?;
-        let same_table = other_id.kind() == new.kind()
-            && canonical.strip_suffix(new.target()) == other.strip_suffix(other_id.target());
-        if let (true, Some(a), Some(b)) = (same_table, other_id.target_id(), new.target_id()) {
-            if a.to_canonical() == b.to_canonical() {
-                return Err(WriteError::Duplicate(canonical));
-            }
-            if a.conflicts_with(&b) {
-                return Err(WriteError::Conflict(other.clone(), canonical));
-            }
-        }
-    }
-    Ok(canonical)
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ const HEADERS_SIZE: u32 = 20 + 40;
 const SYMBOLS: u32 = 3;
 
 const IMAGE_SCN_CNT_INITIALIZED_DATA: u32 = 0x40;
-/// A COMDAT: the only kind of section that linkers drop when nothing refers to it.
+/// A COMDAT: the only kind of section that `/opt:ref` drops when nothing refers to it.
 const IMAGE_SCN_LNK_COMDAT: u32 = 0x1000;
 const IMAGE_SCN_MEM_READ: u32 = 0x4000_0000;
 const IMAGE_COMDAT_SELECT_NODUPLICATES: u8 = 1;

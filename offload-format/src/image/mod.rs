@@ -1,9 +1,11 @@
 //! What an image says of itself in its header.
 
+mod bitcode;
 mod code_object;
 mod cubin;
 mod ptx;
 
+pub use bitcode::{Bitcode, DefinedGlobals};
 pub use code_object::CodeObjectHeader;
 pub use cubin::CubinHeader;
 pub use ptx::PtxHeader;

@@ -2,7 +2,7 @@
 
 use super::CommentLeader;
 use super::marker::Marker;
-use crate::bundle::{WriteError, entry_id_beside};
+use crate::bundle::{Composition, WriteError};
 use crate::layout::{Layout, Piece};
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -14,13 +14,14 @@ use alloc::vec::Vec;
 #[derive(Debug, Clone)]
 pub struct TextBundleBuilder {
     leader: CommentLeader,
+    composition: Composition,
     entries: Vec<(String, u64)>,
 }
 
 impl TextBundleBuilder {
     /// A bundle without entries, whose lines start with this leader.
     pub fn new(leader: CommentLeader) -> Self {
-        Self { leader, entries: Vec::new() }
+        Self { leader, composition: Composition::default(), entries: Vec::new() }
     }
 
     /// Adds an entry whose payload has `size` bytes; entries stand in the order in which they were added. The ID is written
@@ -28,8 +29,7 @@ impl TextBundleBuilder {
     ///
     /// Returns an error as [`BundleBuilder::entry`](crate::bundle::BundleBuilder::entry) does.
     pub fn entry(&mut self, id: &str, size: u64) -> Result<&mut Self, WriteError> {
-        let canonical = entry_id_beside(self.entries.iter().map(|(other, _)| other), id)?;
-        self.entries.push((canonical, size));
+        self.entries.push((self.composition.add(id)?, size));
         Ok(self)
     }
 

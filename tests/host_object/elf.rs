@@ -1,28 +1,28 @@
-//! Our relocatable objects and libraries before the tools that have to take them: LLVM's and GNU's readers and linkers.
+//! ELF: LLVM's and GNU's readers and linkers, and programs that run.
 
+use crate::{
+    LLVM, LLVM_AND_GNU, assert_line, hip_pack, library, llvm_pack, object, plain, quietly, some_bytes, symbol,
+};
+use libtest_mimic::Trial;
 use offload_format::archive;
-use offload_format::bundle::{Bundle, BundleBuilder, HIP_ENTRY_PREFIX};
-use offload_format::host_object::{self, DeviceSection, Machine};
-use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
-use offload_tests::tools::{Tool, llvm, llvm_bin, stdout, succeed};
+use offload_format::bundle::Bundle;
+use offload_format::host_object::{CargoTarget, DeviceSection};
+use offload_tests::tools::{llvm, llvm_bin, stdout, succeed};
 use offload_tests::{scratch, test};
 use std::fs;
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
-const LLVM: &[Tool] = &[Tool::Llvm22];
-const LLVM_AND_GNU: &[Tool] = &[Tool::Llvm22, Tool::Gcc];
-
-fn main() -> ExitCode {
-    offload_tests::run(vec![
-        test("readers_agree_on_the_object", LLVM_AND_GNU, readers_agree_on_the_object),
-        test("readers_agree_on_the_library", LLVM_AND_GNU, readers_agree_on_the_library),
-        test("the_library_is_that_of_other_archivers", LLVM_AND_GNU, the_library_is_that_of_other_archivers),
-        test("lld_links_for_every_machine", LLVM, lld_links_for_every_machine),
-        test("programs_that_refer_to_it_have_it", LLVM_AND_GNU, programs_that_refer_to_it_have_it),
-        test("programs_that_do_not_refer_to_it_do_not", LLVM_AND_GNU, programs_that_do_not_refer_to_it_do_not),
-        test("shared_objects_do_not_export_it", LLVM_AND_GNU, shared_objects_do_not_export_it),
-    ])
+pub(crate) fn tests() -> Vec<Trial> {
+    vec![
+        test("elf_readers_agree_on_the_object", LLVM_AND_GNU, readers_agree_on_the_object),
+        test("elf_readers_agree_on_the_library", LLVM_AND_GNU, readers_agree_on_the_library),
+        test("elf_the_library_is_that_of_other_archivers", LLVM_AND_GNU, the_library_is_that_of_other_archivers),
+        test("elf_lld_links_for_every_machine", LLVM, lld_links_for_every_machine),
+        test("elf_programs_that_refer_to_it_have_it", LLVM_AND_GNU, programs_that_refer_to_it_have_it),
+        test("elf_programs_that_do_not_refer_to_it_do_not", LLVM_AND_GNU, programs_that_do_not_refer_to_it_do_not),
+        test("elf_shared_objects_do_not_export_it", LLVM_AND_GNU, shared_objects_do_not_export_it),
+    ]
 }
 
 /// A host, and what the tools call it.
@@ -36,6 +36,12 @@ struct Host {
     section_flags: &'static str,
     /// What ld.lld takes with `-m`.
     emulation: &'static str,
+}
+
+impl Host {
+    fn target(&self) -> CargoTarget<'static> {
+        crate::target(self.arch, "linux")
+    }
 }
 
 const HOSTS: [Host; 4] = [
@@ -73,49 +79,6 @@ const HOSTS: [Host; 4] = [
     },
 ];
 
-const SECTIONS: [DeviceSection; 2] = [DeviceSection::HipFatbin, DeviceSection::LlvmOffloading];
-
-/// The symbol of a section's pack.
-fn symbol(section: DeviceSection) -> &'static str {
-    match section {
-        DeviceSection::HipFatbin => "offload_pack_hip",
-        DeviceSection::LlvmOffloading => "offload_pack_llvm",
-    }
-}
-
-fn object(host: &Host, section: DeviceSection, payload: &[u8]) -> Vec<u8> {
-    let machine = Machine::elf64(host.arch).expect("a machine of the table");
-    host_object::write(machine, section, symbol(section), payload.len() as u64).to_vec(&[payload])
-}
-
-fn library(host: &Host, section: DeviceSection, payload: &[u8]) -> Vec<u8> {
-    let object = object(host, section, payload);
-    archive::write_library("offload.o", symbol(section), object.len() as u64).to_vec(&[&object])
-}
-
-/// Bytes of which any two ranges of some length differ.
-fn some_bytes(size: usize) -> Vec<u8> {
-    (0..size).map(|at| (at * 7 + at / 251 + at / 65_000 + 1) as u8).collect()
-}
-
-/// Lines with single spaces.
-fn plain(text: &str) -> Vec<String> {
-    text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
-}
-
-#[track_caller]
-fn assert_line(lines: &[String], line: &str) {
-    assert!(lines.iter().any(|found| found == line), "no line {line:?} in\n{}", lines.join("\n"));
-}
-
-/// Runs a tool that must succeed and print no message.
-#[track_caller]
-fn quietly(command: &mut Command) -> String {
-    let output = succeed(command);
-    assert!(output.stderr.is_empty(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
-    stdout(&output)
-}
-
 /// The bytes of a section of an ELF file.
 fn section_bytes(folder: &Path, file: &str, section: DeviceSection) -> Vec<u8> {
     let mut objcopy = llvm("llvm-objcopy");
@@ -132,11 +95,11 @@ fn has_section(file: &Path, section: DeviceSection) -> bool {
 fn readers_agree_on_the_object() {
     let folder = scratch::folder("host-object-fields");
     for host in &HOSTS {
-        for section in SECTIONS {
+        for section in DeviceSection::ALL {
             for size in [0, 1, 7, 8, 4095, 4096, 100_001] {
                 let payload = some_bytes(size);
                 let file = folder.join("offload.o");
-                scratch::write(&file, object(host, section, &payload));
+                scratch::write(&file, object(&host.target(), section, &payload));
                 quietly(llvm("llvm-readobj").arg("--all").arg(&file));
                 quietly(Command::new("readelf").args(["--all", "--wide"]).arg(&file));
                 let lines = plain(&quietly(llvm("llvm-readelf").args(["-h", "-S", "-s", "-W"]).arg(&file)));
@@ -173,17 +136,20 @@ fn readers_agree_on_the_library() {
     let folder = scratch::folder("host-object-library");
     let file = folder.join("libpack.a");
     for host in &HOSTS {
-        for section in SECTIONS {
+        for section in DeviceSection::ALL {
             // With and without the byte that makes a member's size even.
             for size in [0, 1, 4096, 100_001] {
                 let payload = some_bytes(size);
-                scratch::write(&file, library(host, section, &payload));
+                scratch::write(&file, library(&host.target(), section, &payload));
                 for mut ar in [llvm("llvm-ar"), Command::new("ar")] {
                     assert_eq!(quietly(ar.arg("t").arg(&file)), "offload.o\n", "{ar:?}");
                 }
                 for mut ar in [llvm("llvm-ar"), Command::new("ar")] {
                     let member = succeed(ar.arg("p").arg(&file)).stdout;
-                    assert!(member == object(host, section, &payload), "{ar:?}: another member than was written");
+                    assert!(
+                        member == object(&host.target(), section, &payload),
+                        "{ar:?}: another member than was written"
+                    );
                 }
                 let symbol = symbol(section);
                 let map = quietly(llvm("llvm-nm").arg("--print-armap").arg(&file));
@@ -208,10 +174,10 @@ fn the_library_is_that_of_other_archivers() {
     let archivers = [("llvm-ar", HOSTS.iter().collect::<Vec<_>>()), ("ar", native.into_iter().collect())];
     for (archiver, hosts) in archivers {
         for host in hosts {
-            for section in SECTIONS {
+            for section in DeviceSection::ALL {
                 // A byte behind the object makes the member's size odd.
                 for behind in [&b""[..], b"x"] {
-                    let member = [&object(host, section, &some_bytes(100)), behind].concat();
+                    let member = [&object(&host.target(), section, &some_bytes(100)), behind].concat();
                     let ours = archive::write_library("offload.o", symbol(section), member.len() as u64);
                     scratch::write(folder.join("offload.o"), &member);
                     let _ = fs::remove_file(folder.join("theirs.a"));
@@ -240,9 +206,12 @@ fn lld_links_for_every_machine() {
         let mut clang = llvm("clang");
         clang.current_dir(&folder).arg(format!("--target={}", host.triple));
         quietly(clang.args(["-c", "-O1", "-ffreestanding", "-fPIE", "start.c", "-o", "start.o"]));
-        for section in SECTIONS {
-            scratch::write(folder.join(format!("{}.o", symbol(section))), object(host, section, &payload));
-            scratch::write(folder.join(format!("lib{}.a", symbol(section))), library(host, section, &payload));
+        for section in DeviceSection::ALL {
+            scratch::write(folder.join(format!("{}.o", symbol(section))), object(&host.target(), section, &payload));
+            scratch::write(
+                folder.join(format!("lib{}.a", symbol(section))),
+                library(&host.target(), section, &payload),
+            );
         }
         let lld = || {
             let mut lld = llvm("ld.lld");
@@ -254,7 +223,7 @@ fn lld_links_for_every_machine() {
         for mode in ["--no-pie", "--pie", "--gc-sections"] {
             quietly(lld().args([mode, "start.o"]).args(libraries).args(["-o", "program"]));
             let symbols = quietly(llvm("llvm-nm").current_dir(&folder).arg("program"));
-            for section in SECTIONS {
+            for section in DeviceSection::ALL {
                 assert!(section_bytes(&folder, "both.o", section) == payload, "{} -r", host.arch);
                 assert!(section_bytes(&folder, "program", section) == payload, "{} {mode}", host.arch);
                 let line = symbols.lines().find(|line| line.ends_with(symbol(section))).expect("a symbol");
@@ -279,45 +248,12 @@ fn linkers() -> [(&'static str, Command); 3] {
     ]
 }
 
-const AMD_TARGETS: [&str; 2] = ["gfx90a:xnack-", "gfx1100"];
-
-/// A pack as it is in `.hip_fatbin`, with images for [`AMD_TARGETS`].
-fn hip_pack() -> Vec<u8> {
-    let images = [some_bytes(5000), some_bytes(777)];
-    let mut builder = BundleBuilder::hip();
-    for (target, image) in AMD_TARGETS.iter().zip(&images) {
-        builder.entry(&format!("{HIP_ENTRY_PREFIX}{target}"), image.len() as u64).unwrap();
-    }
-    builder.layout().to_vec(&[b"", &images[0], &images[1]])
-}
-
-/// A pack as it is in `.llvm.offloading`, and what `llvm-objdump --offloading` has to say of it.
-fn llvm_pack() -> (Vec<u8>, String) {
-    let image = some_bytes(1003);
-    let table = [
-        (ImageKind::OBJECT, OffloadKind::HIP, "amdgcn-amd-amdhsa", "gfx942", "elf", "hip"),
-        (ImageKind::CUBIN, OffloadKind::CUDA, "nvptx64-nvidia-cuda", "sm_80", "cubin", "cuda"),
-        (ImageKind::PTX, OffloadKind::CUDA, "nvptx64-nvidia-cuda", "compute_80", "ptx", "cuda"),
-        (ImageKind::OBJECT, OffloadKind::NONE, "x86_64-unknown-linux-gnu", "", "elf", "none"),
-    ];
-    let (mut builder, mut listing) = (OffloadBinaryBuilder::new(), String::new());
-    for (number, (image_kind, offload_kind, triple, arch, kind, producer)) in table.into_iter().enumerate() {
-        let strings = builder.image(image_kind, offload_kind, image.len() as u64).string("triple", triple);
-        if !arch.is_empty() {
-            strings.string("arch", arch);
-        }
-        listing +=
-            &format!("OFFLOADING IMAGE [{number}]:\nkind {kind}\narch {arch}\ntriple {triple}\nproducer {producer}\n");
-    }
-    (builder.layout(Version::V1).to_vec(&[image.as_slice(); 4]), listing)
-}
-
 /// Writes both libraries for this machine and the sources that the tests compile.
 fn write_native(folder: &Path) -> [(DeviceSection, Vec<u8>); 2] {
     let host = HOSTS.iter().find(|host| host.arch == std::env::consts::ARCH).expect("a machine of the table");
     let packs = [(DeviceSection::HipFatbin, hip_pack()), (DeviceSection::LlvmOffloading, llvm_pack().0)];
     for (section, pack) in &packs {
-        scratch::write(folder.join(format!("lib{}.a", symbol(*section))), library(host, *section, pack));
+        scratch::write(folder.join(format!("lib{}.a", symbol(*section))), library(&host.target(), *section, pack));
     }
     let report = |(section, pack): &(DeviceSection, Vec<u8>)| {
         format!("  report({}, {}, {});\n", symbol(*section), pack.len(), section.align())
@@ -385,7 +321,7 @@ fn programs_that_do_not_refer_to_it_do_not() {
     for (name, mut compiler) in linkers() {
         compiler.current_dir(&folder).arg("nothing.c").args(LIBRARIES);
         quietly(compiler.args(["-o", "program"]));
-        for section in SECTIONS {
+        for section in DeviceSection::ALL {
             assert!(!has_section(&folder.join("program"), section), "{name}: {}", section.elf_name());
         }
     }
@@ -400,7 +336,7 @@ fn shared_objects_do_not_export_it() {
         let exported = quietly(llvm("llvm-nm").current_dir(&folder).args(["-D", "--defined-only", "program"]));
         assert!(exported.lines().any(|line| line.ends_with(" entry")), "{name}: {exported}");
         assert!(!exported.contains("offload_pack"), "{name}: {exported}");
-        for section in SECTIONS {
+        for section in DeviceSection::ALL {
             assert!(has_section(&folder.join("program"), section), "{name}: {}", section.elf_name());
         }
     }

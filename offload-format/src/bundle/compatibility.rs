@@ -1,0 +1,148 @@
+//! Which entry serves which request.
+
+use super::EntryId;
+use crate::target::{FeatureState, TargetId};
+use core::fmt;
+
+/// Whether the code object of a bundle entry serves what is asked for, and why: what [`EntryId::provides_for`] finds. The cases
+/// are those that `clang-offload-bundler` tells apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Compatibility {
+    /// Yes: the same offload kind and target ID, and triples that go together.
+    Exact,
+    /// Yes: the same processor, and each feature that the entry names is named there with the same sign.
+    Compatible,
+    /// No: the offload kinds or the triples do not go together.
+    KindOrTriple,
+    /// No: the processors differ, or a target ID is missing, malformed, or names a feature that its processor lacks.
+    Processor,
+    /// No: the entry names more features.
+    MoreFeatures,
+    /// No: the entry names a feature that is left open there.
+    OpenFeature,
+    /// No: the entry names a feature with the other sign.
+    OtherSign,
+}
+
+impl Compatibility {
+    /// Whether the code object can be used.
+    pub fn is_compatible(self) -> bool {
+        matches!(self, Compatibility::Exact | Compatibility::Compatible)
+    }
+}
+
+impl fmt::Display for Compatibility {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Compatibility::Exact => "the same offload kind, target triple and target ID",
+            Compatibility::Compatible => "the target ID fits",
+            Compatibility::KindOrTriple => "another offload kind or target triple",
+            Compatibility::Processor => "another processor, or no valid target ID",
+            Compatibility::MoreFeatures => "the code object needs more features set than the target names",
+            Compatibility::OpenFeature => "the code object needs a feature set that the target leaves open",
+            Compatibility::OtherSign => "the code object needs a feature in the other state",
+        })
+    }
+}
+
+impl EntryId<'_> {
+    /// Whether the code object of this entry serves `requested`, as LLVM 22 matches them when it unbundles. It has a
+    /// direction: code for `gfx90a` serves `gfx90a:xnack+`, and not the other way round. A generic target serves its own
+    /// name only.
+    ///
+    /// `hip_openmp_compatible` (the option of that name) lets HIP's code objects serve OpenMP, and the reverse.
+    pub fn provides_for(&self, requested: &EntryId<'_>, hip_openmp_compatible: bool) -> Compatibility {
+        let same_triple = self.triple().is_compatible_with(&requested.triple());
+        if same_triple && self.kind() == requested.kind() && self.target() == requested.target() {
+            return Compatibility::Exact;
+        }
+        if !same_triple || !kinds_go_together(self.kind(), requested.kind(), hip_openmp_compatible) {
+            return Compatibility::KindOrTriple;
+        }
+        let (Some(provided), Some(wanted)) = (valid_target_id(self), valid_target_id(requested)) else {
+            return Compatibility::Processor;
+        };
+        if provided.primary_processor() != wanted.primary_processor() {
+            return Compatibility::Processor;
+        }
+        if provided.features().count() > wanted.features().count() {
+            return Compatibility::MoreFeatures;
+        }
+        for (name, state) in provided.features() {
+            match wanted.feature(name) {
+                FeatureState::Any => return Compatibility::OpenFeature,
+                other if other != state => return Compatibility::OtherSign,
+                _ => {}
+            }
+        }
+        Compatibility::Compatible
+    }
+}
+
+fn kinds_go_together(a: &str, b: &str, hip_openmp_compatible: bool) -> bool {
+    let is_hip = |kind: &str| matches!(kind, "hip" | "hipv4");
+    let hip_and_openmp = |a: &str, b: &str| is_hip(a) && b == "openmp";
+    a == b || is_hip(a) && is_hip(b) || hip_openmp_compatible && (hip_and_openmp(a, b) || hip_and_openmp(b, a))
+}
+
+/// The target ID, if its processor can have the features that it names. Only AMD's GPUs have any.
+fn valid_target_id<'a>(id: &EntryId<'a>) -> Option<TargetId<'a>> {
+    id.target_id().filter(|target| match id.triple().is_amdgpu() {
+        true => target.unsupported_feature().is_none(),
+        false => target.features().next().is_none(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Compatibility::*;
+    use super::*;
+
+    fn judge(provided: &str, requested: &str) -> Compatibility {
+        let [provided, requested] = [provided, requested].map(|id| EntryId::parse(id).unwrap());
+        provided.provides_for(&requested, false)
+    }
+
+    #[test]
+    fn each_reason() {
+        for (provided, requested, expected) in [
+            ("gfx906", "gfx906", Exact),
+            ("", "", Exact),
+            ("gfx906:foo+", "gfx906:foo+", Exact),
+            ("gfx906", "gfx906:sramecc+:xnack-", Compatible),
+            ("gfx906:xnack+:sramecc+", "gfx906:sramecc+:xnack+", Compatible),
+            ("kaveri", "gfx700", Compatible),
+            ("gfx1310", "gfx1310:xnack+", Compatible),
+            ("", "gfx906", Processor),
+            ("gfx906", "", Processor),
+            ("gfx906", "gfx908", Processor),
+            ("gfx9-generic", "gfx900", Processor),
+            ("gfx906", "gfx906:xnack", Processor),
+            ("gfx1030", "gfx1030:xnack+", Processor),
+            ("gfx906:xnack+", "gfx906", MoreFeatures),
+            ("gfx906:sramecc+:xnack+", "gfx906:xnack+", MoreFeatures),
+            ("gfx906:sramecc+", "gfx906:xnack+", OpenFeature),
+            ("gfx906:xnack+", "gfx906:sramecc+:xnack-", OtherSign),
+        ] {
+            let [a, b] = [provided, requested].map(|target| alloc::format!("hip-amdgcn-amd-amdhsa--{target}"));
+            assert_eq!(judge(&a, &b), expected, "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn kinds_and_triples() {
+        let hipv4 = "hipv4-amdgcn-amd-amdhsa--gfx906";
+        assert_eq!(judge(hipv4, "hip-amdgcn-amd-amdhsa--gfx906"), Compatible);
+        assert_eq!(judge(hipv4, "hipv4-amdgcn-amd-amdhsa-unknown-gfx906"), Exact);
+        assert_eq!(judge(hipv4, "hipv4-amdgcn--amdhsa--gfx906"), KindOrTriple);
+        assert_eq!(judge("host-x86_64-pc-linux-gnu", "host-x86_64-unknown-linux-gnu"), KindOrTriple);
+        let [hip, openmp] = [hipv4, "openmp-amdgcn-amd-amdhsa--gfx906"].map(|id| EntryId::parse(id).unwrap());
+        for (a, b) in [(hip, openmp), (openmp, hip)] {
+            assert_eq!(a.provides_for(&b, false), KindOrTriple);
+            assert_eq!(a.provides_for(&b, true), Compatible);
+        }
+        let cuda = "openmp-nvptx64-nvidia-cuda--sm_70";
+        assert_eq!(judge(cuda, "openmp-nvptx64-nvidia-cuda--sm_80"), Processor);
+        assert_eq!(judge(cuda, "openmp-nvptx64-nvidia-cuda--sm_70:xnack+"), Processor);
+    }
+}

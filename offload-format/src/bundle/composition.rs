@@ -1,0 +1,124 @@
+//! What may stand together in one bundle.
+
+use super::{EntryId, WriteError};
+use crate::target::TargetId;
+use alloc::borrow::ToOwned;
+use alloc::collections::btree_map::Entry;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// The IDs of the entries of one bundle that is being written: judges each by itself and beside those before it.
+///
+/// Entries for one processor, of the same offload kind and target triple, have to name the same features: where one names a
+/// feature that another leaves open, some device fits both. An ID can stand in a bundle once, however it is spelled.
+#[derive(Debug, Clone, Default)]
+pub struct Composition {
+    /// All IDs, canonical to the last feature.
+    ids: BTreeSet<String>,
+    processors: Processors,
+}
+
+/// For each kind, triple and processor the features that its first entry names, and that entry's ID.
+type Processors = BTreeMap<String, (Vec<String>, String)>;
+
+impl Composition {
+    /// Takes an ID, and returns its canonical form.
+    ///
+    /// Returns an error if the ID is malformed, its target ID included; if the offload kind is not one that today's LLVM and HIP
+    /// read; or if the ID may not stand beside those before it.
+    pub fn add(&mut self, id: &str) -> Result<String, WriteError> {
+        let id = EntryId::parse(id).map_err(WriteError::Id)?;
+        if !id.is_known_kind() {
+            return Err(WriteError::Kind(id.kind().to_owned()));
+        }
+        let target = match id.target() {
+            "" => None,
+            text => Some(TargetId::parse(text).map_err(WriteError::Id)?),
+        };
+        let canonical = id.to_canonical();
+        let to_the_last = match target {
+            Some(target) => format!("{}-{}-{}", id.kind(), id.triple(), target.to_canonical()),
+            None => canonical.clone(),
+        };
+        if self.ids.contains(&to_the_last) {
+            return Err(WriteError::Duplicate(canonical));
+        }
+        if let Some(other) = conflict(&mut self.processors, &id, &canonical) {
+            return Err(WriteError::Conflict(other, canonical));
+        }
+        self.ids.insert(to_the_last);
+        Ok(canonical)
+    }
+
+    /// The first two of some bundle entry IDs, in alphabetic order, that may not stand in one bundle, as they are spelled.
+    /// Unknown offload kinds, IDs that are there twice and malformed ones are passed over: this is about bundles that others
+    /// have written, too.
+    pub fn find_conflict<'a>(ids: impl IntoIterator<Item = &'a str>) -> Option<(String, String)> {
+        let ids: BTreeSet<&str> = ids.into_iter().collect();
+        let mut processors = Processors::new();
+        ids.into_iter().find_map(|text| {
+            let other = conflict(&mut processors, &EntryId::parse(text).ok()?, text)?;
+            Some((other, text.to_owned()))
+        })
+    }
+}
+
+/// The spelling of the first entry for the same processor, if it names other features; the first one is taken down.
+fn conflict(processors: &mut Processors, id: &EntryId<'_>, spelling: &str) -> Option<String> {
+    let target = id.target_id()?;
+    let mut features: Vec<String> = target.features().map(|(name, _)| name.to_owned()).collect();
+    features.sort_unstable();
+    match processors.entry(format!("{}-{}-{}", id.kind(), id.triple(), target.primary_processor())) {
+        Entry::Vacant(entry) => {
+            entry.insert((features, spelling.to_owned()));
+            None
+        }
+        Entry::Occupied(entry) => {
+            let (first_features, first) = entry.get();
+            (*first_features != features).then(|| first.clone())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conflicts_in_a_list() {
+        const GFX906: &str = "hip-amdgcn-amd-amdhsa--gfx906";
+        let find = |ids: &[&str]| Composition::find_conflict(ids.iter().copied());
+        let found = find(&["hip-amdgcn-amd-amdhsa--gfx906:xnack+", "hip-amdgcn-amd-amdhsa--gfx908", GFX906]);
+        assert_eq!(found, Some((GFX906.into(), "hip-amdgcn-amd-amdhsa--gfx906:xnack+".into())));
+        // Another kind, another triple, another processor; all that cannot be understood.
+        let fine = [
+            GFX906,
+            "hipv4-amdgcn-amd-amdhsa--gfx906:xnack+",
+            "hip-amdgcn-amd-amdpal--gfx906:xnack+",
+            "hip-amdgcn-amd-amdhsa--gfx908:xnack+",
+            "hip-amdgcn-amd-amdhsa--gfx908:xnack-",
+            "hip-amdgcn-amd-amdhsa--gfx906:xnack",
+            "hip-amdgcn-amd-amdhsa-gfx906",
+            GFX906,
+            "foo",
+            "",
+        ];
+        assert_eq!(find(&fine), None);
+    }
+
+    #[test]
+    fn what_a_writer_refuses() {
+        let mut composition = Composition::default();
+        for id in ["hcc-amdgcn-amd-amdhsa--gfx906", "cuda-nvptx64-nvidia-cuda--sm_70", "HIP-amdgcn-amd-amdhsa--gfx906"]
+        {
+            assert!(matches!(composition.add(id).unwrap_err(), WriteError::Kind(_)), "{id}");
+        }
+        for target in ["gfx906:xnack", "gfx906:", "gfx906::xnack+", "gfx906:xnack+:xnack-", "gfx906:+"] {
+            let error = composition.add(&format!("hip-amdgcn-amd-amdhsa--{target}")).unwrap_err();
+            assert!(matches!(error, WriteError::Id(_)), "{target}");
+        }
+        assert_eq!(composition.add("host-x86_64-unknown-linux-gnu").as_deref(), Ok("host-x86_64-unknown-linux-gnu-"));
+    }
+}

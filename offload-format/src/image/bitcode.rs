@@ -1,0 +1,285 @@
+//! LLVM bitcode: the symbols that it says it has.
+//!
+//! A bitcode file is a stream of bits in little-endian words of 32 bits, behind the magic `BC C0 DE`, perhaps inside a
+//! wrapper (LLVM's BitCodeFormat page; checked against LLVM 22.1.8). At its top level are blocks, each of which says in its
+//! first word or words what it is, and then how many words follow. Since LLVM 5 two of them are a symbol table and a string table, one blob
+//! each. The symbol table's blob, all fields `u32`:
+//!
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 4 | version, 3 in LLVM 22; 1 and 2 differ behind what is listed here |
+//! | 4 | 8 | producer: offset and size in the string table |
+//! | 12 | 8 | modules: offset in this blob, count |
+//! | 20 | 8 | COMDATs |
+//! | 28 | 8 | symbols |
+//!
+//! A symbol: name and IR name (offset and size in the string table each), COMDAT, flags.
+
+use crate::reader::Reader;
+use crate::{Error, ErrorKind, Result};
+use core::fmt;
+
+const MAGIC: &[u8; 4] = b"BC\xC0\xDE";
+const WRAPPER_MAGIC: &[u8; 4] = b"\xDE\xC0\x17\x0B";
+
+const STRTAB_BLOCK: u64 = 23;
+const SYMTAB_BLOCK: u64 = 25;
+/// The code of the one record in either block.
+const BLOB_RECORD: u64 = 1;
+
+const ENTER_SUBBLOCK: u64 = 1;
+const DEFINE_ABBREV: u64 = 2;
+/// The first abbreviation that a block defines for itself.
+const FIRST_ABBREV: u64 = 4;
+const ENCODING_BLOB: u64 = 5;
+
+const VERSIONS: core::ops::RangeInclusive<u64> = 1..=3;
+const SYMBOLS_FIELD: u64 = 28;
+const SYMBOL_SIZE: u64 = 24;
+const FLAG_UNDEFINED: u32 = 1 << 3;
+const FLAG_GLOBAL: u32 = 1 << 10;
+const FLAG_FORMAT_SPECIFIC: u32 = 1 << 11;
+
+/// Names may share text, so that a small table could ask for much work.
+const MAX_SHARING: u64 = 64;
+
+/// A bitcode file whose blocks and symbol table have been checked.
+#[derive(Clone, Copy)]
+pub struct Bitcode<'data> {
+    table: Option<SymbolTable<'data>>,
+}
+
+impl<'data> Bitcode<'data> {
+    /// Whether `data` starts as a bitcode file does.
+    pub fn is_bitcode(data: &[u8]) -> bool {
+        data.starts_with(MAGIC) || data.starts_with(WRAPPER_MAGIC)
+    }
+
+    /// Checks the blocks at the top level and the symbol table, and borrows from `data`. What the modules hold is not
+    /// looked at.
+    ///
+    /// Returns an error if the magic is another, if a block or the symbol table is malformed, if the table has a version
+    /// that is not known, or if its names share more text than 64 times the size of the file.
+    pub fn parse(data: &'data [u8]) -> Result<Self> {
+        let reader = Reader::new(data);
+        let (mut stream, mut base) = (data, 0);
+        if data.starts_with(WRAPPER_MAGIC) {
+            let size = reader.u32(12, "bitcode size")?.into();
+            base = reader.u32(8, "bitcode offset")?.into();
+            stream = reader.range(base, size, 8, "bitcode")?;
+        }
+        if !stream.starts_with(MAGIC) {
+            return Err(Error::new(ErrorKind::BadMagic, "bitcode magic", base));
+        }
+        let table = find_table(Reader::new(stream)).map_err(|error| error.shifted(base))?;
+        let mut budget = MAX_SHARING.saturating_mul(stream.len() as u64);
+        for (table, index) in table.iter().flat_map(|table| (0..table.count).map(move |index| (table, index))) {
+            let (name, _) = table.symbol(index).map_err(|error| error.in_entry(index))?;
+            budget = budget
+                .checked_sub(name.len() as u64)
+                .ok_or_else(|| Error::new(ErrorKind::Malformed, "bitcode symbols that share too much text", base))?;
+        }
+        Ok(Self { table })
+    }
+
+    /// The names of the symbols that other modules can refer to, as a linker spells them: defined and global, among them
+    /// weak ones and aliases, and what assembly in the module defines. This is what LLVM's archives list, in their order.
+    ///
+    /// There are none if the file has no symbol table: LLVM writes none for a target that it was built without,
+    /// `llvm-cat` drops it, and LLVM 4 and earlier knew none.
+    ///
+    /// ```no_run
+    /// # fn main() -> offload_format::Result<()> { let file: Vec<u8> = Vec::new();
+    /// use offload_format::image::Bitcode;
+    ///
+    /// for name in Bitcode::parse(&file)?.defined_globals() {
+    ///     println!("{}", name.escape_ascii());
+    /// }
+    /// # Ok(()) }
+    /// ```
+    pub fn defined_globals(&self) -> DefinedGlobals<'data> {
+        DefinedGlobals { table: self.table, index: 0 }
+    }
+}
+
+impl fmt::Debug for Bitcode<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.defined_globals().fmt(f)
+    }
+}
+
+/// Names of symbols; returned by [`Bitcode::defined_globals`].
+#[derive(Clone)]
+pub struct DefinedGlobals<'data> {
+    table: Option<SymbolTable<'data>>,
+    index: u64,
+}
+
+impl<'data> Iterator for DefinedGlobals<'data> {
+    type Item = &'data [u8];
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let table = self.table?;
+        while self.index < table.count {
+            // `Bitcode::parse` has read every symbol.
+            let (name, flags) = table.symbol(self.index).ok()?;
+            self.index += 1;
+            if flags & (FLAG_GLOBAL | FLAG_UNDEFINED | FLAG_FORMAT_SPECIFIC) == FLAG_GLOBAL {
+                return Some(name);
+            }
+        }
+        None
+    }
+}
+
+impl fmt::Debug for DefinedGlobals<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.clone().map(<[u8]>::escape_ascii)).finish()
+    }
+}
+
+/// A symbol table with its string table.
+#[derive(Clone, Copy)]
+struct SymbolTable<'data> {
+    blob: Reader<'data>,
+    strings: Reader<'data>,
+    symbols: u64,
+    count: u64,
+}
+
+impl<'data> SymbolTable<'data> {
+    fn parse(blob: &'data [u8], strings: &'data [u8]) -> Result<Self> {
+        let blob = Reader::new(blob);
+        let version = blob.u32(0, "bitcode symbol table version")?.into();
+        if !VERSIONS.contains(&version) {
+            return Err(Error::new(ErrorKind::UnsupportedVersion { version }, "bitcode symbol table version", 0));
+        }
+        let symbols = blob.u32(SYMBOLS_FIELD, "bitcode symbol table")?.into();
+        let count = blob.u32(SYMBOLS_FIELD + 4, "bitcode symbol count")?.into();
+        blob.range(symbols, count * SYMBOL_SIZE, SYMBOLS_FIELD, "bitcode symbols")?;
+        Ok(Self { blob, strings: Reader::new(strings), symbols, count })
+    }
+
+    /// Name and flags.
+    fn symbol(&self, index: u64) -> Result<(&'data [u8], u32)> {
+        const NAME: &str = "bitcode symbol name";
+        let at = self.symbols + index * SYMBOL_SIZE;
+        let offset = self.blob.u32(at, NAME)?.into();
+        let name = self.strings.range(offset, self.blob.u32(at + 4, NAME)?.into(), at, NAME)?;
+        Ok((name, self.blob.u32(at + 20, "bitcode symbol flags")?))
+    }
+}
+
+/// Finds the symbol table among the blocks at the top level, and its strings, which are in the next string table behind it.
+fn find_table(stream: Reader<'_>) -> Result<Option<SymbolTable<'_>>> {
+    let (mut symbols, mut found) = (None, None);
+    let mut at = MAGIC.len() as u64;
+    // What is too short for a block is padding.
+    while at.saturating_add(8) < stream.len() {
+        let block = Block::read(stream, at)?;
+        at = block.start + block.size;
+        match (block.id, symbols) {
+            (SYMTAB_BLOCK, _) => symbols = Some(block.blob()?),
+            (STRTAB_BLOCK, Some(symbols)) if found.is_none() => {
+                found = Some(SymbolTable::parse(symbols, block.blob()?)?);
+            }
+            _ => {}
+        }
+    }
+    Ok(found)
+}
+
+/// A block at the top level.
+struct Block<'data> {
+    id: u64,
+    /// Where what it holds starts, in bytes.
+    start: u64,
+    /// In bytes.
+    size: u64,
+    content: Bits<'data>,
+}
+
+impl<'data> Block<'data> {
+    fn read(stream: Reader<'data>, at: u64) -> Result<Self> {
+        let mut bits = Bits { stream, at: at.saturating_mul(8), abbrev_width: 2 };
+        if bits.abbreviation()? != ENTER_SUBBLOCK {
+            return Err(Error::new(ErrorKind::Malformed, "bitcode outside of blocks", at));
+        }
+        let id = bits.variable(8)?;
+        bits.abbrev_width = bits.variable(4)?;
+        bits.align();
+        let size = 4 * bits.fixed(32)?;
+        let start = bits.at / 8;
+        stream.range(start, size, at, "bitcode block")?;
+        Ok(Self { id, start, size, content: bits })
+    }
+
+    /// The blob in a block that has nothing but one record of it, as LLVM writes them: the abbreviation for it, the record.
+    fn blob(&self) -> Result<&'data [u8]> {
+        let mut bits = self.content;
+        let wrong = || Error::new(ErrorKind::Malformed, "bitcode symbol or string table", self.start);
+        // Operands: the code as it stands, and a blob.
+        let definition = bits.abbreviation()? == DEFINE_ABBREV
+            && bits.variable(5)? == 2
+            && (bits.fixed(1)?, bits.variable(8)?) == (1, BLOB_RECORD)
+            && (bits.fixed(1)?, bits.fixed(3)?) == (0, ENCODING_BLOB);
+        if !definition || bits.abbreviation()? != FIRST_ABBREV {
+            return Err(wrong());
+        }
+        let size = bits.variable(6)?;
+        bits.align();
+        let blob = bits.stream.range(bits.at / 8, size, self.start, "bitcode blob")?;
+        if bits.at / 8 + size > self.start + self.size { Err(wrong()) } else { Ok(blob) }
+    }
+}
+
+/// Reads bits, the least of a byte first.
+#[derive(Clone, Copy)]
+struct Bits<'data> {
+    stream: Reader<'data>,
+    /// In bits.
+    at: u64,
+    /// Width of abbreviation IDs in bits.
+    abbrev_width: u64,
+}
+
+impl Bits<'_> {
+    /// The next `width` bits, at most 32.
+    fn fixed(&mut self, width: u64) -> Result<u64> {
+        let mut value = 0;
+        for bit in 0..width {
+            let byte = self.stream.u8(self.at / 8, "bitcode")?;
+            value |= u64::from(byte >> (self.at % 8) & 1) << bit;
+            self.at += 1;
+        }
+        Ok(value)
+    }
+
+    /// A number in chunks of `width` bits, whose highest bit says that another follows.
+    fn variable(&mut self, width: u64) -> Result<u64> {
+        let (more, mut value, mut shift) = (1 << (width - 1), 0, 0);
+        loop {
+            let chunk = self.fixed(width)?;
+            value |= (chunk & (more - 1)) << shift;
+            if chunk & more == 0 {
+                return Ok(value);
+            }
+            shift += width - 1;
+            if shift >= 32 {
+                return Err(Error::new(ErrorKind::Malformed, "number in bitcode", self.at / 8));
+            }
+        }
+    }
+
+    fn abbreviation(&mut self) -> Result<u64> {
+        match self.abbrev_width {
+            0..=32 => self.fixed(self.abbrev_width),
+            _ => Err(Error::new(ErrorKind::Malformed, "width of abbreviations in bitcode", self.at / 8)),
+        }
+    }
+
+    /// Goes to the next multiple of 32 bits.
+    fn align(&mut self) {
+        self.at = self.at.next_multiple_of(32);
+    }
+}

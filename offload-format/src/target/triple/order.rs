@@ -1,0 +1,67 @@
+//! Components of a triple that stand in another's place, brought into their own.
+
+use super::names;
+
+/// Vendor, operating system and environment, in their order in a triple, and behind them what was pushed out of it.
+/// The architecture does not move: it is always first.
+pub(super) type Components<'a> = [&'a str; 6];
+
+const VENDOR: usize = 0;
+const SYSTEM: usize = 1;
+const ENVIRONMENT: usize = 2;
+
+/// Moves each component that is known for another place to that place, as LLVM's normal form has it: first come those that
+/// stand right already, then one after the other the first component that fits an open place moves there. What it
+/// displaces moves right, up to the first empty place.
+pub(super) fn arrange(components: &mut Components<'_>, architecture_is_known: bool) {
+    let mut settled = [
+        names::vendor(components[VENDOR]).is_some(),
+        names::system(components[SYSTEM]).is_some(),
+        names::environment(components[ENVIRONMENT]).is_some(),
+    ];
+    for place in [VENDOR, SYSTEM, ENVIRONMENT] {
+        let is_open = |at: usize, settled: &[bool; 3]| !settled.get(at).is_some_and(|it| *it);
+        let found = (0..components.len()).find(|at| is_open(*at, &settled) && fits(place, components[*at]));
+        let (false, Some(mut at)) = (settled[place], found) else {
+            continue;
+        };
+        if at > place {
+            let component = core::mem::take(&mut components[at]);
+            insert(components, &settled, place, component);
+        }
+        while at < place {
+            insert(components, &settled, at, "");
+            at = (at + 1..components.len()).find(|at| is_open(*at, &settled)).unwrap_or(place);
+        }
+        settled[place] = true;
+    }
+    // `thumbv7em-none-eabi`: no operating system, rather than a vendor of that name.
+    let [vendor, system, environment] = settled;
+    if architecture_is_known && !vendor && !system && environment && components[..ENVIRONMENT] == ["none", ""] {
+        components.swap(VENDOR, SYSTEM);
+    }
+}
+
+/// Whether a component is known for a place.
+fn fits(place: usize, component: &str) -> bool {
+    match place {
+        VENDOR => names::vendor(component).is_some(),
+        SYSTEM => names::system(component).is_some() || is_windows(component),
+        _ => names::environment(component).is_some() || names::format(component).is_some(),
+    }
+}
+
+/// Whether this names Windows together with an environment.
+fn is_windows(system: &str) -> bool {
+    system.starts_with("mingw") || system.starts_with("cygwin")
+}
+
+/// Puts a component into a place. What stands there, and behind it, moves to the next open place, up to an empty one.
+fn insert<'a>(components: &mut Components<'a>, settled: &[bool; 3], place: usize, mut component: &'a str) {
+    for at in (place..components.len()).filter(|at| !settled.get(*at).is_some_and(|it| *it)) {
+        core::mem::swap(&mut components[at], &mut component);
+        if component.is_empty() {
+            break;
+        }
+    }
+}
