@@ -16,7 +16,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("bundle", &["error", "reader", "layout", "target"]),
     ("text_bundle", &["error", "layout", "target", "bundle"]),
     ("compressed", &["error", "reader", "layout", "bundle", "compression"]),
-    ("offload_binary", &["error", "reader", "layout", "compression"]),
+    ("offload_binary", &["error", "reader", "layout", "string_table", "compression"]),
     ("image", &["error", "reader", "target"]),
     ("nv_fatbin", &["error", "reader", "layout", "target", "compression", "image"]),
     ("archive", &["error", "reader", "layout"]),

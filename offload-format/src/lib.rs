@@ -64,7 +64,6 @@ pub mod offload_binary;
 pub mod pack_index;
 mod reader;
 pub mod select;
-#[cfg(feature = "object")]
 mod string_table;
 pub mod target;
 pub mod text_bundle;

@@ -15,9 +15,10 @@ pub(crate) struct StringTable<'a> {
 }
 
 impl<'a> StringTable<'a> {
-    /// A table without strings: the bytes that it starts with.
+    /// A table without strings: the bytes that it starts with. If that is a NUL, it is the empty string.
     pub(crate) fn new(start: &[u8]) -> Self {
-        Self { bytes: start.to_vec(), offsets: BTreeMap::new() }
+        let empty = start.starts_with(b"\0").then_some((b"".as_slice(), 0));
+        Self { bytes: start.to_vec(), offsets: empty.into_iter().collect() }
     }
 
     /// Adds a group of strings behind those that are there; those that are there already are not added.
@@ -72,3 +73,16 @@ impl<'a> Names<'a> {
 }
 
 const SHARED: &str = "string table (names share too much text)";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endings_are_shared() {
+        let mut table = StringTable::new(b"\0");
+        table.add(["arch", "march", "", "x"].map(str::as_bytes));
+        assert_eq!(table.bytes, b"\0x\0march\0");
+        assert_eq!((table.offset(b"march"), table.offset(b"arch"), table.offset(b"")), (3, 4, 0));
+    }
+}

@@ -49,7 +49,6 @@ mod key_order;
 mod kind;
 mod read;
 mod scan;
-mod string_table;
 mod version;
 mod write;
 

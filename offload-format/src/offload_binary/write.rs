@@ -1,10 +1,10 @@
 //! Writing offload binaries.
 
-use super::string_table::StringTable;
 use super::{ALIGN, ENTRY_SIZE, ImageKind, MAGIC, OffloadKind, Version, key_order};
 use crate::Result;
 use crate::compression::{self, Method};
 use crate::layout::{Layout, Piece};
+use crate::string_table::StringTable;
 use alloc::borrow::ToOwned;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -137,7 +137,8 @@ impl ImageBuilder {
 /// The binary for these images, of which the first is number `first`.
 fn binary(images: &[ImageBuilder], first: usize, version: Version) -> Layout {
     let strings: Vec<Vec<(&str, &[u8])>> = images.iter().map(ImageBuilder::strings).collect();
-    let table = StringTable::new(strings.iter().flatten().flat_map(|(key, value)| [key.as_bytes(), value]));
+    let mut table = StringTable::new(b"\0");
+    table.add(strings.iter().flatten().flat_map(|(key, value)| [key.as_bytes(), value]));
 
     let entries_offset = version.header_size();
     let strings_offset = entries_offset + ENTRY_SIZE * images.len() as u64;
