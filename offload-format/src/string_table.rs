@@ -2,6 +2,7 @@
 //! each NUL-terminated; a string that the one before ends in shares its bytes. COFF has two groups, section names and symbol
 //! names, each sorted by itself.
 
+#[cfg(feature = "object")]
 use crate::{Error, ErrorKind, Result};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -45,6 +46,7 @@ impl<'a> StringTable<'a> {
 /// Names in a string table of a file.
 ///
 /// They may share their bytes, so that a small file could make its reader look at very many: there is an end to it.
+#[cfg(feature = "object")]
 pub(crate) struct Names<'a> {
     table: &'a [u8],
     left: usize,
@@ -52,8 +54,10 @@ pub(crate) struct Names<'a> {
 
 /// All names together may be so many times the size of what they are read from. In what compilers write they are a few
 /// times the size of the table at most.
+#[cfg(feature = "object")]
 pub(crate) const NAMES_PER_FILE: usize = 16;
 
+#[cfg(feature = "object")]
 impl<'a> Names<'a> {
     /// The names in `table`, to which records of `records` bytes refer.
     pub(crate) fn new(table: &'a [u8], records: usize) -> Self {
@@ -72,6 +76,7 @@ impl<'a> Names<'a> {
     }
 }
 
+#[cfg(feature = "object")]
 const SHARED: &str = "string table (names share too much text)";
 
 #[cfg(test)]
