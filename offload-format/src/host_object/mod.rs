@@ -1,7 +1,7 @@
 //! The relocatable object that carries device code into the link of a host program: one section, and one symbol that
 //! covers it, which other shared objects do not see.
 //!
-//! [`write`] lays it out as the host's linker takes it:
+//! [`write()`] lays it out as the host's linker takes it:
 //!
 //! | host | object | byte layout |
 //! |---|---|---|
