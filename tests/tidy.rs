@@ -20,7 +20,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("nv_fatbin", &["error", "reader", "layout", "target", "compression"]),
     ("archive", &["error", "reader", "layout"]),
     ("host_object", &["layout", "bundle", "offload_binary"]),
-    ("object_bundle", &["error", "reader", "layout", "bundle", "string_table"]),
+    ("object_bundle", &["error", "reader", "layout", "string_table", "target", "bundle"]),
     ("image", &["error", "reader", "target"]),
     (
         "device_archive",
