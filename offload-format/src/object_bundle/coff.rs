@@ -103,7 +103,7 @@ pub(super) fn rewrite(data: &[u8], names: &Sections, is_big: bool, strip: bool, 
     for section in new {
         sections.push(Section::new(section, sections.last())?);
     }
-    if sections.len() > if is_big { u32::MAX as usize } else { MAX_SECTIONS } {
+    if !is_big && sections.len() > MAX_SECTIONS {
         let kind = ErrorKind::LimitExceeded { need: sections.len() as u64, limit: MAX_SECTIONS as u64 };
         return Err(Error::new(kind, "number of sections", count_at as u64));
     }

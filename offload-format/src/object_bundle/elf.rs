@@ -8,7 +8,9 @@
 //!
 //! The tables of section and symbol names are made anew; they are one where they were one.
 
-use super::elf_file::{Class, ElfFile, SHN_LORESERVE, SHN_XINDEX, SHT_NOBITS, SHT_NULL, Section};
+use super::elf_file::{
+    Class, ElfFile, SHN_LORESERVE, SHN_XINDEX, SHT_CREL, SHT_NOBITS, SHT_NULL, SHT_SYMTAB_SHNDX, Section,
+};
 use super::elf_symbols::Symbols;
 use super::read::Sections;
 use super::write::{Growth, NewSection, is_entry};
@@ -24,8 +26,6 @@ const SHT_SYMTAB: u32 = 2;
 const SHT_RELA: u32 = 4;
 const SHT_REL: u32 = 9;
 const SHT_GROUP: u32 = 17;
-const SHT_SYMTAB_SHNDX: u32 = 18;
-const SHT_CREL: u32 = 0x4000_0014;
 const SHF_INFO_LINK: u64 = 0x40;
 const SHF_EXCLUDE: u64 = 0x8000_0000;
 
