@@ -11,7 +11,7 @@
 use super::NOT_A_HOST;
 use super::coff_symbols::Symbols;
 use super::read::Sections;
-use super::write::{NewSection, is_entry};
+use super::write::{Growth, NewSection, is_entry};
 use crate::layout::{Layout, Piece};
 use crate::reader::Reader;
 use crate::string_table::StringTable;
@@ -87,18 +87,23 @@ pub(super) fn rewrite(data: &[u8], names: &Sections, is_big: bool, strip: bool, 
     let symbol_count = reader.u32(symbol_count_at as u64, "number of symbols")?;
     let symbols = Symbols::parse(class, &reader, table, symbol_count, &gone)?;
 
+    let mut growth = Growth::new(data);
     let mut sections = Vec::with_capacity(gone.len() + new.len());
     for (index, _) in gone.iter().enumerate().filter(|(_, gone)| !**gone) {
         let at = class.header_size() + index as u64 * SECTION_HEADER_SIZE;
         let mut section = Section::parse(&reader, at, !strip).map_err(|error| error.in_entry(index as u64))?;
         section.name = names.name(index + 1)?;
+        if let Piece::Bytes(bytes) = &section.contents {
+            growth.take(bytes.len() as u64)?;
+        }
+        growth.take(section.relocations.len() as u64 + section.line_numbers.len() as u64)?;
         symbols.renumber(&mut section.relocations)?;
         sections.push(section);
     }
     for section in new {
         sections.push(Section::new(section, sections.last())?);
     }
-    if sections.len() > if is_big { u32::MAX as usize } else { MAX_SECTIONS } {
+    if !is_big && sections.len() > MAX_SECTIONS {
         let kind = ErrorKind::LimitExceeded { need: sections.len() as u64, limit: MAX_SECTIONS as u64 };
         return Err(Error::new(kind, "number of sections", count_at as u64));
     }

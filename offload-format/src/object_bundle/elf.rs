@@ -8,10 +8,12 @@
 //!
 //! The tables of section and symbol names are made anew; they are one where they were one.
 
-use super::elf_file::{Class, ElfFile, SHN_LORESERVE, SHN_XINDEX, SHT_NOBITS, SHT_NULL, Section};
+use super::elf_file::{
+    Class, ElfFile, SHN_LORESERVE, SHN_XINDEX, SHT_CREL, SHT_NOBITS, SHT_NULL, SHT_SYMTAB_SHNDX, Section,
+};
 use super::elf_symbols::Symbols;
 use super::read::Sections;
-use super::write::{NewSection, is_entry};
+use super::write::{Growth, NewSection, is_entry};
 use crate::layout::{Layout, Piece};
 use crate::string_table::StringTable;
 use crate::{Error, ErrorKind, Result};
@@ -24,8 +26,6 @@ const SHT_SYMTAB: u32 = 2;
 const SHT_RELA: u32 = 4;
 const SHT_REL: u32 = 9;
 const SHT_GROUP: u32 = 17;
-const SHT_SYMTAB_SHNDX: u32 = 18;
-const SHT_CREL: u32 = 0x4000_0014;
 const SHF_INFO_LINK: u64 = 0x40;
 const SHF_EXCLUDE: u64 = 0x8000_0000;
 
@@ -37,6 +37,9 @@ pub(super) fn rewrite(data: &[u8], names: &Sections, strip: bool, new: &[NewSect
     let symtab = symbol_tables.next().map_or(0, |(index, _)| index);
     if symbol_tables.next().is_some() {
         return Err(Error::new(ErrorKind::Malformed, "second symbol table", 0));
+    }
+    if sections.has_gone(file.names as u32) {
+        return Err(Error::new(ErrorKind::Malformed, "section name table (it is an entry of the bundle)", 0));
     }
     let symbols = Symbols::parse(&file, symtab, &sections)?;
     let symbol_names = match file.sections[symtab].link as usize {
@@ -59,6 +62,7 @@ pub(super) fn rewrite(data: &[u8], names: &Sections, strip: bool, new: &[NewSect
     }
     let of_symbols = &strings[usize::from(!shared)];
 
+    let mut growth = Growth::new(data);
     // What the sections hold and where it lies. Section 0 is none.
     let mut rewritten = vec![Rewritten { header: Section::default(), contents: Piece::Zeros(0) }];
     for (index, section) in kept().skip(1) {
@@ -68,6 +72,7 @@ pub(super) fn rewrite(data: &[u8], names: &Sections, strip: bool, new: &[NewSect
             _ if index == symbol_names && symtab != 0 => of_symbols.bytes.clone(),
             SHT_SYMTAB => {
                 header.info = symbols.first_global(section.info);
+                header.align = file.class.word_size();
                 symbols.table(file.class, of_symbols)
             }
             SHT_SYMTAB_SHNDX => symbols.section_indices(file.class),
@@ -86,6 +91,7 @@ pub(super) fn rewrite(data: &[u8], names: &Sections, strip: bool, new: &[NewSect
                 section.contents.to_owned()
             }
         };
+        growth.take(bytes.len() as u64)?;
         if !matches!(section.kind, SHT_NULL | SHT_NOBITS) {
             header.size = bytes.len() as u64;
         }
@@ -99,17 +105,16 @@ pub(super) fn rewrite(data: &[u8], names: &Sections, strip: bool, new: &[NewSect
     }
 
     let mut layout = Layout::new();
-    let mut zeros = Padding { left: 4 * data.len() as u64 + (1 << 20) };
     let mut at = file.class.header_size();
     let mut body = Layout::new();
     for index in order {
         let Rewritten { header, contents } = &mut rewritten[index];
-        at = zeros.pad(&mut body, at, header.align)?;
+        at = pad(&mut body, &mut growth, at, header.align)?;
         header.offset = at;
         at += contents.size();
         body.push(core::mem::replace(contents, Piece::Zeros(0)));
     }
-    at = zeros.pad(&mut body, at, file.class.word_size())?;
+    at = pad(&mut body, &mut growth, at, file.class.word_size())?;
     if !file.class.is_64 && at > u32::MAX.into() {
         let kind = ErrorKind::LimitExceeded { need: at, limit: u32::MAX.into() };
         return Err(Error::new(kind, "32-bit ELF file", 0));
@@ -141,20 +146,12 @@ impl<'a> Rewritten<'a> {
     }
 }
 
-/// Zeros between sections, as far as the file's size explains them: an alignment is any number.
-struct Padding {
-    left: u64,
-}
-
-impl Padding {
-    /// Zeros behind `at` bytes up to a multiple of `align`; returns how many bytes there are then.
-    fn pad(&mut self, layout: &mut Layout, at: u64, align: u64) -> Result<u64> {
-        let need = at.checked_next_multiple_of(align.max(1)).unwrap_or(u64::MAX) - at;
-        let kind = ErrorKind::LimitExceeded { need, limit: self.left };
-        self.left = self.left.checked_sub(need).ok_or(Error::new(kind, "zeros that align a section", at))?;
-        layout.push(Piece::Zeros(need));
-        Ok(at + need)
-    }
+/// Zeros behind `at` bytes up to a multiple of `align`; returns how many bytes there are then.
+fn pad(layout: &mut Layout, growth: &mut Growth, at: u64, align: u64) -> Result<u64> {
+    let end = at.checked_next_multiple_of(align.max(1)).unwrap_or(u64::MAX);
+    growth.take(end - at)?;
+    layout.push(Piece::Zeros(end - at));
+    Ok(end)
 }
 
 /// Which sections stay, and the numbers that they get.

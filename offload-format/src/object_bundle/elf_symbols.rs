@@ -1,15 +1,13 @@
 //! The symbols of a relocatable ELF file, and what refers to them by number.
 
 use super::elf::SectionNumbers;
-use super::elf_file::{Class, ElfFile, SHN_LORESERVE, SHN_XINDEX, Section};
+use super::elf_file::{Class, ElfFile, SHN_LORESERVE, SHN_XINDEX, SHT_CREL, SHT_SYMTAB_SHNDX, Section};
 use crate::string_table::{Names, StringTable};
 use crate::{Error, ErrorKind, Result};
 use alloc::borrow::ToOwned;
 use alloc::vec;
 use alloc::vec::Vec;
 
-const SHT_SYMTAB_SHNDX: u32 = 18;
-const SHT_CREL: u32 = 0x4000_0014;
 const EM_MIPS: u16 = 8;
 
 /// A symbol that stays.
