@@ -21,7 +21,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("nv_fatbin", &["error", "reader", "layout", "target", "compression", "image"]),
     ("archive", &["error", "reader", "layout"]),
     ("host_object", &["layout", "bundle", "offload_binary"]),
-    ("object_bundle", &["error", "reader", "layout", "bundle"]),
+    ("object_bundle", &["error", "reader", "layout", "bundle", "string_table"]),
     (
         "device_archive",
         &["error", "reader", "layout", "target", "bundle", "compressed", "archive", "object_bundle", "image"],

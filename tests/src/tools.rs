@@ -11,6 +11,10 @@ pub enum Tool {
     Llvm22,
     /// `ptxas` and `cuobjdump` in `CUDA_HOME/bin`.
     Cuda,
+    /// `libnvJitLink.so.13` in `CUDA_HOME/lib` or `lib64`.
+    NvJitLink,
+    /// `libnvfatbin.so.13` in the same place.
+    NvFatbin,
     /// `libamd_comgr.so.2`.
     Comgr,
     /// `libamdhip64.so.5`, and the HSA headers that the stand-in for its device layer is compiled with.
@@ -51,6 +55,8 @@ impl Tool {
                 Some(home) => all_in(&Path::new(&home).join("bin"), &["ptxas", "cuobjdump"]),
                 None => Err("CUDA_HOME is not set".to_owned()),
             },
+            Tool::NvJitLink => cuda_library("libnvJitLink.so.13").map(drop),
+            Tool::NvFatbin => cuda_library("libnvfatbin.so.13").map(drop),
             Tool::Comgr => shared_library("libamd_comgr.so.2").map(drop),
             Tool::Hip5 => {
                 shared_library("libamdhip64.so.5")?;
@@ -96,6 +102,13 @@ pub fn llvm(name: &str) -> Command {
 pub fn cuda(name: &str) -> Command {
     let home = env::var_os("CUDA_HOME").expect("CUDA_HOME is set: Tool::Cuda was checked");
     Command::new(Path::new(&home).join("bin").join(name))
+}
+
+/// Where CUDA has a library: `lib` in wheels, `lib64` in an installed toolkit.
+pub fn cuda_library(name: &str) -> Result<PathBuf, String> {
+    let home = PathBuf::from(env::var_os("CUDA_HOME").ok_or("CUDA_HOME is not set")?);
+    let mut paths = ["lib", "lib64"].map(|folder| home.join(folder).join(name)).into_iter();
+    paths.find(|path| path.is_file()).ok_or_else(|| format!("no {name} in lib or lib64 of {}", home.display()))
 }
 
 /// Runs a command that must succeed.

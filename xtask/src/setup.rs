@@ -152,7 +152,7 @@ fn cuda(mode: Mode, workspace: &Path) -> Result {
     let names: Vec<String> = missing.iter().map(ToString::to_string).collect();
     Err(Failure::Failed(format!(
         "{reason}:\n  NVIDIA's assembler and fatbin tools (wheels {})\n    \
-         why:       ptxas makes cubins of PTX; fatbinary and cuobjdump judge what we write\n    \
+         why:       ptxas makes cubins of PTX; fatbinary, cuobjdump and nvJitLink judge what we write\n    \
          otherwise: a CUDA toolkit of version 13; set CUDA_HOME to its folder\n",
         names.join(", ")
     )))

@@ -61,10 +61,13 @@ pub const NEEDS: [Need; 4] = [
     },
 ];
 
-/// NVIDIA's PTX assembler, fatbin tools and cuobjdump. Their trees overlay each other.
-pub const WHEELS: [Wheel; 2] = [
+/// NVIDIA's PTX assembler, fatbin tools and cuobjdump, linker for running programs, fatbin library. Their trees overlay each
+/// other.
+pub const WHEELS: [Wheel; 4] = [
     Wheel { name: "nvidia-cuda-nvcc", version: "13.5.37" },
     Wheel { name: "nvidia-cuda-cuobjdump", version: "13.5.37" },
+    Wheel { name: "nvidia-nvjitlink", version: "13.5.37" },
+    Wheel { name: "nvidia-nvfatbin", version: "13.5.37" },
 ];
 
 /// What the tests start out of a CUDA toolkit.

@@ -49,7 +49,7 @@ impl<'data> Archive<'data> {
     /// use offload_format::archive::{Archive, ArchiveBuilder};
     ///
     /// let mut builder = ArchiveBuilder::new();
-    /// builder.member("saxpy.o", 6, ["saxpy"]).unwrap();
+    /// builder.object("saxpy.o", 6, ["saxpy"]).unwrap();
     /// let file = builder.layout().to_vec(&[b"object"]);
     ///
     /// let archive = Archive::parse(&file).unwrap();

@@ -7,7 +7,7 @@ use alloc::format;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// Collects members and lays out the GNU archive that LLVM 22 writes for them: a symbol table if there are symbols, a table
+/// Collects members and lays out the GNU archive that LLVM 22 writes for them: a symbol table if there are objects, a table
 /// of the long names if there are any, and the members in the order in which they were added. Time stamps, owners and
 /// groups are 0, so that the same members give the same bytes.
 ///
@@ -22,6 +22,7 @@ pub struct ArchiveBuilder {
     /// The member that each symbol is in.
     symbols: Vec<usize>,
     symbol_names: Vec<u8>,
+    has_object: bool,
 }
 
 /// Why a member cannot be added.
@@ -62,33 +63,16 @@ impl ArchiveBuilder {
         Self::default()
     }
 
-    /// Adds a member of `size` bytes that defines these symbols. Names may be the same as earlier ones.
+    /// Adds a member of `size` bytes that is no object file. Names may be the same as earlier ones.
     ///
-    /// Returns an error if the format has no room for the size or cannot hold a name.
-    pub fn member<S: AsRef<[u8]>>(
-        &mut self,
-        name: impl AsRef<[u8]>,
-        size: u64,
-        symbols: impl IntoIterator<Item = S>,
-    ) -> Result<&mut Self, WriteError> {
+    /// Returns an error if the format has no room for the size or cannot hold the name.
+    pub fn member(&mut self, name: impl AsRef<[u8]>, size: u64) -> Result<&mut Self, WriteError> {
         let name = name.as_ref();
         if name.is_empty() || name.contains(&b'\n') {
             return Err(WriteError::Name(name.into()));
         }
         if size > MAX_SIZE {
             return Err(WriteError::Size(size));
-        }
-        let (symbols_before, text_before) = (self.symbols.len(), self.symbol_names.len());
-        for symbol in symbols {
-            let symbol = symbol.as_ref();
-            if symbol.contains(&0) {
-                self.symbols.truncate(symbols_before);
-                self.symbol_names.truncate(text_before);
-                return Err(WriteError::SymbolName(symbol.into()));
-            }
-            self.symbols.push(self.members.len());
-            self.symbol_names.extend_from_slice(symbol);
-            self.symbol_names.push(0);
         }
         let field = if name.len() <= MAX_SHORT_NAME && !name.contains(&b'/') {
             [name, b"/"].concat()
@@ -103,6 +87,34 @@ impl ArchiveBuilder {
             format!("/{at}").into_bytes()
         };
         self.members.push((field, size));
+        Ok(self)
+    }
+
+    /// Adds a member of `size` bytes that is an object file, of machine code or bitcode, and defines these symbols. With
+    /// such a member the archive has a symbol table, even if nothing is in it.
+    ///
+    /// Returns an error if the format has no room for the size or cannot hold a name.
+    pub fn object<S: AsRef<[u8]>>(
+        &mut self,
+        name: impl AsRef<[u8]>,
+        size: u64,
+        symbols: impl IntoIterator<Item = S>,
+    ) -> Result<&mut Self, WriteError> {
+        let mut text = Vec::new();
+        let mut count = 0;
+        for symbol in symbols {
+            let symbol = symbol.as_ref();
+            if symbol.contains(&0) {
+                return Err(WriteError::SymbolName(symbol.into()));
+            }
+            text.extend_from_slice(symbol);
+            text.push(0);
+            count += 1;
+        }
+        self.member(name, size)?;
+        self.symbols.extend(core::iter::repeat_n(self.members.len() - 1, count));
+        self.symbol_names.extend_from_slice(&text);
+        self.has_object = true;
         Ok(self)
     }
 
@@ -144,30 +156,28 @@ impl ArchiveBuilder {
         layout
     }
 
-    /// Size in bytes with the header; 0 if there are no symbols.
+    /// Size in bytes with the header; 0 if there is none.
     fn symbol_table_size(&self, width: u64) -> u64 {
-        match self.symbols.len() as u64 {
-            0 => 0,
-            count => HEADER_SIZE + self.symbol_table_content_size(width, count),
-        }
+        if self.has_object { HEADER_SIZE + self.symbol_table_content_size(width) } else { 0 }
     }
 
-    fn symbol_table_content_size(&self, width: u64, count: u64) -> u64 {
-        (width * (1 + count) + self.symbol_names.len() as u64).next_multiple_of(2)
+    fn symbol_table_content_size(&self, width: u64) -> u64 {
+        // An empty table has three zero bytes for the names: old tools want some.
+        let names = if self.symbols.is_empty() { 3 } else { self.symbol_names.len() as u64 };
+        (width * (1 + self.symbols.len() as u64) + names).next_multiple_of(2)
     }
 
     /// Big-endian, by the format: the number of symbols, and for each the offset of its member's header.
     fn write_symbol_table(&self, out: &mut Vec<u8>, width: u64, offset: impl Fn(usize) -> u64) {
-        let count = self.symbols.len() as u64;
-        if count == 0 {
+        if !self.has_object {
             return;
         }
-        let size = self.symbol_table_content_size(width, count);
+        let size = self.symbol_table_content_size(width);
         // The table is no file: it has no mode.
         out.extend_from_slice(&member_header(if width == 8 { b"/SYM64/" } else { b"/" }, "0", size));
         let end = out.len() + size as usize;
-        let numbers = core::iter::once(count).chain(self.symbols.iter().map(|member| offset(*member)));
-        for number in numbers {
+        let count = self.symbols.len() as u64;
+        for number in core::iter::once(count).chain(self.symbols.iter().map(|member| offset(*member))) {
             out.extend_from_slice(&number.to_be_bytes()[8 - width as usize..]);
         }
         out.extend_from_slice(&self.symbol_names);
@@ -183,7 +193,7 @@ impl ArchiveBuilder {
 /// the format has room for.
 pub fn write_library(member: &str, symbol: &str, size: u64) -> Layout {
     let mut builder = ArchiveBuilder::new();
-    match builder.member(member, size, [symbol]) {
+    match builder.object(member, size, [symbol]) {
         Ok(builder) => builder.layout(),
         Err(error) => panic!("{error}"),
     }

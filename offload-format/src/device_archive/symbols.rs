@@ -17,15 +17,16 @@ use object::read::macho::{MachHeader, Nlist};
 
 /// The symbols that LLVM 22 lists in an archive for a member with these bytes, in its order: what other objects can refer
 /// to and the member defines, in the symbol table of an ELF, COFF or Mach-O file (`.symtab`, never `.dynsym`) or of LLVM
-/// bitcode. Anything else has none.
+/// bitcode. `None` if it is none of these, which [`ArchiveBuilder`](crate::archive::ArchiveBuilder) needs to know.
 ///
-/// Bitcode that is malformed, or of a version that is not known, has none either: LLVM adds such a member with a warning.
+/// Bitcode that is malformed, or has a symbol table of a version that is not known, counts as none: LLVM adds such a member
+/// with a warning.
 ///
 /// Returns an error if an object file's symbol table is malformed, or if its names share more text than 64 times the size
 /// of the file.
-pub fn member_symbols(data: &[u8]) -> Result<Vec<&[u8]>> {
+pub fn member_symbols(data: &[u8]) -> Result<Option<Vec<&[u8]>>> {
     if Bitcode::is_bitcode(data) {
-        return Ok(Bitcode::parse(data).map(|bitcode| bitcode.defined_globals().collect()).unwrap_or_default());
+        return Ok(Bitcode::parse(data).ok().map(|bitcode| bitcode.defined_globals().collect()));
     }
     let mut names = Names { names: Vec::new(), budget: data.len().saturating_mul(MAX_SHARING) };
     match FileKind::parse(data) {
@@ -35,10 +36,10 @@ pub fn member_symbols(data: &[u8]) -> Result<Vec<&[u8]>> {
         Ok(FileKind::CoffBig) => coff::<AnonObjectHeaderBigobj>(data, &mut names),
         Ok(FileKind::MachO32) => mach_o::<MachHeader32<Endianness>>(data, &mut names),
         Ok(FileKind::MachO64) => mach_o::<MachHeader64<Endianness>>(data, &mut names),
-        _ => Some(()),
+        _ => return Ok(None),
     }
     .ok_or_else(|| Error::new(ErrorKind::Malformed, "symbol table of an object file", 0))?;
-    Ok(names.names)
+    Ok(Some(names.names))
 }
 
 /// Names may share text, so that a small file could ask for much memory in what is made of it.

@@ -1,9 +1,9 @@
 //! LLVM bitcode: the symbols that it says it has.
 //!
 //! A bitcode file is a stream of bits in little-endian words of 32 bits, behind the magic `BC C0 DE`, perhaps inside a
-//! wrapper (LLVM's BitCodeFormat page; checked against LLVM 22.1.8). At its top level are blocks, each of which says in its
-//! first word or words what it is, and then how many words follow. Since LLVM 5 two of them are a symbol table and a string table, one blob
-//! each. The symbol table's blob, all fields `u32`:
+//! wrapper (LLVM's BitCodeFormat page; checked against LLVM 22.1.8). At its top level are blocks: the first word says what
+//! the block is, the second how many words follow. Since LLVM 5 two of them are a symbol table and a string table, one
+//! blob each. The symbol table's blob, all fields `u32`:
 //!
 //! | offset | size | field |
 //! |---|---|---|

@@ -1,17 +1,22 @@
 //! The ELF header of an AMD code object.
 //!
-//! `e_flags` from code object version 4 on (AMDGPUUsage, "ELF Header"; values checked on files of LLVM 22.1.8): bits 0-7
-//! the processor, 8-9 xnack, 10-11 sramecc (0 not supported, 1 any, 2 off, 3 on), 24-31 the version of a generic target.
+//! `e_flags` (AMDGPUUsage, "ELF Header"; checked on files of LLVM 14 and 22.1.8 and with comgr 2.4):
+//!
+//! | version | processor | xnack | sramecc | version of a generic target |
+//! |---|---|---|---|---|
+//! | 2 | a note says it | | | |
+//! | 3 | bits 0-7 | bit 8: 1 on, 0 off | bit 9: 1 on, 0 off | |
+//! | from 4 on | bits 0-7 | bits 8-9: 0 not supported, 1 any, 2 off, 3 on | bits 10-11 the same | bits 24-31 |
+//!
+//! Version 3 has no "any", and its 0 is also that of a processor without the feature.
 
-use super::ElfHeader;
+use super::elf::ElfHeader;
 use crate::target::amdgpu;
 use crate::{Error, ErrorKind, Result};
 use alloc::string::String;
 
-const EM_AMDGPU: u16 = 224;
+pub(super) const EM_AMDGPU: u16 = 224;
 const ELFOSABI_AMDGPU_HSA: u8 = 64;
-/// Versions whose `e_flags` are as in the table.
-const FLAGS_VERSIONS: core::ops::RangeInclusive<u32> = 4..=6;
 
 /// What the ELF header of an AMD code object says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +41,7 @@ impl CodeObjectHeader {
         Ok(Self { version: u32::from(elf.abi_version) + 2, flags: elf.flags })
     }
 
-    /// Code object version: 4, 5, 6.
+    /// Code object version: 2 to 6.
     pub fn version(&self) -> u32 {
         self.version
     }
@@ -49,16 +54,24 @@ impl CodeObjectHeader {
     /// The canonical target ID that the flags stand for; `None` for a processor that no table holds, or for a version
     /// whose flags mean something else, or may.
     pub fn target_id(&self) -> Option<String> {
-        if !FLAGS_VERSIONS.contains(&self.version) {
-            return None;
-        }
-        let mut id = String::from(amdgpu::find_mach(self.flags as u8)?.name);
-        for (shift, name) in [(10, "sramecc"), (8, "xnack")] {
-            match self.flags >> shift & 3 {
-                2 => id.extend([":", name, "-"]),
-                3 => id.extend([":", name, "+"]),
-                _ => {}
-            }
+        let processor = amdgpu::find_mach(self.flags as u8)?;
+        // The bits of sramecc and xnack, and their values that mean off and on.
+        let (features, off, on) = match self.version {
+            3 => ([("sramecc", self.flags >> 9 & 1), ("xnack", self.flags >> 8 & 1)], 0, 1),
+            4..=6 => ([("sramecc", self.flags >> 10 & 3), ("xnack", self.flags >> 8 & 3)], 2, 3),
+            _ => return None,
+        };
+        let mut id = String::from(processor.name);
+        for (name, state) in features {
+            // Some processors have the bits in version 4 that have no such feature in their target ID.
+            let sign = if state == on {
+                "+"
+            } else if state == off && (self.version > 3 || processor.features.contains(&name)) {
+                "-"
+            } else {
+                continue;
+            };
+            id.extend([":", name, sign]);
         }
         Some(id)
     }
@@ -95,8 +108,27 @@ mod tests {
             assert_eq!(parsed.generic_version(), generic);
         }
         assert_eq!(CodeObjectHeader::parse(&header(64, 2, 0x53f)).unwrap().version(), 4);
-        assert_eq!(CodeObjectHeader::parse(&header(64, 9, 0x53f)).unwrap().target_id(), None);
+        for abi_version in [0, 9] {
+            assert_eq!(CodeObjectHeader::parse(&header(64, abi_version, 0x53f)).unwrap().target_id(), None);
+        }
         // amdpal and mesa3d objects.
         assert!(CodeObjectHeader::parse(&header(65, 0, 0x32f)).is_err());
+    }
+
+    /// Flags that LLVM 14 writes; comgr 2.4 (ROCm 5.2.3) reads them so.
+    #[test]
+    fn flags_of_version_3() {
+        for (flags, id) in [
+            (0x2a, "gfx803"),
+            (0x28, "gfx801:xnack-"),
+            (0x12c, "gfx900:xnack+"),
+            (0x32f, "gfx906:sramecc+:xnack+"),
+            (0x22f, "gfx906:sramecc+:xnack-"),
+            (0x12f, "gfx906:sramecc-:xnack+"),
+            (0x33f, "gfx90a:sramecc+:xnack+"),
+        ] {
+            let parsed = CodeObjectHeader::parse(&header(64, 1, flags)).unwrap();
+            assert_eq!((parsed.target_id().as_deref(), parsed.version()), (Some(id), 3), "{flags:#x}");
+        }
     }
 }

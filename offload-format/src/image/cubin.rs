@@ -2,13 +2,13 @@
 //!
 //! | CUDA | OS/ABI | ABI version | compute capability in `e_flags` |
 //! |---|---|---|---|
-//! | up to 12 | 51 | 7 | bits 0-7 |
-//! | from 13 on | 65 | 8 | bits 8-15 |
+//! | up to 12, below `sm_100` | 51 | 7 | bits 0-7 |
+//! | from 13 on, and 12.9 from `sm_100` on | 65 | 8 | bits 8-15 |
 
-use super::ElfHeader;
+use super::elf::ElfHeader;
 use crate::{Error, ErrorKind, Result};
 
-const EM_CUDA: u16 = 190;
+pub(super) const EM_CUDA: u16 = 190;
 
 /// What the ELF header of a cubin says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

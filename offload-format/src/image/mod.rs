@@ -1,43 +1,99 @@
-//! What an image says of itself in its header.
+//! What an image says of itself: what it is for, and its kernels.
+//!
+//! ```
+//! use offload_format::image::Image;
+//!
+//! let Ok(Image::Ptx(header)) = Image::parse(b".version 8.0\n.target sm_90") else { panic!() };
+//! assert_eq!(header.arch().to_string(), "compute_90");
+//! ```
 
 mod bitcode;
+mod budget;
 mod code_object;
 mod cubin;
+mod cubin_kernels;
+mod elf;
+mod kernel;
+mod metadata;
+mod msgpack;
 mod ptx;
+mod ptx_kernels;
+mod tokens;
 
 pub use bitcode::{Bitcode, DefinedGlobals};
 pub use code_object::CodeObjectHeader;
 pub use cubin::CubinHeader;
+pub use kernel::{Argument, Arguments, Kernel, Kernels};
 pub use ptx::PtxHeader;
 
 use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
 
-const ELF_MAGIC: &[u8; 4] = b"\x7fELF";
-
-/// The fields of a 64-bit little-endian ELF header that GPU code uses.
-#[derive(Debug, Clone, Copy)]
-struct ElfHeader {
-    os_abi: u8,
-    abi_version: u8,
-    machine: u16,
-    flags: u32,
+/// What an image is. Containers (bundles, offload binaries) are none; NVIDIA's fatbin is, as others contain it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Image {
+    /// Machine code for AMD GPUs.
+    CodeObject(CodeObjectHeader),
+    /// Machine code for NVIDIA GPUs.
+    Cubin(CubinHeader),
+    /// Text for NVIDIA GPUs, compiled by the driver.
+    Ptx(PtxHeader),
+    /// NVIDIA's container of cubins and PTX.
+    Fatbin,
+    /// LLVM bitcode.
+    Bitcode,
+    /// SPIR-V of this version.
+    SpirV {
+        /// 1 of 1.6.
+        major: u8,
+        /// 6 of 1.6.
+        minor: u8,
+    },
+    /// An ELF file for something else: a CPU.
+    Elf {
+        /// `e_machine`: 62 for x86-64, 183 for AArch64.
+        machine: u16,
+    },
 }
 
-impl ElfHeader {
-    fn parse(data: &[u8]) -> Result<Self> {
+const FATBIN_MAGIC: &[u8] = &[0x50, 0xed, 0x55, 0xba];
+const SPIRV_MAGIC: u32 = 0x0723_0203;
+
+impl Image {
+    /// Reads the header at the start of `data`, which may end behind it.
+    ///
+    /// Returns an error if it is of no kind that is known, or of one for a GPU and its header is malformed.
+    pub fn parse(data: &[u8]) -> Result<Self> {
         let reader = Reader::new(data);
-        if reader.bytes(0, 4, "ELF magic")? != ELF_MAGIC {
-            return Err(Error::new(ErrorKind::BadMagic, "ELF magic", 0));
+        if data.starts_with(elf::MAGIC) {
+            // In this place in files of both sizes.
+            let machine = reader.u16(18, "ELF machine")?;
+            return Ok(match machine {
+                code_object::EM_AMDGPU => Image::CodeObject(CodeObjectHeader::parse(data)?),
+                cubin::EM_CUDA => Image::Cubin(CubinHeader::parse(data)?),
+                _ if reader.u8(5, "ELF byte order")? == 2 => Image::Elf { machine: machine.swap_bytes() },
+                _ => Image::Elf { machine },
+            });
         }
-        if (reader.u8(4, "ELF class")?, reader.u8(5, "ELF byte order")?) != (2, 1) {
-            return Err(Error::new(ErrorKind::Malformed, "ELF class and byte order", 4));
+        if data.starts_with(FATBIN_MAGIC) {
+            return Ok(Image::Fatbin);
         }
-        Ok(Self {
-            os_abi: reader.u8(7, "ELF OS/ABI")?,
-            abi_version: reader.u8(8, "ELF ABI version")?,
-            machine: reader.u16(18, "ELF machine")?,
-            flags: reader.u32(48, "ELF flags")?,
-        })
+        if Bitcode::is_bitcode(data) {
+            return Ok(Image::Bitcode);
+        }
+        let word = reader.u32(0, "image")?;
+        if [word, word.swap_bytes()].contains(&SPIRV_MAGIC) {
+            // 0, major, minor, 0 from the highest byte on.
+            let version = reader.u32(4, "SPIR-V version")?;
+            let version = if word == SPIRV_MAGIC { version } else { version.swap_bytes() };
+            let [_, minor, major, _] = version.to_le_bytes();
+            return Ok(Image::SpirV { major, minor });
+        }
+        match PtxHeader::parse(data) {
+            Ok(header) => Ok(Image::Ptx(header)),
+            Err(error) if data.windows(8).take(4096).any(|word| word == b".version") => Err(error),
+            Err(_) => Err(Error::new(ErrorKind::BadMagic, "image of a known kind", 0)),
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! The directives that PTX text starts with: `.version 8.0` and `.target sm_90`.
 
+use super::tokens::Tokens;
 use crate::target::{NvidiaArch, NvidiaCode, PtxVersion};
 use crate::{Error, ErrorKind, Result};
 
@@ -17,7 +18,7 @@ impl PtxHeader {
     /// Returns an error if one of them is missing or malformed.
     pub fn parse(data: &[u8]) -> Result<Self> {
         let wrong = |what, at: usize| Error::new(ErrorKind::Malformed, what, at as u64);
-        let mut words = Words { data, at: 0 };
+        let mut words = Tokens::new(data);
         let mut directive = |name: &str, what| match (words.next(), words.next()) {
             (Some((at, word)), Some((_, value))) if word == name.as_bytes() => {
                 str::from_utf8(value).map(|value| (at, value)).map_err(|_| wrong(what, at))
@@ -33,8 +34,7 @@ impl PtxHeader {
         let version = version.split_once('.').and_then(|(major, minor)| number(major).zip(number(minor)));
         let (major, minor) = version.ok_or(wrong("PTX directive .version", at))?;
         let (at, target) = directive(".target", "PTX directive .target")?;
-        let name = target.split(',').next().unwrap_or("");
-        let arch = NvidiaArch::parse(name).map_err(|_| wrong("PTX directive .target", at))?;
+        let arch = NvidiaArch::parse(target).map_err(|_| wrong("PTX directive .target", at))?;
         Ok(Self { version: PtxVersion { major, minor }, arch: arch.with_code(NvidiaCode::Ptx) })
     }
 
@@ -46,35 +46,6 @@ impl PtxHeader {
     /// The architecture that the text is for: `compute_90` where it says `.target sm_90`.
     pub fn arch(&self) -> NvidiaArch {
         self.arch
-    }
-}
-
-/// What stands between white space and comments, with its offset.
-struct Words<'data> {
-    data: &'data [u8],
-    at: usize,
-}
-
-impl<'data> Iterator for Words<'data> {
-    type Item = (usize, &'data [u8]);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            let rest = self.data.get(self.at..).filter(|rest| !rest.is_empty())?;
-            self.at += if rest.starts_with(b"//") {
-                rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len())
-            } else if rest.starts_with(b"/*") {
-                rest.windows(2).skip(2).position(|pair| pair == b"*/").map_or(rest.len(), |end| end + 4)
-            } else if rest[0].is_ascii_whitespace() {
-                1
-            } else {
-                let end = rest.iter().position(|byte| byte.is_ascii_whitespace() || *byte == b'/');
-                let word = &rest[..end.unwrap_or(rest.len()).max(1)];
-                let start = self.at;
-                self.at += word.len();
-                return Some((start, word));
-            };
-        }
     }
 }
 

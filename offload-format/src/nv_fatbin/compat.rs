@@ -1,13 +1,15 @@
 //! What a cubin's entry repeats of the cubin, an ELF file.
 
-use crate::Result;
 use crate::image::CubinHeader;
 use crate::reader::Reader;
+use crate::{Error, ErrorKind, Result};
 
 /// OS/ABI of the cubins that have `.nv.compat`: ptxas 13.x's, and 12.9's from `sm_100` on.
 const OS_ABI: u8 = 65;
 /// Bit of their `e_flags`; ptxas 13.5 and 12.9 set it from `sm_100` on.
 const IS_PORTABLE: u32 = 0x2;
+/// Bytes that `.nv.compat` may have; tools write 16 to 44.
+const LARGEST: usize = 0xffff;
 
 /// What the entry says of the cubin.
 #[derive(Debug, Clone)]
@@ -26,6 +28,9 @@ impl<'data> Cubin<'data> {
         let abi_version = reader.u8(8, "ELF ABI version")?;
         let counts = reader.u8(7, "ELF OS/ABI")? == OS_ABI && reader.u32(48, "ELF flags")? & IS_PORTABLE != 0;
         let compat = if counts { Some(section(reader, b".nv.compat")?.unwrap_or(&[])) } else { None };
+        if compat.is_some_and(|compat| compat.len() > LARGEST) {
+            return Err(Error::new(ErrorKind::Malformed, "section .nv.compat (too large)", 0));
+        }
         Ok(Self { number, abi_version, compat })
     }
 }

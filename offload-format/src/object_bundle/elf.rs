@@ -10,6 +10,7 @@
 
 use super::elf_file::{Class, ElfFile, SHN_LORESERVE, SHN_XINDEX, SHT_NOBITS, SHT_NULL, Section};
 use super::elf_symbols::Symbols;
+use super::read::Sections;
 use super::write::{NewSection, is_entry};
 use crate::layout::{Layout, Piece};
 use crate::string_table::StringTable;
@@ -29,8 +30,8 @@ const SHF_INFO_LINK: u64 = 0x40;
 const SHF_EXCLUDE: u64 = 0x8000_0000;
 
 /// The file without the bundle's sections if `strip`, and with the sections of `new`.
-pub(super) fn rewrite(data: &[u8], strip: bool, new: &[NewSection]) -> Result<Layout> {
-    let file = ElfFile::parse(data)?;
+pub(super) fn rewrite(data: &[u8], names: &Sections, strip: bool, new: &[NewSection]) -> Result<Layout> {
+    let file = ElfFile::parse(data, names)?;
     let sections = SectionNumbers::new(&file, strip);
     let mut symbol_tables = file.sections.iter().enumerate().filter(|(_, section)| section.kind == SHT_SYMTAB);
     let symtab = symbol_tables.next().map_or(0, |(index, _)| index);

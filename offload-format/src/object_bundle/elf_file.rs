@@ -1,6 +1,7 @@
 //! The parts of a relocatable ELF file that have to be told apart to rewrite it.
 
 use super::NOT_A_HOST;
+use super::read::Sections;
 use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
 use alloc::vec::Vec;
@@ -100,8 +101,8 @@ pub(super) struct ElfFile<'a> {
 }
 
 impl<'a> ElfFile<'a> {
-    /// Takes apart a file whose section names have been checked.
-    pub(super) fn parse(data: &'a [u8]) -> Result<Self> {
+    /// Takes apart a file whose sections have these names.
+    pub(super) fn parse(data: &'a [u8], names: &Sections<'a>) -> Result<Self> {
         let reader = Reader::new(data);
         let ident = reader.bytes(0, 16, "ELF header")?;
         let class = Class { is_64: ident[4] == 2, big_endian: ident[5] == 2 };
@@ -113,7 +114,7 @@ impl<'a> ElfFile<'a> {
         fields.skip(4 + 2 + 2);
         let program_headers = fields.u16();
         fields.skip(2);
-        let (mut count, mut names) = (u64::from(fields.u16()), u32::from(fields.u16()));
+        let (mut count, mut names_at) = (u64::from(fields.u16()), u32::from(fields.u16()));
         const ET_REL: u16 = 1;
         if file_type != ET_REL || program_headers != 0 || section_headers == 0 {
             return Err(Error::new(ErrorKind::BadMagic, NOT_A_HOST, 16));
@@ -122,49 +123,34 @@ impl<'a> ElfFile<'a> {
         // Numbers that do not fit into the file header stand in section header 0.
         let size = class.section_header_size();
         let mut first = Fields { class, bytes: reader.bytes(section_headers, size, "section header")? };
-        let (first, _) = first.section();
+        let first = first.section();
         if count == 0 {
             count = first.size;
         }
-        if names == SHN_XINDEX.into() {
-            names = first.link;
+        if names_at == SHN_XINDEX.into() {
+            names_at = first.link;
         }
         let table = reader.range(section_headers, count.saturating_mul(size), 0, "section header table")?;
         let mut headers = Fields { class, bytes: table };
         let mut sections = Vec::new();
         while !headers.bytes.is_empty() {
             let at = data.len() as u64 - headers.bytes.len() as u64;
-            let (mut section, name) = headers.section();
+            let mut section = headers.section();
             if !matches!(section.kind, SHT_NULL | SHT_NOBITS) {
                 section.contents = reader
                     .range(section.offset, section.size, at, "section")
                     .map_err(|error| error.in_entry(sections.len() as u64))?;
             }
-            sections.push((section, name));
+            if !sections.is_empty() {
+                section.name = names.name(sections.len())?;
+            }
+            sections.push(section);
         }
-        let names = usize::try_from(names).unwrap_or(usize::MAX);
-        let Some((names_section, _)) = sections.get(names).filter(|_| names != 0) else {
+        let names_at = usize::try_from(names_at).unwrap_or(usize::MAX);
+        if !(1..sections.len()).contains(&names_at) {
             return Err(Error::new(ErrorKind::Malformed, "number of the section name table", 0));
-        };
-        let strings = names_section.contents;
-        let mut named = Vec::with_capacity(sections.len());
-        for (index, (section, name)) in sections.into_iter().enumerate() {
-            let name = if index == 0 { b"" } else { string_at(strings, name, "section name")? };
-            named.push(Section { name, ..section });
         }
-        Ok(Self { class, header, sections: named, names })
-    }
-}
-
-/// The string at an offset of a string table.
-pub(super) fn string_at<'a>(table: &'a [u8], offset: u32, what: &'static str) -> Result<&'a [u8]> {
-    let rest = usize::try_from(offset).ok().and_then(|offset| table.get(offset..)).unwrap_or_default();
-    let end = rest.iter().position(|byte| *byte == 0);
-    // A table without strings may be empty.
-    match end {
-        Some(end) => Ok(&rest[..end]),
-        None if offset == 0 && table.is_empty() => Ok(b""),
-        None => Err(Error::new(ErrorKind::Malformed, what, 0)),
+        Ok(Self { class, header, sections, names: names_at })
     }
 }
 
@@ -202,10 +188,10 @@ impl<'a> Fields<'a> {
         if self.class.is_64 { self.class.u64(self.take()) } else { self.u32().into() }
     }
 
-    /// A section header without its contents and name; and the offset of its name.
-    fn section(&mut self) -> (Section<'a>, u32) {
-        let name = self.u32();
-        let section = Section {
+    /// A section header without its contents and name.
+    fn section(&mut self) -> Section<'a> {
+        self.skip(4);
+        Section {
             name: b"",
             kind: self.u32(),
             flags: self.word(),
@@ -217,7 +203,6 @@ impl<'a> Fields<'a> {
             align: self.word(),
             entry_size: self.word(),
             contents: b"",
-        };
-        (section, name)
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! The symbols of a relocatable ELF file, and what refers to them by number.
 
 use super::elf::SectionNumbers;
-use super::elf_file::{Class, ElfFile, SHN_LORESERVE, SHN_XINDEX, Section, string_at};
+use super::elf_file::{Class, ElfFile, SHN_LORESERVE, SHN_XINDEX, Section};
+use super::names::Names;
 use crate::string_table::StringTable;
 use crate::{Error, ErrorKind, Result};
 use alloc::borrow::ToOwned;
@@ -11,10 +12,6 @@ use alloc::vec::Vec;
 const SHT_SYMTAB_SHNDX: u32 = 18;
 const SHT_CREL: u32 = 0x4000_0014;
 const EM_MIPS: u16 = 8;
-
-/// Names may share their bytes, so that a small file could make its reader look at very many: all together may be so many
-/// times the size of the table that they are in.
-const NAMES_PER_TABLE: usize = 64;
 
 /// A symbol that stays.
 pub(super) struct Symbol<'a> {
@@ -44,7 +41,7 @@ impl<'a> Symbols<'a> {
         let names = file.sections.get(table.link as usize).map_or(&b""[..], |section| section.contents);
         let mut large = file.sections.iter().filter(|it| it.kind == SHT_SYMTAB_SHNDX && it.link as usize == symtab);
         let (large, _) = large.next().map_or(&b""[..], |section| section.contents).as_chunks::<4>();
-        let mut names_left = NAMES_PER_TABLE.saturating_mul(names.len() + table.contents.len());
+        let mut names = Names::new(names, table.contents.len());
         for (index, bytes) in table.contents.chunks_exact(class.symbol_size() as usize).enumerate() {
             let wrong = |what| Error::new(ErrorKind::Malformed, what, table.offset).in_entry(index as u64);
             let at = class.symbol_section_at();
@@ -58,9 +55,7 @@ impl<'a> Symbols<'a> {
                 symbols.before.push(symbols.kept.len() as u32);
                 continue;
             }
-            let name = string_at(names, class.u32([bytes[0], bytes[1], bytes[2], bytes[3]]), "symbol name")?;
-            names_left =
-                names_left.checked_sub(name.len()).ok_or_else(|| wrong("symbol name (names share too much text)"))?;
+            let name = names.get(class.u32([bytes[0], bytes[1], bytes[2], bytes[3]]), "symbol name")?;
             let new = sections.map(number)?;
             let (section, large_section) = match u16::try_from(new) {
                 _ if section >= SHN_LORESERVE && section != SHN_XINDEX => (section, 0),

@@ -13,9 +13,12 @@
 //! The host's code is the object itself, without these sections. Names in Mach-O (16 bytes) and PE files (8 bytes) are too
 //! short for them.
 
+mod coff;
+mod coff_symbols;
 mod elf;
 mod elf_file;
 mod elf_symbols;
+mod names;
 mod read;
 mod write;
 

@@ -1,5 +1,6 @@
 //! Views of the bundle in an object.
 
+use super::names::NAMES_PER_FILE;
 use super::{HOST_PLACEHOLDER, SECTION_PREFIX};
 use crate::bundle::EntryId;
 use crate::reader::Reader;
@@ -14,15 +15,11 @@ use object::read::coff::{self, CoffHeader};
 use object::read::elf::{self, FileHeader, SectionHeader};
 use object::read::{SectionIndex, StringTable};
 
-/// The names of all sections together may be so many times the size of the file. Names may share their bytes, so that a
-/// small file could make its reader look at very many.
-const NAMES_PER_FILE: u64 = 64;
-
 /// The bundle in a host object, whose section table has been checked.
 #[derive(Clone, Copy)]
 pub struct ObjectBundle<'data> {
     data: &'data [u8],
-    sections: Sections<'data>,
+    pub(super) sections: Sections<'data>,
 }
 
 impl<'data> ObjectBundle<'data> {
@@ -34,11 +31,11 @@ impl<'data> ObjectBundle<'data> {
     /// bundle entry does, or if a bundle entry ID is not UTF-8.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let bundle = Self { data, sections: Sections::parse(data)? };
-        let limit = (data.len() as u64).saturating_mul(NAMES_PER_FILE);
-        let mut names = 0u64;
+        let limit = data.len().saturating_mul(NAMES_PER_FILE);
+        let mut names = 0usize;
         for index in 1..=bundle.sections.count() {
             let name = bundle.sections.name(index)?;
-            names = names.saturating_add(name.len() as u64);
+            names = names.saturating_add(name.len());
             if names > limit {
                 return Err(Error::new(ErrorKind::Malformed, "section name table (names share too much text)", 0));
             }
@@ -144,7 +141,7 @@ impl fmt::Debug for Entry<'_> {
 
 /// The section table and the names of the sections. Sections count from 1, in ELF because 0 is no section.
 #[derive(Clone, Copy)]
-enum Sections<'data> {
+pub(super) enum Sections<'data> {
     Elf32(elf::SectionTable<'data, FileHeader32<Endianness>>, Endianness),
     Elf64(elf::SectionTable<'data, FileHeader64<Endianness>>, Endianness),
     Coff(coff::SectionTable<'data>, StringTable<'data>),
@@ -153,7 +150,7 @@ enum Sections<'data> {
 }
 
 impl<'data> Sections<'data> {
-    fn parse(data: &'data [u8]) -> Result<Self> {
+    pub(super) fn parse(data: &'data [u8]) -> Result<Self> {
         let no_object = Error::new(ErrorKind::BadMagic, "ELF or COFF object file", 0);
         Ok(match FileKind::parse(data).map_err(|_| no_object)? {
             FileKind::Elf32 => {
@@ -172,7 +169,7 @@ impl<'data> Sections<'data> {
     }
 
     /// How many sections there are, which is the number of the last one.
-    fn count(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         match self {
             Sections::Elf32(sections, _) => sections.len().saturating_sub(1),
             Sections::Elf64(sections, _) => sections.len().saturating_sub(1),
@@ -182,7 +179,7 @@ impl<'data> Sections<'data> {
     }
 
     /// The name of section `index`.
-    fn name(&self, index: usize) -> Result<&'data [u8]> {
+    pub(super) fn name(&self, index: usize) -> Result<&'data [u8]> {
         let index = SectionIndex(index);
         match self {
             Sections::Elf32(sections, endian) => {

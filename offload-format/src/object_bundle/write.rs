@@ -1,6 +1,6 @@
 //! Putting a bundle into an object, and taking it out.
 
-use super::{HOST_PLACEHOLDER, NOT_A_HOST, ObjectBundle, SECTION_PREFIX, elf};
+use super::{HOST_PLACEHOLDER, NOT_A_HOST, ObjectBundle, SECTION_PREFIX, coff, elf};
 use crate::bundle::{BundleBuilder, EntryId};
 use crate::layout::{Layout, Piece};
 use crate::{Error, ErrorKind, Result};
@@ -71,10 +71,12 @@ pub fn strip(data: &[u8]) -> Result<Vec<u8>> {
 }
 
 fn rewrite(data: &[u8], strip: bool, new: &[NewSection]) -> Result<Layout> {
-    // Checks the names of sections too.
-    ObjectBundle::parse(data)?;
+    // This checks the names of sections too.
+    let names = &ObjectBundle::parse(data)?.sections;
     match FileKind::parse(data) {
-        Ok(FileKind::Elf32 | FileKind::Elf64) => elf::rewrite(data, strip, new),
+        Ok(FileKind::Elf32 | FileKind::Elf64) => elf::rewrite(data, names, strip, new),
+        Ok(FileKind::Coff) => coff::rewrite(data, names, false, strip, new),
+        Ok(FileKind::CoffBig) => coff::rewrite(data, names, true, strip, new),
         _ => Err(Error::new(ErrorKind::BadMagic, NOT_A_HOST, 0)),
     }
 }

@@ -1,0 +1,200 @@
+//! Taking device-specific archives from a heterogeneous one.
+
+use super::member_symbols;
+use crate::archive::{ArchiveBuilder, WriteError};
+use crate::bundle::{self, Bundle, EntryId};
+use crate::compressed::{self, CompressedBundle};
+use crate::layout::Layout;
+use crate::object_bundle::{self, ObjectBundle};
+use crate::{Error, ErrorKind, Result};
+use alloc::borrow::Cow;
+use alloc::vec::Vec;
+
+/// How code objects are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UnbundleOptions {
+    /// Whether HIP's code objects serve OpenMP, and the reverse.
+    pub hip_openmp_compatible: bool,
+    /// Bytes that may be allocated: for one decompressed member at a time, and for all code objects that are not borrowed,
+    /// because they were compressed or are host objects.
+    pub limit: u64,
+}
+
+/// HIP and OpenMP apart; 4 GiB.
+impl Default for UnbundleOptions {
+    fn default() -> Self {
+        Self { hip_openmp_compatible: false, limit: 1 << 32 }
+    }
+}
+
+/// Takes the code objects for each requested target, as `clang-offload-bundler -type=a -unbundle` does: all that
+/// serve it ([`EntryId::provides_for`]), in the order of the members and of the entries in them. The archives are in the
+/// order of `requested`; one without members had nothing for its target.
+///
+/// `members` are the names and bytes of the HDA's members. They are [`Member::name`] and [`Member::data`], or what the files
+/// of a thin archive hold. Members that hold no bundle are passed over.
+///
+/// Returns an error if a bundle is malformed, if an entry's ID does not follow the grammar, or if more would have to be
+/// allocated than the options allow. The error counts members, and its offset is from the start of the member, decompressed.
+///
+/// ```
+/// use offload_format::archive::Archive;
+/// use offload_format::bundle::EntryId;
+/// use offload_format::device_archive::unbundle;
+///
+/// let file = include_bytes!("../../../tests/corpus/archive/lib.a");
+/// let archive = Archive::parse(file).unwrap();
+/// let members = archive.members().filter_map(|member| Some((member.name(), member.data()?)));
+/// let requested = [EntryId::parse("openmp-amdgcn-amd-amdhsa--gfx906").unwrap()];
+/// let archives = unbundle(members, &requested, &Default::default()).unwrap();
+/// let names: Vec<_> = archives[0].members().map(|(name, _)| name).collect();
+/// assert_eq!(names, [b"func_1-openmp-amdgcn-amd-amdhsa--gfx906func_1.bc"]);
+/// ```
+///
+/// [`Member::name`]: crate::archive::Member::name
+/// [`Member::data`]: crate::archive::Member::data
+pub fn unbundle<'data>(
+    members: impl IntoIterator<Item = (&'data [u8], &'data [u8])>,
+    requested: &[EntryId<'_>],
+    options: &UnbundleOptions,
+) -> Result<Vec<DeviceArchive<'data>>> {
+    let archives = requested.iter().map(|_| DeviceArchive { members: Vec::new() }).collect();
+    let mut taken = Taken { requested, options, archives, left: options.limit };
+    for (index, (name, data)) in (0..).zip(members) {
+        taken.take(name, data).map_err(|error| error.in_entry(index))?;
+    }
+    Ok(taken.archives)
+}
+
+struct Taken<'data, 'a> {
+    requested: &'a [EntryId<'a>],
+    options: &'a UnbundleOptions,
+    archives: Vec<DeviceArchive<'data>>,
+    /// Bytes that code objects may still need.
+    left: u64,
+}
+
+impl<'data> Taken<'data, '_> {
+    fn take(&mut self, name: &[u8], data: &'data [u8]) -> Result<()> {
+        if data.starts_with(&compressed::MAGIC) {
+            let decompressed = CompressedBundle::parse(data)?.decompress(self.options.limit)?;
+            self.take_entries(name, &decompressed, |bytes| Cow::Owned(bytes.to_vec()))
+        } else {
+            self.take_entries(name, data, Cow::Borrowed)
+        }
+    }
+
+    /// Takes what serves a target from a member that is not compressed; `keep` makes bytes of it last.
+    fn take_entries<'a>(
+        &mut self,
+        name: &[u8],
+        data: &'a [u8],
+        keep: impl Fn(&'a [u8]) -> Cow<'data, [u8]>,
+    ) -> Result<()> {
+        // Once for all host entries, if one is wanted.
+        let mut host = None;
+        let mut take = |id: &'a str, code_object: &'a [u8], is_host: bool| -> Result<()> {
+            let parsed = EntryId::parse(id).map_err(|_| Error::new(ErrorKind::Malformed, "bundle entry ID", 0))?;
+            for (archive, requested) in self.archives.iter_mut().zip(self.requested) {
+                if !parsed.provides_for(requested, self.options.hip_openmp_compatible).is_compatible() {
+                    continue;
+                }
+                let bytes = if is_host {
+                    Cow::Owned(match &host {
+                        Some(stripped) => Vec::clone(stripped),
+                        None => host.insert(object_bundle::strip(data)?).clone(),
+                    })
+                } else {
+                    keep(code_object)
+                };
+                if let Cow::Owned(copy) = &bytes {
+                    let (need, limit) = (copy.len() as u64, self.left);
+                    self.left = limit.checked_sub(need).ok_or_else(|| {
+                        Error::new(ErrorKind::LimitExceeded { need, limit }, "code objects of an archive", 0)
+                    })?;
+                }
+                archive.members.push((member_name(name, id, parsed.target()), bytes));
+            }
+            Ok(())
+        };
+        match ObjectBundle::parse(data) {
+            Ok(bundle) => bundle
+                .entries()
+                .try_for_each(|entry| take(entry.id_str(), entry.code_object(), entry.is_host_placeholder())),
+            Err(error) if error.kind() != ErrorKind::BadMagic => Err(error),
+            Err(_) if data.starts_with(bundle::MAGIC) => {
+                Bundle::parse(data)?.entries().try_for_each(|entry| take(entry.id_str(), entry.code_object(), false))
+            }
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+/// The name of a code object in the archive for its target.
+fn member_name(member: &[u8], id: &str, target: &str) -> Vec<u8> {
+    let file_name = member.rsplit(|byte| *byte == b'/').next().unwrap_or(member);
+    let dot = file_name.iter().rposition(|byte| *byte == b'.').filter(|_| !matches!(file_name, b"." | b".."));
+    let (stem, extension) = file_name.split_at(dot.unwrap_or(file_name.len()));
+    let extension = if target.contains("gfx") {
+        b".bc"
+    } else if target.contains("sm_") {
+        b".cubin"
+    } else {
+        extension
+    };
+    let mut name = [stem, b"-", id.as_bytes(), stem, extension].concat();
+    name.iter_mut().filter(|byte| **byte == b':').for_each(|byte| *byte = b'_');
+    name
+}
+
+fn what_is_wrong(error: &WriteError) -> &'static str {
+    match error {
+        WriteError::Name(_) => "name of an archive member",
+        WriteError::SymbolName(_) => "name of a symbol",
+        WriteError::Size(_) => "size of an archive member",
+    }
+}
+
+/// The code objects for one target; [`unbundle`] makes it.
+#[derive(Debug, Clone)]
+pub struct DeviceArchive<'data> {
+    members: Vec<(Vec<u8>, Cow<'data, [u8]>)>,
+}
+
+impl DeviceArchive<'_> {
+    /// Whether nothing was found for the target.
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    /// Names and code objects. More than one may have the same name.
+    pub fn members(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        self.members.iter().map(|(name, bytes)| (name.as_slice(), bytes.as_ref()))
+    }
+
+    /// The archive as runs of bytes, with the symbols that [`member_symbols`] finds. Payload numbers are member numbers, from 0.
+    ///
+    /// Returns an error if a code object's symbol table is malformed, or if the archive format cannot hold a name or a size.
+    /// The error counts members of this archive.
+    pub fn layout(&self) -> Result<Layout> {
+        let mut builder = ArchiveBuilder::new();
+        for (index, (name, bytes)) in (0..).zip(self.members()) {
+            let symbols = member_symbols(bytes).map_err(|error| error.in_entry(index))?;
+            let added = match symbols {
+                Some(symbols) => builder.object(name, bytes.len() as u64, symbols),
+                None => builder.member(name, bytes.len() as u64),
+            };
+            added.map_err(|error| Error::new(ErrorKind::Malformed, what_is_wrong(&error), 0).in_entry(index))?;
+        }
+        Ok(builder.layout())
+    }
+
+    /// The archive as bytes; [`DeviceArchive::layout`] tells their number before.
+    ///
+    /// Returns an error in the same cases.
+    pub fn to_vec(&self) -> Result<Vec<u8>> {
+        let payloads: Vec<&[u8]> = self.members().map(|(_, bytes)| bytes).collect();
+        Ok(self.layout()?.to_vec(&payloads))
+    }
+}

@@ -1,0 +1,29 @@
+//! How much work a file may cause.
+
+use crate::{Error, ErrorKind, Result};
+
+/// Steps for each byte of the file. Files as compilers write them need less than one.
+const PER_BYTE: u64 = 64;
+
+/// Counts steps. Tables that refer to each other in an unusual order take more steps than they have rows; a file made to
+/// take very many is refused.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Budget {
+    allowed: u64,
+    left: u64,
+}
+
+impl Budget {
+    /// What a file of this size may take.
+    pub(super) fn for_file(data: &[u8]) -> Self {
+        let allowed = PER_BYTE.saturating_mul(data.len() as u64);
+        Self { allowed, left: allowed }
+    }
+
+    pub(super) fn spend(&mut self, steps: u64) -> Result<()> {
+        let need = self.allowed.saturating_add(1);
+        let limit = Error::new(ErrorKind::LimitExceeded { need, limit: self.allowed }, "work to find kernels", 0);
+        self.left = self.left.checked_sub(steps).ok_or(limit)?;
+        Ok(())
+    }
+}

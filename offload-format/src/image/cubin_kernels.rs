@@ -1,0 +1,373 @@
+//! Kernels of cubins: sections of code, symbols, and the attributes in `.nv.info`.
+//!
+//! NVIDIA does not document these. Found out from files of ptxas 12.9 and 13.5 and nvlink 13.5, with what cuobjdump 13.5
+//! says of them.
+//!
+//! | section | type | `sh_info` | has |
+//! |---|---|---|---|
+//! | `.text.<kernel>` | PROGBITS | the function's symbol in bits 0-23; up to sm_8x registers in bits 24-31 | code |
+//! | `.nv.info` | 0x70000000 | 0 | attributes of all functions |
+//! | `.nv.info.<kernel>` | 0x70000000 | number of the `.text` section | attributes of the kernel |
+//! | `.nv.shared.<kernel>` | NOBITS | number of the `.text` section | its size is that of the shared memory |
+//!
+//! A kernel's symbol has 0x10 in `st_other`. An attribute is a byte for the form, one for the kind, and two for the value;
+//! with form 4 these two are the size of a value that follows:
+//!
+//! | kind | in | value |
+//! |---|---|---|
+//! | 0x05, 0x10 | kernel | the most threads, the required block: three words |
+//! | 0x17 | kernel | argument: word, number (2 bytes), offset (2), word whose bits 18-31 are the size |
+//! | 0x45 | kernel | the same with the size as a word: where an argument is larger than 16383 bytes |
+//! | 0x19 | kernel | size of all arguments |
+//! | 0x2f | all | registers: symbol, number |
+//! | 0x12 | all | stack with that of called functions: symbol, bytes. Linked files only |
+//!
+//! ptxas writes arguments from the last to the first, nvlink the other way round. A texture, sampler or surface reference
+//! has offset 0xffff and size 0.
+
+use super::budget::Budget;
+use super::elf::{Elf, Section, Symbols};
+use super::kernel::{Argument, Kernel};
+use crate::reader::Reader;
+use crate::{Error, ErrorKind, Result};
+
+const SHT_PROGBITS: u32 = 1;
+const SHT_SYMTAB: u32 = 2;
+const SHT_NOBITS: u32 = 8;
+const SHT_CUDA_INFO: u32 = 0x7000_0000;
+const SHF_EXECINSTR: u64 = 4;
+const STT_FUNC: u8 = 2;
+const STO_CUDA_ENTRY: u8 = 0x10;
+
+const MAX_THREADS: u8 = 0x05;
+const REQUIRED_BLOCK: u8 = 0x10;
+const STACK_SIZE: u8 = 0x12;
+const ARGUMENT: u8 = 0x17;
+const ARGUMENTS_SIZE: u8 = 0x19;
+const REGISTERS: u8 = 0x2f;
+const LARGE_ARGUMENT: u8 = 0x45;
+
+const WHAT: &str = ".nv.info attribute";
+
+/// The kernels that are left: those in the sections before `next`. ptxas writes them from the last to the first.
+#[derive(Debug, Clone)]
+pub(super) struct CubinKernels<'data> {
+    elf: Elf<'data>,
+    symbols: Option<Symbols<'data>>,
+    next: u64,
+    info: Related,
+    shared: Related,
+    registers: OfFunctions<'data>,
+    stack: OfFunctions<'data>,
+    budget: Budget,
+}
+
+impl<'data> CubinKernels<'data> {
+    pub(super) fn parse(data: &'data [u8], budget: Budget) -> Result<Self> {
+        let elf = Elf::parse(data)?;
+        let (mut symbols, mut all) = (None, None);
+        for index in 0..elf.sections() {
+            let section = elf.section(index)?;
+            match section.kind {
+                SHT_SYMTAB if symbols.is_none() => symbols = Some(Symbols::parse(&elf, &section)?),
+                SHT_CUDA_INFO if section.info == 0 => all = Some(Attributes::parse(&elf, &section)?),
+                _ => {}
+            }
+        }
+        let all = all.unwrap_or(Attributes { reader: Reader::new(b""), base: 0, at: 0 });
+        Ok(Self {
+            symbols,
+            next: elf.sections(),
+            info: Related::parse(&elf, SHT_CUDA_INFO, b".nv.info.")?,
+            shared: Related::parse(&elf, SHT_NOBITS, b".nv.shared.")?,
+            registers: OfFunctions { kind: REGISTERS, all, near: all },
+            stack: OfFunctions { kind: STACK_SIZE, all, near: all },
+            elf,
+            budget,
+        })
+    }
+
+    pub(super) fn next(&mut self) -> Result<Option<Kernel<'data>>> {
+        let Some(symbols) = self.symbols else { return Ok(None) };
+        while self.next > 0 {
+            self.next -= 1;
+            self.budget.spend(1)?;
+            let text = self.elf.section(self.next)?;
+            if text.kind != SHT_PROGBITS || text.flags & SHF_EXECINSTR == 0 {
+                continue;
+            }
+            let number = text.info & 0xff_ffff;
+            let symbol = symbols.get(number)?;
+            if symbol.kind != STT_FUNC || symbol.other & STO_CUDA_ENTRY == 0 {
+                continue;
+            }
+            let mut kernel = Kernel::new(self.name(&text)?);
+            kernel.code_size = Some(symbol.size);
+            let of_text = u64::from(text.info >> 24);
+            kernel.registers =
+                self.registers.find(number, &mut self.budget)?.or(Some(of_text).filter(|&count| count > 0));
+            kernel.private_memory = self.stack.find(number, &mut self.budget)?;
+            let shared = self.shared.find(&self.elf, self.next, &mut self.budget)?;
+            kernel.shared_memory = Some(shared.map_or(0, |section| section.size));
+            if let Some(section) = self.info.find(&self.elf, self.next, &mut self.budget)? {
+                // Kernels without arguments have no attribute for it.
+                kernel.arguments_size = Some(0);
+                attributes(&mut kernel, Attributes::parse(&self.elf, &section)?, &mut self.budget)?;
+            }
+            return Ok(Some(kernel));
+        }
+        Ok(None)
+    }
+
+    /// The kernel's name, which is in that of its section.
+    fn name(&mut self, text: &Section) -> Result<&'data str> {
+        let wrong = Error::new(ErrorKind::Malformed, "cubin kernel name", self.elf.offset(text));
+        let rest = self.elf.name_after(text, b".text.").ok_or(wrong)?;
+        let size = rest.iter().position(|&byte| byte == 0).ok_or(wrong)?;
+        self.budget.spend(size as u64)?;
+        str::from_utf8(&rest[..size]).map_err(|_| wrong)
+    }
+}
+
+/// What the attributes of a kernel say.
+fn attributes<'data>(kernel: &mut Kernel<'data>, all: Attributes<'data>, budget: &mut Budget) -> Result<()> {
+    // Sections may share their bytes.
+    budget.spend(all.reader.len())?;
+    let mut next = all;
+    let mut arguments: Option<CubinArguments<'data>> = None;
+    // The end of the last argument, to see that they lie one behind the other.
+    let mut end = 0;
+    loop {
+        let start = next;
+        let Some(attribute) = next.next()? else { break };
+        match attribute.kind {
+            MAX_THREADS => {
+                let [x, y, z] = attribute.words::<3>(&all)?.map(u64::from);
+                kernel.max_threads = Some(x.saturating_mul(y).saturating_mul(z));
+            }
+            REQUIRED_BLOCK => kernel.required_block = Some(attribute.words::<3>(&all)?.map(u64::from)),
+            ARGUMENTS_SIZE => kernel.arguments_size = Some(attribute.short),
+            ARGUMENT | LARGE_ARGUMENT => {
+                let (number, _) = attribute.argument(&all)?;
+                match &mut arguments {
+                    None => arguments = Some(CubinArguments { all: start, first: number, count: 1, given: 0 }),
+                    Some(run) if start.at == end && run.takes(number) => run.count += 1,
+                    Some(_) => return Err(all.wrong(start.at, "order of cubin arguments")),
+                }
+                end = next.at;
+            }
+            _ => {}
+        }
+    }
+    if let Some(run) = arguments {
+        let lowest = if run.is_descending() { run.first + 1 - run.count } else { run.first };
+        if lowest != 0 {
+            return Err(all.wrong(run.all.at, "first of cubin arguments"));
+        }
+        kernel.arguments = run.into();
+    }
+    Ok(())
+}
+
+/// The arguments of a kernel: attributes that lie one behind the other, each 16 bytes, in ascending or descending order.
+#[derive(Debug, Clone)]
+pub(super) struct CubinArguments<'data> {
+    /// The attributes from the first that is an argument on.
+    all: Attributes<'data>,
+    /// The number of the first one in the file.
+    first: u64,
+    count: u64,
+    given: u64,
+}
+
+/// An argument's attribute: four bytes and a value of twelve.
+const ARGUMENT_SIZE: u64 = 16;
+
+impl<'data> CubinArguments<'data> {
+    /// Whether an argument of this number continues the run.
+    fn takes(&self, number: u64) -> bool {
+        if self.is_descending() { self.first.checked_sub(self.count) == Some(number) } else { number == self.count }
+    }
+
+    /// Runs start at number 0 or end there.
+    fn is_descending(&self) -> bool {
+        self.first > 0
+    }
+
+    pub(super) fn next(&mut self) -> Result<Option<Argument<'data>>> {
+        while self.given < self.count {
+            let index = if self.is_descending() { self.count - 1 - self.given } else { self.given };
+            self.given += 1;
+            let mut at = Attributes { at: self.all.at + index * ARGUMENT_SIZE, ..self.all };
+            let Some(attribute) = at.next()? else { break };
+            let (_, argument) = attribute.argument(&self.all)?;
+            if (argument.offset, argument.size) != (0xffff, 0) {
+                return Ok(Some(argument));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// A run of attributes.
+#[derive(Debug, Clone, Copy)]
+struct Attributes<'data> {
+    reader: Reader<'data>,
+    /// Where the section starts in the file.
+    base: u64,
+    at: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Attribute {
+    kind: u8,
+    /// The value, or its size.
+    short: u64,
+    /// Where a long value is.
+    start: u64,
+}
+
+impl<'data> Attributes<'data> {
+    fn parse(elf: &Elf<'data>, section: &Section) -> Result<Self> {
+        Ok(Self { reader: Reader::new(elf.data(section)?), base: elf.offset(section), at: 0 })
+    }
+
+    fn next(&mut self) -> Result<Option<Attribute>> {
+        if self.at >= self.reader.len() {
+            return Ok(None);
+        }
+        let shifted = |error: Error| error.shifted(self.base);
+        let form = self.reader.u8(self.at, WHAT).map_err(shifted)?;
+        let kind = self.reader.u8(self.at + 1, WHAT).map_err(shifted)?;
+        let short = u64::from(self.reader.u16(self.at + 2, WHAT).map_err(shifted)?);
+        let size = match form {
+            1..=3 => 0,
+            4 => short,
+            _ => return Err(self.wrong(self.at, "form of .nv.info attribute")),
+        };
+        let start = self.at + 4;
+        self.reader.range(start, size, self.at + 2, WHAT).map_err(shifted)?;
+        self.at = start + size;
+        Ok(Some(Attribute { kind, short, start }))
+    }
+
+    fn wrong(&self, at: u64, what: &'static str) -> Error {
+        Error::new(ErrorKind::Malformed, what, at).shifted(self.base)
+    }
+}
+
+impl Attribute {
+    /// Its value, which is so many words and no more.
+    fn words<const N: usize>(&self, all: &Attributes<'_>) -> Result<[u32; N]> {
+        if self.short != 4 * N as u64 {
+            return Err(all.wrong(self.start, "size of .nv.info attribute"));
+        }
+        let mut words = [0; N];
+        for (at, word) in (self.start..).step_by(4).zip(&mut words) {
+            *word = all.reader.u32(at, WHAT).map_err(|error| error.shifted(all.base))?;
+        }
+        Ok(words)
+    }
+
+    /// Its value as an argument with its number.
+    fn argument<'data>(&self, all: &Attributes<'data>) -> Result<(u64, Argument<'data>)> {
+        let [_, place, size] = self.words(all)?;
+        let size = if self.kind == LARGE_ARGUMENT { size } else { size >> 18 };
+        let argument = Argument { offset: u64::from(place >> 16), size: u64::from(size), value_kind: None };
+        Ok((u64::from(place & 0xffff), argument))
+    }
+}
+
+/// One number for each function, in `.nv.info`. ptxas writes them in the order of the kernels or against it, nvlink in any.
+#[derive(Debug, Clone)]
+struct OfFunctions<'data> {
+    kind: u8,
+    all: Attributes<'data>,
+    /// Behind the last one found.
+    near: Attributes<'data>,
+}
+
+/// A symbol and a number: four bytes and a value of eight.
+const OF_FUNCTION_SIZE: u64 = 12;
+
+impl OfFunctions<'_> {
+    fn find(&mut self, symbol: u32, budget: &mut Budget) -> Result<Option<u64>> {
+        let stop = self.near.at;
+        // Against the order of the kernels: before the last one found.
+        let mut next = Attributes { at: stop.saturating_sub(2 * OF_FUNCTION_SIZE), ..self.all };
+        if let Ok(Some(attribute)) = next.next()
+            && next.at == stop.saturating_sub(OF_FUNCTION_SIZE)
+            && let Some(number) = self.matches(&attribute, symbol)
+        {
+            self.near = next;
+            return Ok(Some(number));
+        }
+        // Behind it, and from the start.
+        for (mut next, stop) in [(self.near, u64::MAX), (self.all, stop)] {
+            while next.at < stop {
+                budget.spend(1)?;
+                let Some(attribute) = next.next()? else { break };
+                if let Some(number) = self.matches(&attribute, symbol) {
+                    self.near = next;
+                    return Ok(Some(number));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn matches(&self, attribute: &Attribute, symbol: u32) -> Option<u64> {
+        let [of, number] = (attribute.kind == self.kind).then(|| attribute.words(&self.all).ok())??;
+        (of == symbol).then_some(u64::from(number))
+    }
+}
+
+/// Sections that belong to a section of code: one for each at most, found through `sh_info`.
+#[derive(Debug, Clone, Copy)]
+struct Related {
+    kind: u32,
+    prefix: &'static [u8],
+    /// Whether they lie in the order of what they belong to. Then the search for each starts where the last one ended.
+    sorted: bool,
+    before: u64,
+}
+
+impl Related {
+    fn parse(elf: &Elf<'_>, kind: u32, prefix: &'static [u8]) -> Result<Self> {
+        let mut related = Self { kind, prefix, sorted: true, before: elf.sections() };
+        let mut last = 0;
+        for index in 0..elf.sections() {
+            let section = elf.section(index)?;
+            if related.has(elf, &section) {
+                related.sorted &= section.info >= last;
+                last = section.info;
+            }
+        }
+        Ok(related)
+    }
+
+    fn has(&self, elf: &Elf<'_>, section: &Section) -> bool {
+        section.kind == self.kind && section.info != 0 && elf.name_after(section, self.prefix).is_some()
+    }
+
+    /// The section that belongs to section `text`. Asked for from the last to the first.
+    fn find(&mut self, elf: &Elf<'_>, text: u64, budget: &mut Budget) -> Result<Option<Section>> {
+        let mut before = if self.sorted { self.before } else { elf.sections() };
+        while before > 0 {
+            budget.spend(1)?;
+            let section = elf.section(before - 1)?;
+            if self.has(elf, &section) {
+                if u64::from(section.info) == text {
+                    self.before = before;
+                    return Ok(Some(section));
+                }
+                if self.sorted && u64::from(section.info) < text {
+                    break;
+                }
+            }
+            before -= 1;
+        }
+        self.before = before;
+        Ok(None)
+    }
+}

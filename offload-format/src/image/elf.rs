@@ -1,0 +1,300 @@
+//! The parts of 64-bit little-endian ELF files that GPU code uses: the header, sections, notes.
+//!
+//! The `object` crate would do as well; this is so little that a build script need not pay for it.
+
+use super::budget::Budget;
+use crate::reader::Reader;
+use crate::{Error, ErrorKind, Result};
+
+pub(super) const MAGIC: &[u8; 4] = b"\x7fELF";
+
+const PT_NOTE: u32 = 4;
+const SHT_NOTE: u32 = 7;
+const SHT_NOBITS: u32 = 8;
+const SECTION_SIZE: u64 = 64;
+const SEGMENT_SIZE: u64 = 56;
+const SYMBOL_SIZE: u64 = 24;
+/// The section number of the names is in the first section's `sh_link`.
+const SHN_XINDEX: u16 = 0xffff;
+
+/// The fields of an ELF header that say what an image is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ElfHeader {
+    pub(super) os_abi: u8,
+    pub(super) abi_version: u8,
+    pub(super) machine: u16,
+    pub(super) flags: u32,
+}
+
+impl ElfHeader {
+    pub(super) fn parse(data: &[u8]) -> Result<Self> {
+        let reader = Reader::new(data);
+        if reader.bytes(0, 4, "ELF magic")? != MAGIC {
+            return Err(Error::new(ErrorKind::BadMagic, "ELF magic", 0));
+        }
+        if (reader.u8(4, "ELF class")?, reader.u8(5, "ELF byte order")?) != (2, 1) {
+            return Err(Error::new(ErrorKind::Malformed, "ELF class and byte order", 4));
+        }
+        Ok(Self {
+            os_abi: reader.u8(7, "ELF OS/ABI")?,
+            abi_version: reader.u8(8, "ELF ABI version")?,
+            machine: reader.u16(18, "ELF machine")?,
+            flags: reader.u32(48, "ELF flags")?,
+        })
+    }
+}
+
+/// A file with its tables.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Elf<'data> {
+    reader: Reader<'data>,
+    segment_table: u64,
+    segments: u64,
+    section_table: u64,
+    sections: u64,
+    /// The names of sections.
+    names: &'data [u8],
+}
+
+/// A row of the section table.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Section {
+    pub(super) name: u32,
+    pub(super) kind: u32,
+    pub(super) flags: u64,
+    pub(super) link: u32,
+    pub(super) info: u32,
+    pub(super) size: u64,
+    offset: u64,
+    /// Where its own row is.
+    row: u64,
+}
+
+/// A row of a symbol table.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Symbol {
+    pub(super) name: u32,
+    pub(super) kind: u8,
+    pub(super) other: u8,
+    pub(super) size: u64,
+}
+
+/// A note, and the offset of its description in the file.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Note<'data> {
+    pub(super) owner: &'data [u8],
+    pub(super) kind: u32,
+    pub(super) description: &'data [u8],
+    pub(super) offset: u64,
+}
+
+impl<'data> Elf<'data> {
+    /// Reads the header and checks that both tables lie in the file.
+    pub(super) fn parse(data: &'data [u8]) -> Result<Self> {
+        let reader = Reader::new(data);
+        let mut elf = Self {
+            reader,
+            segment_table: reader.u64(32, "ELF e_phoff")?,
+            segments: u64::from(reader.u16(56, "ELF e_phnum")?),
+            section_table: reader.u64(40, "ELF e_shoff")?,
+            sections: u64::from(reader.u16(60, "ELF e_shnum")?),
+            names: b"",
+        };
+        let sizes = [(54, elf.segments, SEGMENT_SIZE), (58, elf.sections, SECTION_SIZE)];
+        for (field, count, size) in sizes {
+            if count > 0 && u64::from(reader.u16(field, "ELF table entry size")?) != size {
+                return Err(Error::new(ErrorKind::Malformed, "ELF table entry size", field));
+            }
+        }
+        reader.range(elf.segment_table, elf.segments * SEGMENT_SIZE, 32, "ELF program header table")?;
+        if elf.section_table == 0 {
+            return Ok(Self { sections: 0, ..elf });
+        }
+        // Numbers that do not fit the header's fields are in the first section's.
+        if elf.sections == 0 {
+            elf.sections = elf.section(0)?.size;
+        }
+        let size = elf.sections.saturating_mul(SECTION_SIZE);
+        reader.range(elf.section_table, size, 40, "ELF section header table")?;
+        let names = match reader.u16(62, "ELF e_shstrndx")? {
+            SHN_XINDEX => elf.section(0)?.link,
+            index => u32::from(index),
+        };
+        elf.names = elf.section(u64::from(names)).and_then(|section| elf.data(&section))?;
+        Ok(elf)
+    }
+
+    pub(super) fn sections(&self) -> u64 {
+        self.sections
+    }
+
+    pub(super) fn section(&self, index: u64) -> Result<Section> {
+        let row = self.section_table.saturating_add(index.saturating_mul(SECTION_SIZE));
+        let word = |at: u64| self.reader.u32(row.saturating_add(at), "ELF section header");
+        let long = |at: u64| self.reader.u64(row.saturating_add(at), "ELF section header");
+        Ok(Section {
+            name: word(0)?,
+            kind: word(4)?,
+            flags: long(8)?,
+            offset: long(24)?,
+            size: long(32)?,
+            link: word(40)?,
+            info: word(44)?,
+            row,
+        })
+    }
+
+    /// The bytes of a section; none if it takes no room in the file.
+    pub(super) fn data(&self, section: &Section) -> Result<&'data [u8]> {
+        let size = if section.kind == SHT_NOBITS { 0 } else { section.size };
+        self.reader.range(section.offset, size, section.row.saturating_add(24), "ELF section")
+    }
+
+    /// Where the bytes of a section start in the file.
+    pub(super) fn offset(&self, section: &Section) -> u64 {
+        section.offset
+    }
+
+    /// What follows `prefix` in a section's name, up to the end of all names; `None` if the name starts otherwise.
+    pub(super) fn name_after(&self, section: &Section, prefix: &[u8]) -> Option<&'data [u8]> {
+        self.names.get(usize::try_from(section.name).ok()?..)?.strip_prefix(prefix)
+    }
+
+    /// Calls `found` with each note until it returns something. Notes that are loaded come first: those are there when the
+    /// section table is not.
+    pub(super) fn find_note<T>(
+        &self,
+        budget: &mut Budget,
+        mut found: impl FnMut(Note<'data>) -> Option<T>,
+    ) -> Result<Option<T>> {
+        for index in 0..self.segments {
+            budget.spend(1)?;
+            let row = self.segment_table.saturating_add(index * SEGMENT_SIZE);
+            if self.reader.u32(row, "ELF program header")? != PT_NOTE {
+                continue;
+            }
+            let start = self.reader.u64(row.saturating_add(8), "ELF program header")?;
+            let size = self.reader.u64(row.saturating_add(32), "ELF program header")?;
+            let notes = self.reader.range(start, size, row.saturating_add(8), "ELF note segment")?;
+            if let Some(value) = notes_in(notes, start, budget, &mut found)? {
+                return Ok(Some(value));
+            }
+        }
+        for index in 0..self.sections {
+            budget.spend(1)?;
+            let section = self.section(index)?;
+            if section.kind != SHT_NOTE {
+                continue;
+            }
+            if let Some(value) = notes_in(self.data(&section)?, section.offset, budget, &mut found)? {
+                return Ok(Some(value));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The same over one run of notes, which starts at `base` in the file. Each is three words (sizes of owner and
+/// description, type), the owner, the description; both padded to 4 bytes.
+fn notes_in<'data, T>(
+    notes: &'data [u8],
+    base: u64,
+    budget: &mut Budget,
+    found: &mut impl FnMut(Note<'data>) -> Option<T>,
+) -> Result<Option<T>> {
+    let reader = Reader::new(notes);
+    let mut at = 0;
+    while at < reader.len() {
+        budget.spend(1)?;
+        let note = || {
+            let owner_size = u64::from(reader.u32(at, "ELF note")?);
+            let size = u64::from(reader.u32(at + 4, "ELF note")?);
+            let kind = reader.u32(at + 8, "ELF note")?;
+            let owner = reader.range(at + 12, owner_size, at, "ELF note owner")?;
+            let start = at + 12 + owner_size.next_multiple_of(4);
+            let description = reader.range(start, size, at + 4, "ELF note description")?;
+            Ok((Note { owner, kind, description, offset: base.saturating_add(start) }, start + size))
+        };
+        let (note, end) = note().map_err(|error: Error| error.shifted(base))?;
+        if let Some(value) = found(note) {
+            return Ok(Some(value));
+        }
+        at = end.next_multiple_of(4);
+    }
+    Ok(None)
+}
+
+/// Symbols with their names.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Symbols<'data> {
+    rows: Reader<'data>,
+    /// Where they start in the file.
+    base: u64,
+    names: &'data [u8],
+}
+
+impl<'data> Symbols<'data> {
+    /// The symbols in a section, whose names are in the section that it links to.
+    pub(super) fn parse(elf: &Elf<'data>, section: &Section) -> Result<Self> {
+        let names = elf.section(u64::from(section.link))?;
+        Ok(Self { rows: Reader::new(elf.data(section)?), base: section.offset, names: elf.data(&names)? })
+    }
+
+    pub(super) fn get(&self, index: u32) -> Result<Symbol> {
+        let row = u64::from(index) * SYMBOL_SIZE;
+        let read = || {
+            Ok(Symbol {
+                name: self.rows.u32(row, "ELF symbol")?,
+                kind: self.rows.u8(row + 4, "ELF symbol")? & 0xf,
+                other: self.rows.u8(row + 5, "ELF symbol")?,
+                size: self.rows.u64(row + 16, "ELF symbol")?,
+            })
+        };
+        read().map_err(|error: Error| error.shifted(self.base))
+    }
+
+    /// Where the name of a symbol starts, up to the end of all names.
+    pub(super) fn name_on(&self, symbol: &Symbol) -> Option<&'data [u8]> {
+        self.names.get(usize::try_from(symbol.name).ok()?..)
+    }
+}
+
+/// A hash table over the symbols that the dynamic linker sees (System V ABI, "Hash Table"): two counts, buckets, chains.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct HashTable<'data> {
+    words: Reader<'data>,
+    symbols: Symbols<'data>,
+}
+
+/// Linkers make as many buckets as symbols: a chain this long is no accident.
+const LONGEST_CHAIN: u32 = 64;
+
+impl<'data> HashTable<'data> {
+    pub(super) fn parse(elf: &Elf<'data>, section: &Section) -> Result<Self> {
+        let symbols = Symbols::parse(elf, &elf.section(u64::from(section.link))?)?;
+        Ok(Self { words: Reader::new(elf.data(section)?), symbols })
+    }
+
+    /// The symbol of this name and type; `None` if there is none.
+    pub(super) fn find(&self, name: &[u8], kind: u8) -> Option<Symbol> {
+        let word = |index: u64| self.words.u32(index.checked_mul(4)?, "ELF hash table").ok();
+        let buckets = word(0)?;
+        let hash = name.iter().fold(0u32, |hash, &byte| {
+            let hash = (hash << 4).wrapping_add(u32::from(byte));
+            (hash ^ (hash >> 24 & 0xf0)) & 0x0fff_ffff
+        });
+        let mut index = word(2 + u64::from(hash.checked_rem(buckets)?))?;
+        for _ in 0..LONGEST_CHAIN {
+            if index == 0 {
+                break;
+            }
+            let symbol = self.symbols.get(index).ok()?;
+            let rest = self.symbols.name_on(&symbol).and_then(|found| found.strip_prefix(name));
+            if symbol.kind == kind && rest.is_some_and(|rest| rest.first() == Some(&0)) {
+                return Some(symbol);
+            }
+            index = word(2 + u64::from(buckets) + u64::from(index))?;
+        }
+        None
+    }
+}

@@ -1,0 +1,120 @@
+//! MessagePack, as far as metadata of code objects needs it (<https://msgpack.org>, specification of 2013).
+
+use crate::reader::Reader;
+use crate::{Error, ErrorKind, Result};
+
+/// One value. Of arrays and maps only the head was read; their items follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Value<'data> {
+    Uint(u64),
+    Str(&'data [u8]),
+    /// So many items.
+    Array(u64),
+    /// So many pairs of items.
+    Map(u64),
+    /// Anything else.
+    Other,
+}
+
+/// A place in a run of values.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cursor<'data> {
+    reader: Reader<'data>,
+    at: u64,
+}
+
+impl<'data> Cursor<'data> {
+    pub(super) fn new(data: &'data [u8]) -> Self {
+        Self { reader: Reader::new(data), at: 0 }
+    }
+
+    /// Reads a value and steps behind it, or behind its head.
+    pub(super) fn next(&mut self) -> Result<Value<'data>> {
+        const WHAT: &str = "code object metadata";
+        let start = self.at;
+        let code = self.reader.u8(start, WHAT)?;
+        // A big-endian number of so many bytes behind the code, or behind the part that was read before.
+        let mut number = |size: u64| {
+            let bytes = self.reader.bytes(self.at + 1, size, WHAT)?;
+            self.at += size;
+            Ok::<u64, Error>(bytes.iter().fold(0, |number, &byte| number << 8 | u64::from(byte)))
+        };
+        let low = u64::from(code);
+        // The value, and the size of what lies behind its number.
+        let (value, size) = match code {
+            0x00..=0x7f => (Value::Uint(low), 0),
+            0x80..=0x8f => (Value::Map(low & 0xf), 0),
+            0x90..=0x9f => (Value::Array(low & 0xf), 0),
+            0xa0..=0xbf => (Value::Str(b""), low & 0x1f),
+            0xc0 | 0xc2 | 0xc3 | 0xe0..=0xff => (Value::Other, 0),
+            0xc4..=0xc6 => (Value::Other, number(1 << (code - 0xc4))?),
+            0xc7..=0xc9 => (Value::Other, number(1 << (code - 0xc7))?.saturating_add(1)),
+            0xca => (Value::Other, 4),
+            0xcb => (Value::Other, 8),
+            0xcc..=0xcf => (Value::Uint(number(1 << (code - 0xcc))?), 0),
+            0xd0..=0xd3 => (Value::Other, 1 << (code - 0xd0)),
+            0xd4..=0xd8 => (Value::Other, 1 + (1 << (code - 0xd4))),
+            0xd9..=0xdb => (Value::Str(b""), number(1 << (code - 0xd9))?),
+            0xdc | 0xdd => (Value::Array(number(2 << (code - 0xdc))?), 0),
+            0xde | 0xdf => (Value::Map(number(2 << (code - 0xde))?), 0),
+            0xc1 => return Err(Error::new(ErrorKind::Malformed, WHAT, start)),
+        };
+        let bytes = self.reader.range(self.at + 1, size, start, WHAT)?;
+        self.at += 1 + size;
+        Ok(if let Value::Str(_) = value { Value::Str(bytes) } else { value })
+    }
+
+    /// Steps behind a whole value, with all that is in it. No value is smaller than a byte, so a count of items that are
+    /// not there ends at the end of the bytes.
+    pub(super) fn skip(&mut self) -> Result<()> {
+        let mut left: u64 = 1;
+        while left > 0 {
+            let items = match self.next()? {
+                Value::Array(items) => items,
+                Value::Map(pairs) => pairs.saturating_mul(2),
+                _ => 0,
+            };
+            left = (left - 1).saturating_add(items);
+        }
+        Ok(())
+    }
+
+    pub(super) fn str(&mut self, what: &'static str) -> Result<&'data str> {
+        let at = self.at;
+        match self.next()? {
+            Value::Str(bytes) => str::from_utf8(bytes).map_err(|_| Error::new(ErrorKind::Malformed, what, at)),
+            _ => Err(Error::new(ErrorKind::Malformed, what, at)),
+        }
+    }
+
+    pub(super) fn uint(&mut self, what: &'static str) -> Result<u64> {
+        let at = self.at;
+        match self.next()? {
+            Value::Uint(number) => Ok(number),
+            _ => Err(Error::new(ErrorKind::Malformed, what, at)),
+        }
+    }
+
+    /// The number of items of an array, which follow.
+    pub(super) fn array(&mut self, what: &'static str) -> Result<u64> {
+        let at = self.at;
+        match self.next()? {
+            Value::Array(items) => Ok(items),
+            _ => Err(Error::new(ErrorKind::Malformed, what, at)),
+        }
+    }
+
+    /// The number of pairs of a map, which follow.
+    pub(super) fn map(&mut self, what: &'static str) -> Result<u64> {
+        let at = self.at;
+        match self.next()? {
+            Value::Map(pairs) => Ok(pairs),
+            _ => Err(Error::new(ErrorKind::Malformed, what, at)),
+        }
+    }
+
+    /// The error that says that something is missing or wrong here.
+    pub(super) fn wrong(&self, what: &'static str) -> Error {
+        Error::new(ErrorKind::Malformed, what, self.at)
+    }
+}

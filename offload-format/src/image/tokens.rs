@@ -1,0 +1,73 @@
+//! The words and signs of PTX text.
+
+/// What stands between white space and comments, with its offset: a word (a directive, a name, a number), a string with
+/// its quotes, or any other character by itself.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tokens<'data> {
+    data: &'data [u8],
+    at: usize,
+}
+
+impl<'data> Tokens<'data> {
+    pub(super) fn new(data: &'data [u8]) -> Self {
+        Self { data, at: 0 }
+    }
+
+    /// Where the next token is looked for.
+    pub(super) fn at(&self) -> u64 {
+        self.at as u64
+    }
+
+    /// Steps behind the next token if it is this one.
+    pub(super) fn skip(&mut self, token: &[u8]) -> bool {
+        let mut next = *self;
+        let found = next.next().is_some_and(|(_, found)| found == token);
+        if found {
+            *self = next;
+        }
+        found
+    }
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"._$%".contains(&byte)
+}
+
+impl<'data> Iterator for Tokens<'data> {
+    type Item = (usize, &'data [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let rest = self.data.get(self.at..).filter(|rest| !rest.is_empty())?;
+            self.at += if rest.starts_with(b"//") {
+                rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len())
+            } else if rest.starts_with(b"/*") {
+                rest.windows(2).skip(2).position(|pair| pair == b"*/").map_or(rest.len(), |end| end + 4)
+            } else if rest[0].is_ascii_whitespace() {
+                1
+            } else {
+                let end = if rest[0] == b'"' {
+                    rest.iter().skip(1).position(|&byte| byte == b'"').map(|end| end + 2)
+                } else {
+                    rest.iter().position(|&byte| !is_word(byte))
+                };
+                let token = &rest[..end.unwrap_or(rest.len()).max(1)];
+                let start = self.at;
+                self.at += token.len();
+                return Some((start, token));
+            };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_and_strings_hide_what_is_in_them() {
+        let text = b".entry/*{*/k // }\n(%r<5>)\"a{//\"\"b\" /* ";
+        let tokens: alloc::vec::Vec<_> = Tokens::new(text).map(|(_, token)| str::from_utf8(token).unwrap()).collect();
+        assert_eq!(tokens, [".entry", "k", "(", "%r", "<", "5", ">", ")", "\"a{//\"", "\"b\""]);
+    }
+}

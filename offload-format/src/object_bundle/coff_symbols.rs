@@ -1,0 +1,188 @@
+//! The symbols of a COFF object, and what refers to them by number.
+
+use super::coff::{Class, RELOCATION_SIZE};
+use super::names::Names;
+use crate::reader::Reader;
+use crate::string_table::StringTable;
+use crate::{Error, ErrorKind, Result};
+use alloc::borrow::ToOwned;
+use alloc::vec;
+use alloc::vec::Vec;
+
+const SECTION_NUMBER_AT: usize = 12;
+const IMAGE_SYM_CLASS_STATIC: u8 = 3;
+const IMAGE_SYM_CLASS_WEAK_EXTERNAL: u8 = 105;
+
+/// A symbol that stays, with its auxiliary records.
+struct Symbol<'a> {
+    name: &'a [u8],
+    records: Vec<u8>,
+}
+
+/// The symbol table.
+pub(super) struct Symbols<'a> {
+    kept: Vec<Symbol<'a>>,
+    /// For each record of the old table, and for its end, how many of those before it stay: its new number, if it stays.
+    before: Vec<u32>,
+}
+
+impl<'a> Symbols<'a> {
+    /// Reads the symbol table of `count` records at `table`, where 0 is none. Symbols of sections that are gone go too.
+    pub(super) fn parse(class: Class, reader: &Reader<'a>, table: u32, count: u32, gone: &[bool]) -> Result<Self> {
+        let mut symbols = Self { kept: Vec::new(), before: vec![0] };
+        if table == 0 {
+            return Ok(symbols);
+        }
+        let size = class.symbol_size();
+        let table = u64::from(table);
+        let records = reader.range(table, u64::from(count) * size, 8, "symbol table")?;
+        let strings = table + records.len() as u64;
+        let strings_size = reader.u32(strings, "size of the string table")?.max(4);
+        let strings = reader.range(strings, strings_size.into(), strings, "string table")?;
+        let mut names = Names::new(strings, records.len());
+        let numbers = Numbers::new(gone);
+        let mut stays = 0;
+        let mut rest = records;
+        while let Some((record, _)) = rest.split_at_checked(size as usize) {
+            let malformed =
+                |what| Error::new(ErrorKind::Malformed, what, table).in_entry(symbols.before.len() as u64 - 1);
+            let auxiliary = usize::from(record[size as usize - 1]);
+            let Some((whole, behind)) = rest.split_at_checked((1 + auxiliary) * size as usize) else {
+                return Err(malformed("number of auxiliary symbols"));
+            };
+            rest = behind;
+            let section = class.section_number(&record[SECTION_NUMBER_AT..]);
+            let has_gone = numbers.has_gone(section);
+            for _ in 0..=auxiliary {
+                stays += u32::from(!has_gone);
+                symbols.before.push(stays);
+            }
+            if has_gone {
+                continue;
+            }
+            let name = match record[..4] {
+                [0, 0, 0, 0] => {
+                    names.get(u32::from_le_bytes([record[4], record[5], record[6], record[7]]), "symbol name")?
+                }
+                _ => &record[..record[..8].iter().position(|byte| *byte == 0).unwrap_or(8)],
+            };
+            let mut records = whole.to_owned();
+            numbers.renumber(class, &mut records);
+            symbols.kept.push(Symbol { name, records });
+        }
+        symbols.renumber_weak(class)?;
+        Ok(symbols)
+    }
+
+    fn all_stay(&self) -> bool {
+        self.before.last().is_none_or(|stay| *stay as usize + 1 == self.before.len())
+    }
+
+    /// Brings a symbol's number in these four bytes up to date. As long as all stay, numbers that mean no symbol stay.
+    fn renumber_at(&self, field: &mut [u8]) -> Result<()> {
+        if self.all_stay() {
+            return Ok(());
+        }
+        let old = u32::from_le_bytes([field[0], field[1], field[2], field[3]]);
+        match self.before.get(old as usize..).unwrap_or_default() {
+            [new, next, ..] if new < next => field.copy_from_slice(&new.to_le_bytes()),
+            _ => return Err(Error::new(ErrorKind::Malformed, "reference to a symbol of the bundle", 0)),
+        }
+        Ok(())
+    }
+
+    /// Brings the symbols' numbers in relocations up to date.
+    pub(super) fn renumber(&self, relocations: &mut [u8]) -> Result<()> {
+        let mut relocations = relocations.chunks_exact_mut(RELOCATION_SIZE as usize);
+        relocations.try_for_each(|relocation| self.renumber_at(&mut relocation[4..8]))
+    }
+
+    /// Brings the numbers of the symbols that stand in for weak ones up to date.
+    fn renumber_weak(&mut self, class: Class) -> Result<()> {
+        let size = class.symbol_size() as usize;
+        let mut kept = core::mem::take(&mut self.kept);
+        for symbol in &mut kept {
+            if symbol.records[size - 2] == IMAGE_SYM_CLASS_WEAK_EXTERNAL && symbol.records.len() > size {
+                self.renumber_at(&mut symbol.records[size..size + 4])?;
+            }
+        }
+        self.kept = kept;
+        Ok(())
+    }
+
+    /// How many records there are.
+    pub(super) fn count(&self) -> u32 {
+        self.before.last().copied().unwrap_or(0)
+    }
+
+    /// The names of the symbols.
+    pub(super) fn names(&self) -> impl Iterator<Item = &'a [u8]> {
+        self.kept.iter().map(|symbol| symbol.name)
+    }
+
+    /// The symbol table with the names' new offsets.
+    pub(super) fn table(&self, strings: &StringTable) -> Vec<u8> {
+        let mut out = Vec::new();
+        for symbol in &self.kept {
+            let mut name = [0; 8];
+            match name.get_mut(..symbol.name.len()) {
+                Some(short) => short.copy_from_slice(symbol.name),
+                None => name[4..].copy_from_slice(&(strings.offset(symbol.name) as u32).to_le_bytes()),
+            }
+            out.extend_from_slice(&name);
+            out.extend_from_slice(&symbol.records[8..]);
+        }
+        out
+    }
+}
+
+/// The new numbers of the sections, which count from 1.
+struct Numbers {
+    new: Vec<u32>,
+}
+
+impl Numbers {
+    const GONE: u32 = 0;
+
+    fn new(gone: &[bool]) -> Self {
+        let mut next = 0;
+        let number = |gone: &bool| match gone {
+            true => Self::GONE,
+            false => {
+                next += 1;
+                next
+            }
+        };
+        Self { new: gone.iter().map(number).collect() }
+    }
+
+    /// The new number; of what is no section the old one.
+    fn map(&self, old: u32) -> u32 {
+        let new = usize::try_from(old).ok().and_then(|old| self.new.get(old.checked_sub(1)?));
+        new.copied().unwrap_or(old)
+    }
+
+    fn has_gone(&self, old: u32) -> bool {
+        old != 0 && self.map(old) == Self::GONE
+    }
+
+    /// Brings the sections' numbers in a symbol and its auxiliary records up to date.
+    fn renumber(&self, class: Class, records: &mut [u8]) {
+        let size = class.symbol_size() as usize;
+        let old = class.section_number(&records[SECTION_NUMBER_AT..]);
+        let new = self.map(old);
+        let width = class.section_number_size();
+        records[SECTION_NUMBER_AT..SECTION_NUMBER_AT + width].copy_from_slice(&new.to_le_bytes()[..width]);
+        let is_section = records[8..12] == [0; 4] && records[size - 2] == IMAGE_SYM_CLASS_STATIC && new != old;
+        if let (true, Some(definition)) = (is_section, records.get_mut(size..2 * size)) {
+            // The number of the section that this one goes with, its upper half further behind.
+            let [low, high] = [12, 16].map(|at| u16::from_le_bytes([definition[at], definition[at + 1]]));
+            let high = if class.is_big { high } else { 0 };
+            let number = self.map(u32::from(high) << 16 | u32::from(low)).to_le_bytes();
+            definition[12..14].copy_from_slice(&number[..2]);
+            if class.is_big {
+                definition[16..18].copy_from_slice(&number[2..]);
+            }
+        }
+    }
+}
