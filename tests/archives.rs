@@ -1,5 +1,5 @@
-//! Archives of all kinds beside those of `llvm-ar`, `llvm-lib` and GNU `ar`: each side reads the other's, and what we write
-//! is what LLVM writes.
+//! Archives of all kinds beside those of `llvm-ar`, `llvm-lib` and GNU `ar`: each side reads the other's, and what we
+//! write is what LLVM writes.
 
 use offload_format::ErrorKind;
 use offload_format::archive::{Archive, ArchiveBuilder, Kind, WriteError};
@@ -393,16 +393,23 @@ fn symbols_of_objects() {
         }
     }
     // Weak symbols in COFF are another record.
-    let weak = "__attribute__((weak)) int weak(int x) { return x; } __attribute__((weak)) extern int w; int *p(void) { return &w; }";
+    let weak = "__attribute__((weak)) int weak(int x) { return x; }\n\
+                __attribute__((weak)) extern int w; int *p(void) { return &w; }";
     for triple in ["x86_64-pc-windows-gnu", "aarch64-pc-windows-msvc"] {
         compare_symbols(&folder, &object(&folder, triple, weak), 1, triple);
     }
-    scratch::write(
-        folder.join("big.yaml"),
-        "--- !COFF\nheader:\n  Machine: IMAGE_FILE_MACHINE_AMD64\n  Characteristics: []\nsections: []\nsymbols:\n  - Name: c\n    Value: 8\n    SectionNumber: 0\n    SimpleType: IMAGE_SYM_TYPE_NULL\n    ComplexType: IMAGE_SYM_DTYPE_NULL\n    StorageClass: IMAGE_SYM_CLASS_EXTERNAL\n  - Name: a\n    Value: 8\n    SectionNumber: -1\n    SimpleType: IMAGE_SYM_TYPE_NULL\n    ComplexType: IMAGE_SYM_DTYPE_NULL\n    StorageClass: IMAGE_SYM_CLASS_EXTERNAL\n...\n",
-    );
-    succeed(llvm("yaml2obj").current_dir(&folder).args(["big.yaml", "-o", "big.obj"]));
-    compare_symbols(&folder, &read(folder.join("big.obj")), 2, "common and absolute");
+    // What compilers seldom write: a symbol in no section with a size, and one that is an absolute number.
+    let symbol = |name: &str, section: i32| {
+        format!(
+            "  - Name: {name}\n    Value: 8\n    SectionNumber: {section}\n    SimpleType: IMAGE_SYM_TYPE_NULL\n    \
+             ComplexType: IMAGE_SYM_DTYPE_NULL\n    StorageClass: IMAGE_SYM_CLASS_EXTERNAL\n"
+        )
+    };
+    let header =
+        "--- !COFF\nheader:\n  Machine: IMAGE_FILE_MACHINE_AMD64\n  Characteristics: []\nsections: []\nsymbols:\n";
+    scratch::write(folder.join("odd.yaml"), format!("{header}{}{}...\n", symbol("c", 0), symbol("a", -1)));
+    succeed(llvm("yaml2obj").current_dir(&folder).args(["odd.yaml", "-o", "odd.obj"]));
+    compare_symbols(&folder, &read(folder.join("odd.obj")), 2, "common and absolute");
 }
 
 fn symbols_of_linked_code_objects() {
@@ -439,7 +446,8 @@ fn symbols_of_bitcode() {
     for (triple, source) in sources() {
         let bytes = bitcode(&folder, triple, &source);
         compare_symbols(&folder, &bytes, 7, triple);
-        // The same in a wrapper, whose fields are: magic, version, offset, size, CPU type. clang wraps it for Apple itself.
+        // The same in a wrapper, whose fields are: magic, version, offset, size, CPU type. clang wraps it for Apple
+        // itself.
         if bytes.starts_with(b"BC") {
             let fields = [0x0B17_C0DE, 0, 20, bytes.len() as u32, 7];
             let wrapped: Vec<u8> = fields.iter().flat_map(|it| it.to_le_bytes()).chain(bytes).collect();

@@ -258,9 +258,9 @@ fn compat(key: &str) -> Vec<u8> {
     }
     let cubin = INPUTS.join(format!("{arch}.cubin"));
     let dump = scratch::target_dir().join("offload-tests").join(format!("nv-fatbin-compat-{arch}"));
-    succeed(
-        llvm("llvm-objcopy").arg(format!("--dump-section=.nv.compat={}", dump.display())).arg(&cubin).arg("/dev/null"),
-    );
+    let mut objcopy = llvm("llvm-objcopy");
+    objcopy.arg(format!("--dump-section=.nv.compat={}", dump.display()));
+    succeed(objcopy.arg(cubin).arg(dump.with_extension("copy")));
     read(dump)
 }
 

@@ -58,6 +58,8 @@ pub mod layout;
 pub mod nv_fatbin;
 #[cfg(feature = "object")]
 pub mod object_bundle;
+#[cfg(feature = "object")]
+mod object_file;
 pub mod offload_binary;
 pub mod pack_index;
 mod reader;

@@ -42,8 +42,8 @@ pub struct Archive<'data> {
 impl<'data> Archive<'data> {
     /// Checks the headers and names of all members, and borrows from `data`.
     ///
-    /// Returns an error if the magic is another, if a header is malformed, if a member ends outside `data`, or if a name
-    /// cannot be found (one of more than 4096 bytes in the table of long names is not).
+    /// Returns an error if the magic is another, if a header is malformed, if a member ends outside `data`, or if a
+    /// name cannot be found (one of more than 4096 bytes in the table of long names is not).
     ///
     /// ```
     /// use offload_format::archive::{Archive, ArchiveBuilder};
@@ -239,7 +239,8 @@ pub struct Member<'data> {
 }
 
 impl<'data> Member<'data> {
-    /// The name; in a thin archive the path of the member's file, relative to the archive's folder if it is not absolute.
+    /// The name; in a thin archive the path of the member's file, relative to the archive's folder if it is not
+    /// absolute.
     pub fn name(&self) -> &'data [u8] {
         self.name
     }
@@ -262,6 +263,12 @@ impl<'data> Member<'data> {
     /// Offset in bytes of the member's header from the start of the archive.
     pub fn offset(&self) -> u64 {
         self.header.at
+    }
+
+    /// Offset in bytes of the member's data from the start of the archive; where the data would be, in a thin archive.
+    pub fn data_offset(&self) -> u64 {
+        // BSD's archives have the name between header and data, and count it to the size.
+        self.header.at + HEADER_SIZE + (self.header.size - self.size)
     }
 
     /// When the member was changed, in seconds since 1970; `None` if the field has no such number.

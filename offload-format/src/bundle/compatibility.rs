@@ -141,6 +141,14 @@ mod tests {
             assert_eq!(a.provides_for(&b, false), KindOrTriple);
             assert_eq!(a.provides_for(&b, true), Compatible);
         }
+        // Old spellings in files.
+        for (old, new) in [
+            ("host-aarch64-linux-android--", "host-aarch64-unknown-linux-android"),
+            ("host-x86_64-pc-win32-", "host-x86_64-pc-windows-msvc"),
+            ("hip-amdgcn-amd-amdhsa-gfx906", "hip-amdgcn-amd-amdhsa--gfx906"),
+        ] {
+            assert_eq!(judge(old, new), Exact, "{old}");
+        }
         let cuda = "openmp-nvptx64-nvidia-cuda--sm_70";
         assert_eq!(judge(cuda, "openmp-nvptx64-nvidia-cuda--sm_80"), Processor);
         assert_eq!(judge(cuda, "openmp-nvptx64-nvidia-cuda--sm_70:xnack+"), Processor);

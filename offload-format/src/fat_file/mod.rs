@@ -1,1 +1,44 @@
-//! Device code wherever it lies in a file.
+//! Device code wherever it lies in a file: in sections of executables, shared objects and objects (ELF, COFF, PE, Mach-O,
+//! universal Mach-O), in the members of archives, or as the file itself.
+//!
+//! [`find`] reports what it comes upon, in file order, and allocates nothing. It looks at names, types and first bytes, and
+//! leaves it to the containers' own modules to read what is inside:
+//!
+//! | what | is known by | [`Container`] |
+//! |---|---|---|
+//! | bundles, plain and compressed | `.hip_fatbin`, or a section that starts with their magic | `Bundles` |
+//! | offload binaries | ELF section type `0x6fff4c0b`, `.llvm.offloading`, or their magic | `OffloadBinaries` |
+//! | NVIDIA's fatbins | `.nv_fatbin`, `__nv_relfatbin`, or their magic | `NvFatbins` |
+//! | an object bundle | sections `__CLANG_OFFLOAD_BUNDLE__<id>` | `ObjectBundle` |
+//! | a text bundle | its first START line | `TextBundle` |
+//! | an AMD code object, cubin, PTX, SPIR-V or bitcode | its header | `Image` |
+//! | a member of a thin archive | | `Elsewhere` |
+//!
+//! (Names and types: `clang` and `clang-linker-wrapper` 22.1.8, nvcc 13.5; how LLVM's tools look: docs/formats.md,
+//! "Sections".)
+//!
+//! ```
+//! use offload_format::compressed::Bundles;
+//! use offload_format::fat_file::{Container, find};
+//!
+//! let object = include_bytes!("../../../tests/corpus/fat_file/hip_nordc.o");
+//! let mut ids = Vec::new();
+//! find(object, |_, container| {
+//!     if let Ok(Container::Bundles(section)) = container {
+//!         for bundle in Bundles::new(section, 1 << 28) {
+//!             let (_, bundle) = bundle.unwrap();
+//!             ids.push(format!("{bundle:?}"));
+//!         }
+//!     }
+//! });
+//! assert_eq!(ids.len(), 1);
+//! assert!(ids[0].contains("hipv4-amdgcn-amd-amdhsa--gfx906"));
+//! ```
+
+mod find;
+mod kind;
+mod wrapper;
+
+pub use find::{Container, Place, find};
+pub use kind::FileKind;
+pub use wrapper::{Wrapper, WrapperKind, wrappers};

@@ -1,9 +1,9 @@
 //! LLVM bitcode: the symbols that it says it has.
 //!
 //! A bitcode file is a stream of bits in little-endian words of 32 bits, behind the magic `BC C0 DE`, perhaps inside a
-//! wrapper (LLVM's BitCodeFormat page; checked against LLVM 22.1.8). At its top level are blocks: the first word says what
-//! the block is, the second how many words follow. Since LLVM 5 two of them are a symbol table and a string table, one
-//! blob each. The symbol table's blob, all fields `u32`:
+//! wrapper (LLVM's BitCodeFormat page; checked against LLVM 22.1.8). At its top level are blocks: the first word says
+//! what the block is, the second how many words follow. Since LLVM 5 two of them are a symbol table and a string table,
+//! one blob each. The symbol table's blob, all fields `u32`:
 //!
 //! | offset | size | field |
 //! |---|---|---|
@@ -58,8 +58,8 @@ impl<'data> Bitcode<'data> {
     /// Checks the blocks at the top level and the symbol table, and borrows from `data`. What the modules hold is not
     /// looked at.
     ///
-    /// Returns an error if the magic is another, if a block or the symbol table is malformed, if the table has a version
-    /// that is not known, or if its names share more text than 64 times the size of the file.
+    /// Returns an error if the magic is another, if a block or the symbol table is malformed, if the table has a
+    /// version that is not known, or if its names share more text than 64 times the size of the file.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let reader = Reader::new(data);
         let (mut stream, mut base) = (data, 0);
@@ -82,8 +82,9 @@ impl<'data> Bitcode<'data> {
         Ok(Self { table })
     }
 
-    /// The names of the symbols that other modules can refer to, as a linker spells them: defined and global, among them
-    /// weak ones and aliases, and what assembly in the module defines. This is what LLVM's archives list, in their order.
+    /// The names of the symbols that other modules can refer to, as a linker spells them: defined and global, among
+    /// them weak ones and aliases, and what assembly in the module defines. This is what LLVM's archives list, in their
+    /// order.
     ///
     /// There are none if the file has no symbol table: LLVM writes none for a target that it was built without,
     /// `llvm-cat` drops it, and LLVM 4 and earlier knew none.
@@ -170,7 +171,8 @@ impl<'data> SymbolTable<'data> {
     }
 }
 
-/// Finds the symbol table among the blocks at the top level, and its strings, which are in the next string table behind it.
+/// Finds the symbol table among the blocks at the top level, and its strings, which are in the next string table behind
+/// it.
 fn find_table(stream: Reader<'_>) -> Result<Option<SymbolTable<'_>>> {
     let (mut symbols, mut found) = (None, None);
     let mut at = MAGIC.len() as u64;
@@ -214,7 +216,8 @@ impl<'data> Block<'data> {
         Ok(Self { id, start, size, content: bits })
     }
 
-    /// The blob in a block that has nothing but one record of it, as LLVM writes them: the abbreviation for it, the record.
+    /// The blob in a block that has nothing but one record of it, as LLVM writes them: the abbreviation for it, the
+    /// record.
     fn blob(&self) -> Result<&'data [u8]> {
         let mut bits = self.content;
         let wrong = || Error::new(ErrorKind::Malformed, "bitcode symbol or string table", self.start);

@@ -3,6 +3,17 @@
 //! A *target ID* names an AMD GPU and the modes of it that the code was made for: `gfx90a:sramecc+:xnack-`. NVIDIA
 //! numbers its architectures: `sm_90a` for machine code, `compute_90` for PTX. A *target triple* names the kind of
 //! machine. [`OffloadArch`] is any of them as `--offload-arch` takes it.
+//!
+//! | name | grammar | source |
+//! |---|---|---|
+//! | target triple | `<arch>-<vendor>-<os>[-<env>]`; fields may be empty, left out, or in another's place | LLVM's Triple, 22.1.8 |
+//! | target ID | `<processor>(:<feature>(+\|-))*`; each feature once, in any order; canonical in alphabetic order | LLVM's AMDGPUUsage; clang 22.1.8 |
+//! | processor | letters, digits, `-`, `_`: `gfx90a`, `gfx9-4-generic`, an alias (`fiji`), `amdgcnspirv` | the table in [`amdgpu`] |
+//! | feature | `sramecc`, `xnack`: those that the processor has | the same |
+//! | NVIDIA architecture | `(sm\|compute)_<major><minor>[a\|f]`; `minor` is the last digit | CUDA programming guide, CUDA 13 |
+//!
+//! In a bundle entry ID, `<offload kind>-<arch>-<vendor>-<os>-<env>[-<target id>]`, all of them come together:
+//! [`EntryId`](crate::bundle::EntryId).
 
 pub mod amdgpu;
 mod id;

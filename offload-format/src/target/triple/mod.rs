@@ -40,13 +40,15 @@ impl<'a> TargetTriple<'a> {
         let mut components = [vendor, os, env, "", "", ""];
         order::arrange(&mut components, names::architecture(arch).is_some());
         let [vendor, os, env, ..] = components;
+        // SUSE has no ARM without hardware floating point.
+        let is_suse_gnueabi = vendor == "suse" && names::environment(env) == Some("gnueabi");
+        let env = if is_suse_gnueabi { "gnueabihf" } else { env };
         let (os, env) = match (os, env) {
+            _ if os.starts_with("amdhsa") => (os, ""),
             _ if os.starts_with("mingw") => ("windows", "gnu"),
             _ if os.starts_with("cygwin") => ("windows", "cygnus"),
             ("win32" | "windows", "" | "unknown" | "coff") => ("windows", "msvc"),
             ("win32", _) => ("windows", env),
-            // SUSE's soft-float ARM does not exist.
-            _ if vendor == "suse" && names::environment(env) == Some("gnueabi") => (os, "gnueabihf"),
             _ => (os, env),
         };
         let arch = if arch == "dxil" { dxil_version(os).unwrap_or(arch) } else { arch };
@@ -150,10 +152,70 @@ impl fmt::Display for TargetTriple<'_> {
             if field.is_empty() { "unknown" } else { field }
         }
         write!(f, "{}-{}-{}-", known(self.arch), known(self.vendor), known(self.os))?;
-        match self.env.strip_prefix("androideabi") {
+        let env = self.env.split('-').next().unwrap_or("");
+        match env.strip_prefix("androideabi") {
             _ if self.is_amdhsa() => Ok(()),
             Some(version) => write!(f, "android{version}"),
-            None => f.write_str(known(self.env)),
+            None => f.write_str(known(env)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    fn triple(text: &str) -> TargetTriple<'_> {
+        TargetTriple::parse(text).unwrap()
+    }
+
+    #[test]
+    fn fields_stand_in_their_places() {
+        for (text, canonical) in [
+            ("aarch64-linux-android", "aarch64-unknown-linux-android"),
+            ("armv7-linux-androideabi19", "armv7-unknown-linux-android19"),
+            ("thumbv7em-none-eabihf", "thumbv7em-unknown-none-eabihf"),
+            ("wasm32-wasip1", "wasm32-unknown-wasip1-unknown"),
+            ("x86_64-linux-gnu-pc", "x86_64-pc-linux-gnu"),
+            ("x86_64-gnu-linux", "x86_64-unknown-linux-gnu"),
+            ("x86_64-w64-mingw32", "x86_64-w64-windows-gnu"),
+            ("x86_64-unknown-elf-", "x86_64-unknown-unknown-elf"),
+            ("dxil-unknown-shadermodel6.3-library", "dxilv1.3-unknown-shadermodel6.3-library"),
+            ("amdgcn-amd-amdhsa", "amdgcn-amd-amdhsa-"),
+            ("x86_64-unknown-linux-gnu-elf", "x86_64-unknown-linux-gnu"),
+            ("quantum-foo-bar-baz", "quantum-foo-bar-baz"),
+        ] {
+            assert_eq!(triple(text).to_string(), canonical, "{text}");
+        }
+    }
+
+    #[test]
+    fn only_the_architecture_is_judged() {
+        assert!(triple("amdgcn-x-y-z").is_known());
+        assert!(!triple("quantum-unknown-linux-gnu").is_known());
+        assert!(!triple("linux-x86_64").is_known());
+    }
+
+    #[test]
+    fn compatibility_is_symmetric() {
+        for (a, b, expected) in [
+            ("arm64-apple-macosx14.0", "aarch64-apple-macosx13.0-macabi", true),
+            ("x86_64-pc-windows-msvc", "x86_64-pc-windows-msvc19.33", true),
+            ("x86_64-pc-windows-gnu", "x86_64-w64-windows-gnu", true),
+            ("x86_64-pc-windows-msvc", "x86_64-w64-windows-msvc", false),
+            ("x86_64-apple-windows-gnu", "x86_64-pc-windows-msvc", false),
+            ("armv7-unknown-linux-gnueabihf", "thumbv7-unknown-linux-gnueabihf", true),
+            ("armv7-unknown-linux-gnueabihf", "thumbv6-unknown-linux-gnueabihf", false),
+            ("x86_64-unknown-linux-", "x86_64-unknown-linux-elf", true),
+            ("x86_64-unknown-linux-gnu", "x86_64-pc-linux-gnu", false),
+            ("x86_64-unknown-linux-gnu", "x86_64-unknown-linux-musl", false),
+            ("amdgcn-amd-amdhsa1.2", "amdgcn-amd-amdhsa-", true),
+            ("spirv64-amd-amdhsa", "amdgcn-amd-amdhsa", false),
+            ("quantum-unknown-linux", "quark-unknown-linux", false),
+        ] {
+            assert_eq!(triple(a).is_compatible_with(&triple(b)), expected, "{a} {b}");
+            assert_eq!(triple(b).is_compatible_with(&triple(a)), expected, "{b} {a}");
         }
     }
 }

@@ -1,0 +1,233 @@
+//! One section after another.
+
+use crate::host_object::ObjectFormat;
+use crate::reader::Reader;
+use crate::{Error, ErrorKind, Result};
+use core::slice;
+use object::FileKind;
+use object::endian::Endianness;
+use object::macho::{MachHeader32, MachHeader64};
+use object::pe::{
+    AnonObjectHeaderBigobj, ImageDosHeader, ImageFileHeader, ImageNtHeaders32, ImageNtHeaders64, ImageSectionHeader,
+};
+use object::read::coff::CoffHeader;
+use object::read::elf::{FileHeader, SectionHeader, SectionTable};
+use object::read::macho::{LoadCommandIterator, MachHeader, Section as MachSection, Segment};
+use object::read::pe::ImageNtHeaders;
+use object::read::{SectionIndex, StringTable};
+use object::{elf, macho};
+
+/// Names may share their bytes, and so make a small file take long to read: all names together may have this many times
+/// the file's size.
+const NAME_LIMIT: u64 = 64;
+
+/// A section of a file.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Section<'data> {
+    /// The segment's name in Mach-O files, else empty.
+    pub(crate) segment: &'data [u8],
+    pub(crate) name: &'data [u8],
+    /// `sh_type` in ELF files.
+    pub(crate) elf_type: Option<u32>,
+    /// Where the contents are in the file, in bytes.
+    pub(crate) offset: u64,
+    /// What the file has of the section.
+    pub(crate) data: &'data [u8],
+}
+
+/// The sections of a file, in the order of its table. The first error is the last item.
+#[derive(Clone)]
+pub(crate) struct Sections<'data> {
+    data: &'data [u8],
+    kind: Kind<'data>,
+    names: u64,
+}
+
+#[derive(Clone)]
+enum Kind<'data> {
+    Elf32(Elf<'data, elf::FileHeader32<Endianness>>),
+    Elf64(Elf<'data, elf::FileHeader64<Endianness>>),
+    Coff { image: bool, sections: slice::Iter<'data, ImageSectionHeader>, strings: StringTable<'data> },
+    MachO32(MachO<'data, MachHeader32<Endianness>>),
+    MachO64(MachO<'data, MachHeader64<Endianness>>),
+    Ended,
+}
+
+impl<'data> Sections<'data> {
+    /// Reads the file's header and finds its section table.
+    ///
+    /// Returns an error if this is no such file, or if the table lies outside it.
+    pub(crate) fn parse(data: &'data [u8]) -> Result<Self> {
+        let none = Error::new(ErrorKind::BadMagic, "ELF, COFF, PE or Mach-O file", 0);
+        let kind = match FileKind::parse(data).map_err(|_| none)? {
+            FileKind::Elf32 => Kind::Elf32(Elf::parse(data)?),
+            FileKind::Elf64 => Kind::Elf64(Elf::parse(data)?),
+            FileKind::Coff => coff::<ImageFileHeader>(data)?,
+            FileKind::CoffBig => coff::<AnonObjectHeaderBigobj>(data)?,
+            FileKind::Pe32 => pe::<ImageNtHeaders32>(data)?,
+            FileKind::Pe64 => pe::<ImageNtHeaders64>(data)?,
+            FileKind::MachO32 => Kind::MachO32(MachO::parse(data)?),
+            FileKind::MachO64 => Kind::MachO64(MachO::parse(data)?),
+            _ => return Err(none),
+        };
+        Ok(Self { data, kind, names: 0 })
+    }
+
+    /// The file's format.
+    pub(crate) fn format(&self) -> ObjectFormat {
+        match self.kind {
+            Kind::Elf32(_) | Kind::Elf64(_) | Kind::Ended => ObjectFormat::Elf,
+            Kind::Coff { .. } => ObjectFormat::Coff,
+            Kind::MachO32(_) | Kind::MachO64(_) => ObjectFormat::MachO,
+        }
+    }
+
+    fn read(&mut self) -> Result<Option<Section<'data>>> {
+        let data = self.data;
+        let section = match &mut self.kind {
+            Kind::Elf32(elf) => elf.next(data)?,
+            Kind::Elf64(elf) => elf.next(data)?,
+            Kind::Coff { image, sections, strings } => match sections.next() {
+                Some(section) => Some(coff_section(data, section, *strings, *image)?),
+                None => None,
+            },
+            Kind::MachO32(file) => file.next(data)?,
+            Kind::MachO64(file) => file.next(data)?,
+            Kind::Ended => None,
+        };
+        self.names = self.names.saturating_add(section.map_or(0, |section| section.name.len() as u64));
+        if self.names > NAME_LIMIT.saturating_mul(data.len() as u64) {
+            return Err(malformed("section name table (names share too much text)"));
+        }
+        Ok(section)
+    }
+}
+
+impl<'data> Iterator for Sections<'data> {
+    type Item = Result<Section<'data>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let section = self.read().transpose();
+        if !matches!(section, Some(Ok(_))) {
+            self.kind = Kind::Ended;
+        }
+        section
+    }
+}
+
+const fn malformed(what: &'static str) -> Error {
+    Error::new(ErrorKind::Malformed, what, 0)
+}
+
+#[derive(Clone, Copy)]
+struct Elf<'data, Header: FileHeader> {
+    sections: SectionTable<'data, Header>,
+    endian: Endianness,
+    /// The number of the next section. Number 0 is no section.
+    next: usize,
+}
+
+impl<'data, Header: FileHeader<Endian = Endianness>> Elf<'data, Header> {
+    fn parse(data: &'data [u8]) -> Result<Self> {
+        let header = Header::parse(data).map_err(|_| malformed("ELF header"))?;
+        let endian = header.endian().map_err(|_| malformed("ELF header"))?;
+        let sections = header.sections(endian, data).map_err(|_| malformed("section header table"))?;
+        Ok(Self { sections, endian, next: 1 })
+    }
+
+    fn next(&mut self, data: &'data [u8]) -> Result<Option<Section<'data>>> {
+        let (endian, index) = (self.endian, SectionIndex(self.next));
+        let Ok(section) = self.sections.section(index) else { return Ok(None) };
+        self.next += 1;
+        // Sections without bytes in the file have no range.
+        let (offset, size) = section.file_range(endian).unwrap_or((0, 0));
+        Ok(Some(Section {
+            segment: b"",
+            name: self.sections.section_name(endian, section).map_err(|_| malformed("section name"))?,
+            elf_type: Some(section.sh_type(endian).0),
+            offset,
+            data: Reader::new(data).range(offset, size, 0, "section")?,
+        }))
+    }
+}
+
+fn coff<Header: CoffHeader>(data: &[u8]) -> Result<Kind<'_>> {
+    let mut offset = 0;
+    let header = Header::parse(data, &mut offset).map_err(|_| malformed("COFF header"))?;
+    let sections = header.sections(data, offset).map_err(|_| malformed("section table"))?;
+    let strings = header.symbols(data).map_err(|_| malformed("symbol table"))?.strings();
+    Ok(Kind::Coff { image: false, sections: sections.iter(), strings })
+}
+
+fn pe<Headers: ImageNtHeaders>(data: &[u8]) -> Result<Kind<'_>> {
+    let dos = ImageDosHeader::parse(data).map_err(|_| malformed("DOS header"))?;
+    let mut offset = dos.nt_headers_offset().into();
+    let (headers, _) = Headers::parse(data, &mut offset).map_err(|_| malformed("PE header"))?;
+    let sections = headers.sections(data, offset).map_err(|_| malformed("section table"))?;
+    // Images of MinGW have names over eight bytes in a string table; those of others have no symbol table at all.
+    let strings = headers.symbols(data).map(|symbols| symbols.strings()).unwrap_or_default();
+    Ok(Kind::Coff { image: true, sections: sections.iter(), strings })
+}
+
+fn coff_section<'data>(
+    data: &'data [u8],
+    section: &'data ImageSectionHeader,
+    strings: StringTable<'data>,
+    image: bool,
+) -> Result<Section<'data>> {
+    let (offset, size) = match image {
+        true => section.pe_file_range(),
+        false => section.coff_file_range().unwrap_or((0, 0)),
+    };
+    Ok(Section {
+        segment: b"",
+        // A name that the string table lacks is given as it stands.
+        name: section.name(strings).unwrap_or(section.raw_name()),
+        elf_type: None,
+        offset: offset.into(),
+        data: Reader::new(data).range(offset.into(), size.into(), 0, "section")?,
+    })
+}
+
+#[derive(Clone)]
+struct MachO<'data, Header: MachHeader<Endian = Endianness>> {
+    endian: Endianness,
+    commands: LoadCommandIterator<'data, Endianness>,
+    /// Those of the segment that is being read.
+    sections: slice::Iter<'data, Header::Section>,
+}
+
+impl<'data, Header: MachHeader<Endian = Endianness>> MachO<'data, Header> {
+    fn parse(data: &'data [u8]) -> Result<Self> {
+        let header = Header::parse(data, 0).map_err(|_| malformed("Mach-O header"))?;
+        let endian = header.endian().map_err(|_| malformed("Mach-O header"))?;
+        let commands = header.load_commands(endian, data, 0).map_err(|_| malformed("load commands"))?;
+        Ok(Self { endian, commands, sections: [].iter() })
+    }
+
+    fn next(&mut self, data: &'data [u8]) -> Result<Option<Section<'data>>> {
+        loop {
+            if let Some(section) = self.sections.next() {
+                let zeros = [macho::S_ZEROFILL, macho::S_GB_ZEROFILL, macho::S_THREAD_LOCAL_ZEROFILL];
+                let size = match zeros.contains(&section.section_type(self.endian)) {
+                    true => 0,
+                    false => section.size(self.endian).into(),
+                };
+                let offset = section.offset(self.endian).into();
+                return Ok(Some(Section {
+                    segment: section.segment_name(),
+                    name: section.name(),
+                    elf_type: None,
+                    offset,
+                    data: Reader::new(data).range(offset, size, 0, "section")?,
+                }));
+            }
+            let Some(command) = self.commands.next().map_err(|_| malformed("load command"))? else { return Ok(None) };
+            let segment = Header::Segment::from_command(command).map_err(|_| malformed("segment command"))?;
+            if let Some((segment, table)) = segment {
+                let sections = segment.sections(self.endian, table).map_err(|_| malformed("section table"))?;
+                self.sections = sections.iter();
+            }
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! The slices of a universal Mach-O file: the same program for several processors.
+
+use crate::reader::Reader;
+use crate::{Error, ErrorKind, Result};
+use core::slice;
+use object::macho::{FatArch32, FatArch64};
+use object::read::macho::{FatArch, MachOFatFile32, MachOFatFile64};
+
+/// The slices, in the order of the file's table: the processor's number (`cputype`), the offset in bytes, the slice.
+#[derive(Debug, Clone)]
+pub(crate) struct Slices<'data> {
+    data: &'data [u8],
+    table: Table<'data>,
+}
+
+#[derive(Debug, Clone)]
+enum Table<'data> {
+    Narrow(slice::Iter<'data, FatArch32>),
+    Wide(slice::Iter<'data, FatArch64>),
+}
+
+impl<'data> Slices<'data> {
+    /// Whether a file starts as a universal one does. Java's class files start alike; theirs says a version where the
+    /// other has the number of slices.
+    pub(crate) fn are_in(data: &[u8]) -> bool {
+        const MOST: u8 = 30;
+        matches!(data, [0xca, 0xfe, 0xba, 0xbe | 0xbf, 0, 0, 0, count, ..] if *count < MOST)
+    }
+
+    /// Reads the table.
+    ///
+    /// Returns an error if there is none, or if it lies outside the file.
+    pub(crate) fn parse(data: &'data [u8]) -> Result<Self> {
+        let malformed = |_| Error::new(ErrorKind::Malformed, "table of a universal file", 0);
+        let table = match data.get(3) {
+            Some(0xbf) => Table::Wide(MachOFatFile64::parse(data).map_err(malformed)?.arches().iter()),
+            _ => Table::Narrow(MachOFatFile32::parse(data).map_err(malformed)?.arches().iter()),
+        };
+        Ok(Self { data, table })
+    }
+}
+
+impl<'data> Iterator for Slices<'data> {
+    type Item = Result<(u32, u64, &'data [u8])>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (processor, (offset, size)) = match &mut self.table {
+            Table::Narrow(table) => table.next().map(|arch| (arch.cputype(), arch.file_range()))?,
+            Table::Wide(table) => table.next().map(|arch| (arch.cputype(), arch.file_range()))?,
+        };
+        let slice = Reader::new(self.data).range(offset, size, 0, "slice of a universal file");
+        Some(slice.map(|slice| (processor.0, offset, slice)))
+    }
+}
