@@ -10,7 +10,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("error", &[]),
     ("reader", &["error"]),
     ("layout", &[]),
-    ("string_table", &[]),
+    ("string_table", &["error"]),
     ("target", &[]),
     ("compression", &["error"]),
     ("bundle", &["error", "reader", "layout", "target"]),

@@ -2,7 +2,7 @@
 //!
 //! Compressed bundles, offload binaries of version 3 and NVIDIA's fatbins hold zlib streams (RFC 1950) and zstd frames
 //! (RFC 8878). Without the features `zlib` and `zstd` such containers can be listed and not opened: what needs a method
-//! that was not built in ends in [`ErrorKind::UnsupportedCompression`](crate::ErrorKind::UnsupportedCompression).
+//! that was not built in ends in [`ErrorKind::UnsupportedCompression`].
 //!
 //! Every call that allocates takes a limit in bytes. A hostile file can ask for the limit and for no more.
 

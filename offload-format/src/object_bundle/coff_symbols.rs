@@ -1,9 +1,8 @@
 //! The symbols of a COFF object, and what refers to them by number.
 
 use super::coff::{Class, RELOCATION_SIZE};
-use super::names::Names;
 use crate::reader::Reader;
-use crate::string_table::StringTable;
+use crate::string_table::{Names, StringTable};
 use crate::{Error, ErrorKind, Result};
 use alloc::borrow::ToOwned;
 use alloc::vec;

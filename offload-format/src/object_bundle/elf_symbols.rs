@@ -2,8 +2,7 @@
 
 use super::elf::SectionNumbers;
 use super::elf_file::{Class, ElfFile, SHN_LORESERVE, SHN_XINDEX, Section};
-use super::names::Names;
-use crate::string_table::StringTable;
+use crate::string_table::{Names, StringTable};
 use crate::{Error, ErrorKind, Result};
 use alloc::borrow::ToOwned;
 use alloc::vec;

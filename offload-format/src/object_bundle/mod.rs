@@ -18,7 +18,6 @@ mod coff_symbols;
 mod elf;
 mod elf_file;
 mod elf_symbols;
-mod names;
 mod read;
 mod write;
 

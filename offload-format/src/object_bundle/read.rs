@@ -1,9 +1,9 @@
 //! Views of the bundle in an object.
 
-use super::names::NAMES_PER_FILE;
 use super::{HOST_PLACEHOLDER, SECTION_PREFIX};
 use crate::bundle::EntryId;
 use crate::reader::Reader;
+use crate::string_table::NAMES_PER_FILE;
 use crate::target::ParseError;
 use crate::{Error, ErrorKind, Result};
 use core::fmt;
