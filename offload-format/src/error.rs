@@ -109,10 +109,7 @@ impl fmt::Display for Error {
                 write!(f, "{what}: version {version} is not known (field at offset {offset})")
             }
             ErrorKind::UnsupportedCompression { method } => {
-                write!(
-                    f,
-                    "{what}: compression method {method} is not known, or not built in (field at offset {offset})"
-                )
+                write!(f, "{what}: compression method {method} is not known, or not built in (field at offset {offset})")
             }
             ErrorKind::Compression { reason } => write!(f, "{what} does not decompress: {reason} (at offset {offset})"),
             ErrorKind::LimitExceeded { need, limit } => {
