@@ -60,9 +60,5 @@ pub fn bench() {
 /// The code object that the device gets.
 fn find(bytes: &[u8]) -> Option<&[u8]> {
     let device = TargetId::parse(DEVICE).ok()?;
-    let bundle = Bundle::parse(bytes).ok()?;
-    let mut fitting = bundle.entries().filter(|entry| {
-        entry.id().is_ok_and(|id| id.is_hip() && id.target_id().is_some_and(|it| it.provides_for(&device)))
-    });
-    fitting.next().map(|entry| entry.code_object())
+    Bundle::parse(bytes).ok()?.find_hip(&device).map(|entry| entry.code_object())
 }

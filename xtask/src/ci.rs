@@ -1,18 +1,20 @@
 //! `ci`: what CI runs, step by step, up to the first failure.
 
+use crate::fuzz;
 use crate::run::{self, Failure, Result};
 use crate::setup::{self, Setup};
 use crate::test;
 use std::process::Command;
 
-/// A step: its name, and Cargo's arguments. The features and the tests are steps of their own kind.
-const STEPS: [(&str, &[&str]); 5] = [
+/// A step: its name, and Cargo's arguments. Features, tests and fuzzing are steps of their own kind.
+const STEPS: [(&str, &[&str]); 6] = [
     ("fmt", &["fmt", "--all", "--check"]),
     ("clippy", &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]),
     // In the workspace all features are on at once: what was forgotten to be switched off shows here.
     ("features", &["clippy", "--package", "offload-format", "--all-targets", "--locked"]),
     ("doc", &["doc", "--workspace", "--no-deps", "--locked"]),
     ("test", &["--locked"]),
+    ("fuzz", &[]),
 ];
 
 /// The features of offload-format that stand for nothing but themselves.
@@ -46,6 +48,9 @@ fn step(setup: &Setup, name: &str, arguments: &[&str]) -> Result {
     if name == "test" {
         let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
         return test::run(setup, &arguments).map_err(|_| failed(&format!("cargo xtask test {}", arguments.join(" "))));
+    }
+    if name == "fuzz" {
+        return fuzz::in_ci();
     }
     let mut plain = Command::new("cargo");
     let mut cargo = setup.cargo();

@@ -3,6 +3,7 @@
 mod apt;
 mod bench;
 mod ci;
+mod fuzz;
 mod prebuilt;
 mod run;
 mod setup;
@@ -18,9 +19,11 @@ The project's own commands:
 
   cargo xtask setup [--check]     install what the tests need (--check: only say what is missing)
   cargo xtask test [ARGS...]      set up, then `cargo test --workspace ARGS`
-  cargo xtask ci [STEP...]        what CI runs: set up, then fmt, clippy, features, doc, test
-                                  (or only STEPs)
+  cargo xtask ci [STEP...]        what CI runs: set up, then fmt, clippy, features, doc, test,
+                                  fuzz (or only STEPs)
   cargo xtask bench [NAME]        how fast the readers are, beside other tools
+  cargo xtask fuzz [--seconds N] [TARGET...]
+                                  fuzz each target for N seconds (takes a nightly compiler)
   cargo xtask prebuilt [--check]  remake the prebuilt GPU images of examples/saxpy
                                   (--check: then fail if git sees a difference)
   cargo xtask help                this text
@@ -47,6 +50,7 @@ fn dispatch(command: &str, args: &[String]) -> Result {
         "setup" => setup::command(args),
         "test" => test::command(args),
         "ci" => ci::command(args),
+        "fuzz" => fuzz::command(args),
         "bench" => bench::command(args),
         "prebuilt" => prebuilt::command(args),
         "help" | "-h" | "--help" => {

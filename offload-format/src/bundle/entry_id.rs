@@ -19,10 +19,11 @@ use core::fmt;
 /// let device = EntryId::parse("hipv4-amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack+").unwrap();
 /// assert!(id.provides_for(&device, false).is_compatible());
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy)]
 pub struct EntryId<'a> {
     kind: &'a str,
-    triple: TargetTriple<'a>,
+    /// Architecture, vendor, operating system and environment as written.
+    triple: [&'a str; 4],
     target: &'a str,
 }
 
@@ -36,7 +37,7 @@ impl<'a> EntryId<'a> {
     pub fn parse(text: &'a str) -> Result<Self, ParseError> {
         let id = Self::split(text);
         match text.split('-').nth(3) {
-            Some(_) if !id.kind.is_empty() && !id.triple.arch.is_empty() => Ok(id),
+            Some(_) if !id.kind.is_empty() && !id.triple[0].is_empty() => Ok(id),
             _ => Err(ParseError::new(text, 0, FORM)),
         }
     }
@@ -63,7 +64,7 @@ impl<'a> EntryId<'a> {
             // LLVM 22 took the processor for an environment, and wrote the dash of a target ID that is not there.
             target = target.strip_suffix('-').filter(|it| !it.contains(':')).unwrap_or(target);
         }
-        Self { kind, triple: TargetTriple::new(arch, vendor, os, env), target }
+        Self { kind, triple: [arch, vendor, os, env], target }
     }
 
     /// The offload kind: `host`, `hip`, `hipv4`, `openmp` in what LLVM writes.
@@ -73,7 +74,8 @@ impl<'a> EntryId<'a> {
 
     /// The target triple.
     pub fn triple(&self) -> TargetTriple<'a> {
-        self.triple
+        let [arch, vendor, os, env] = self.triple;
+        TargetTriple::new(arch, vendor, os, env)
     }
 
     /// The text behind the triple, empty where there is none: `gfx90a:xnack-`, `sm_70`.
@@ -118,9 +120,18 @@ fn starts_target_id(field: &str) -> bool {
 
 impl fmt::Display for EntryId<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}-{}-{}", self.kind, self.triple, self.target)
+        write!(f, "{}-{}-{}", self.kind, self.triple(), self.target)
     }
 }
+
+/// Two spellings of one ID are equal; features in another order are another ID.
+impl PartialEq for EntryId<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        (self.kind, self.target) == (other.kind, other.target) && self.triple() == other.triple()
+    }
+}
+
+impl Eq for EntryId<'_> {}
 
 #[cfg(test)]
 mod tests {

@@ -1,9 +1,9 @@
 //! Views of a binary bundle.
 
-use super::{EntryId, EntryTable, TableEntries, TableEntry};
+use super::{EntryId, EntryTable, HIP_ENTRY_PREFIX, TableEntries, TableEntry};
 use crate::Result;
 use crate::reader::Reader;
-use crate::target::ParseError;
+use crate::target::{ParseError, TargetId};
 use core::fmt;
 
 /// A binary bundle whose entry table has been checked against the code objects that are there.
@@ -28,6 +28,24 @@ impl<'data> Bundle<'data> {
     /// The entries in file order. More than one may have the same ID.
     pub fn entries(&self) -> Entries<'data> {
         Entries { data: self.data, table: self.table.entries() }
+    }
+
+    /// The code object that a HIP device gets: the first one, in file order, of kind `hip`, `hipv4` or `hcc` whose target ID
+    /// provides for the device's, which the runtime reports with all its features (`gfx90a:sramecc+:xnack-`).
+    ///
+    /// Generic targets are another device to ask for: [`select`](crate::select()) knows which.
+    pub fn find_hip(&self, device: &TargetId<'_>) -> Option<Entry<'data>> {
+        self.entries().find(|entry| {
+            // What HIP's compilers write needs no taking apart.
+            let target = match entry.id_str().strip_prefix(HIP_ENTRY_PREFIX) {
+                Some(target) => target,
+                None => match entry.id() {
+                    Ok(id) if id.is_hip() => id.target(),
+                    _ => return false,
+                },
+            };
+            TargetId::parse(target).is_ok_and(|provided| provided.provides_for(device))
+        })
     }
 
     /// The entry table alone.

@@ -3,7 +3,7 @@
 use crate::{Error, ErrorKind, Result};
 
 /// Steps for each byte of the file. Files as compilers write them need less than one.
-const PER_BYTE: u64 = 64;
+const PER_BYTE: u64 = 16;
 
 /// Counts steps. Tables that refer to each other in an unusual order take more steps than they have rows; a file made to
 /// take very many is refused.

@@ -1,9 +1,9 @@
 //! The ELF header of a cubin. Two generations (headers of ptxas 12.9 and 13.5, named so by llvm-readelf 22):
 //!
-//! | CUDA | OS/ABI | ABI version | compute capability in `e_flags` |
+//! | written by | OS/ABI | ABI version | compute capability in `e_flags` |
 //! |---|---|---|---|
-//! | up to 12, below `sm_100` | 51 | 7 | bits 0-7 |
-//! | from 13 on, and 12.9 from `sm_100` on | 65 | 8 | bits 8-15 |
+//! | CUDA up to 12, up to sm_90 | 51 | 7 | bits 0-7 |
+//! | CUDA 12 from sm_100 on, CUDA 13 | 65 | 8 | bits 8-15 |
 
 use super::elf::ElfHeader;
 use crate::{Error, ErrorKind, Result};

@@ -121,7 +121,7 @@ impl<'data> CubinKernels<'data> {
 
     /// The kernel's name, which is in that of its section.
     fn name(&mut self, text: &Section) -> Result<&'data str> {
-        let wrong = Error::new(ErrorKind::Malformed, "cubin kernel name", self.elf.offset(text));
+        let wrong = Error::new(ErrorKind::Malformed, "cubin kernel name", text.offset);
         let rest = self.elf.name_after(text, b".text.").ok_or(wrong)?;
         let size = rest.iter().position(|&byte| byte == 0).ok_or(wrong)?;
         self.budget.spend(size as u64)?;
@@ -229,7 +229,7 @@ struct Attribute {
 
 impl<'data> Attributes<'data> {
     fn parse(elf: &Elf<'data>, section: &Section) -> Result<Self> {
-        Ok(Self { reader: Reader::new(elf.data(section)?), base: elf.offset(section), at: 0 })
+        Ok(Self { reader: Reader::new(elf.data(section)?), base: section.offset, at: 0 })
     }
 
     fn next(&mut self) -> Result<Option<Attribute>> {

@@ -65,7 +65,8 @@ pub(super) struct Section {
     pub(super) link: u32,
     pub(super) info: u32,
     pub(super) size: u64,
-    offset: u64,
+    /// Where its bytes start in the file.
+    pub(super) offset: u64,
     /// Where its own row is.
     row: u64,
 }
@@ -148,11 +149,6 @@ impl<'data> Elf<'data> {
     pub(super) fn data(&self, section: &Section) -> Result<&'data [u8]> {
         let size = if section.kind == SHT_NOBITS { 0 } else { section.size };
         self.reader.range(section.offset, size, section.row.saturating_add(24), "ELF section")
-    }
-
-    /// Where the bytes of a section start in the file.
-    pub(super) fn offset(&self, section: &Section) -> u64 {
-        section.offset
     }
 
     /// What follows `prefix` in a section's name, up to the end of all names; `None` if the name starts otherwise.

@@ -72,7 +72,8 @@ impl<'data> Kernel<'data> {
 /// An argument of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Argument<'data> {
-    /// Where it is among the arguments, in bytes from the first one.
+    /// Where it is among the arguments, in bytes from where they start. PTX: on the architecture that the text names; on
+    /// another, an alignment of more than 16 bytes may move it.
     pub offset: u64,
     /// Its size in bytes.
     pub size: u64,
@@ -168,7 +169,7 @@ impl<'data> Kernels<'data> {
         let kernels = Self(match Image::parse(data)? {
             Image::CodeObject(header) => Tables::CodeObject(CodeObjectKernels::parse(data, header.version(), budget)?),
             Image::Cubin(_) => Tables::Cubin(CubinKernels::parse(data, budget)?),
-            Image::Ptx(_) => Tables::Ptx(PtxKernels::new(data)),
+            Image::Ptx(header) => Tables::Ptx(PtxKernels::new(data, header.arch())),
             _ => return Err(Error::new(ErrorKind::BadMagic, "code object, cubin or PTX", 0)),
         });
         // Whatever fails, fails here: iteration does the same once more.

@@ -118,3 +118,51 @@ impl<'data> Cursor<'data> {
         Error::new(ErrorKind::Malformed, what, self.at)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    #[test]
+    fn every_form_is_read_and_skipped() {
+        let forms: [(&[u8], Value<'_>); 20] = [
+            (&[0x7f], Value::Uint(127)),
+            (&[0xcc, 0xff], Value::Uint(255)),
+            (&[0xcd, 1, 0], Value::Uint(256)),
+            (&[0xce, 0, 1, 0, 0], Value::Uint(65536)),
+            (&[0xcf, 0, 0, 0, 1, 0, 0, 0, 0], Value::Uint(1 << 32)),
+            (b"\xa2ab", Value::Str(b"ab")),
+            (b"\xd9\x01a", Value::Str(b"a")),
+            (b"\xda\0\x01a", Value::Str(b"a")),
+            (b"\xdb\0\0\0\x01a", Value::Str(b"a")),
+            (&[0x92, 1, 2], Value::Array(2)),
+            (&[0xdc, 0, 1, 0xc0], Value::Array(1)),
+            (&[0xdd, 0, 0, 0, 1, 0xc2], Value::Array(1)),
+            (&[0x81, 1, 2], Value::Map(1)),
+            (&[0xde, 0, 1, 1, 2], Value::Map(1)),
+            (&[0xdf, 0, 0, 0, 1, 1, 2], Value::Map(1)),
+            (&[0xff], Value::Other),
+            (&[0xd1, 0xff, 0xff], Value::Other),
+            (&[0xcb, 0, 0, 0, 0, 0, 0, 0, 0], Value::Other),
+            (&[0xc5, 0, 2, 9, 9], Value::Other),
+            (&[0xc7, 2, 9, 9, 9], Value::Other),
+        ];
+        for (bytes, value) in forms {
+            assert_eq!(Cursor::new(bytes).next(), Ok(value), "{bytes:x?}");
+            let mut cursor = Cursor::new(bytes);
+            assert_eq!((cursor.skip(), cursor.at), (Ok(()), bytes.len() as u64), "{bytes:x?}");
+            assert!(Cursor::new(&bytes[..bytes.len() - 1]).skip().is_err(), "{bytes:x?}");
+        }
+    }
+
+    #[test]
+    fn depth_and_counts_cost_nothing_that_is_not_there() {
+        let mut deep = vec![0x91; 1 << 20];
+        assert!(Cursor::new(&deep).skip().is_err());
+        deep.push(0xc0);
+        assert!(Cursor::new(&deep).skip().is_ok());
+        assert!(Cursor::new(&[0xdf, 0xff, 0xff, 0xff, 0xff]).skip().is_err());
+        assert!(Cursor::new(&[0xdb, 0xff, 0xff, 0xff, 0xff]).next().is_err());
+    }
+}

@@ -2,24 +2,41 @@
 //!
 //! Source: PTX ISA 9.1, "Kernel and Function Directives: .entry", "Parameter State Space", "Performance-Tuning Directives".
 //! What ptxas 12.9 and 13.5 make of it: a parameter lies at the next multiple of its alignment, which is its type's size or
-//! that of `.align` if it is greater, but 16 at most. Parameters have one dimension and no vectors. A texture, sampler or
-//! surface reference takes no room and has the alignment 4.
+//! that of `.align` if it is greater. What is aligned is the address, and the first parameter's address is no multiple of
+//! every alignment. Parameters have one dimension and no vectors. A texture, sampler or surface reference takes no room and
+//! has the alignment 4.
+//!
+//! | architecture | address of the first parameter |
+//! |---|---|
+//! | up to sm_6x | 0x140 |
+//! | sm_7x, sm_8x | 0x160 |
+//! | sm_90 | 0x210 |
+//! | from sm_100 on | 0x380 |
 
 use super::kernel::{Argument, Kernel};
 use super::tokens::Tokens;
+use crate::target::NvidiaArch;
 use crate::{Error, ErrorKind, Result};
 
 /// The text that is left.
 #[derive(Debug, Clone)]
 pub(super) struct PtxKernels<'data> {
     tokens: Tokens<'data>,
+    /// The address of the first parameter.
+    base: u64,
 }
 
 impl<'data> PtxKernels<'data> {
     /// The kernels of text that ends at the first NUL, if there is one.
-    pub(super) fn new(data: &'data [u8]) -> Self {
+    pub(super) fn new(data: &'data [u8], arch: NvidiaArch) -> Self {
         let text = data.split(|&byte| byte == 0).next().unwrap_or(data);
-        Self { tokens: Tokens::new(text) }
+        let base = match arch.major {
+            ..=6 => 0x140,
+            7..=8 => 0x160,
+            9 => 0x210,
+            _ => 0x380,
+        };
+        Self { tokens: Tokens::new(text), base }
     }
 
     pub(super) fn next(&mut self) -> Result<Option<Kernel<'data>>> {
@@ -33,12 +50,12 @@ impl<'data> PtxKernels<'data> {
             let mut kernel = Kernel::new(name);
             kernel.arguments_size = Some(0);
             if tokens.skip(b"(") {
-                let arguments = PtxArguments { tokens: *tokens, end: 0 };
+                let arguments = PtxArguments { tokens: *tokens, base: self.base, end: self.base };
                 kernel.arguments = arguments.clone().into();
                 let mut all = arguments;
                 while all.next()?.is_some() {}
                 *tokens = all.tokens;
-                kernel.arguments_size = Some(all.end);
+                kernel.arguments_size = Some(all.end - self.base);
             }
             // A declaration ends here; the definition follows.
             if directives(&mut kernel, tokens).ok_or(wrong)? {
@@ -94,11 +111,12 @@ fn number(token: &[u8]) -> Option<u64> {
 #[derive(Debug, Clone)]
 pub(super) struct PtxArguments<'data> {
     tokens: Tokens<'data>,
-    /// Where the ones before end.
+    /// The address of the first one.
+    base: u64,
+    /// The address where the ones before end.
     end: u64,
 }
 
-const GREATEST_ALIGN: u64 = 16;
 const REFERENCE_ALIGN: u64 = 4;
 
 impl<'data> PtxArguments<'data> {
@@ -111,9 +129,9 @@ impl<'data> PtxArguments<'data> {
                     self.end = self.end.checked_next_multiple_of(REFERENCE_ALIGN).ok_or(wrong)?;
                 }
                 Parameter::Value { size, align } => {
-                    let offset = self.end.checked_next_multiple_of(align).ok_or(wrong)?;
-                    self.end = offset.checked_add(size).ok_or(wrong)?;
-                    return Ok(Some(Argument { offset, size, value_kind: None }));
+                    let address = self.end.checked_next_multiple_of(align).ok_or(wrong)?;
+                    self.end = address.checked_add(size).ok_or(wrong)?;
+                    return Ok(Some(Argument { offset: address - self.base, size, value_kind: None }));
                 }
             }
         }
@@ -155,7 +173,7 @@ impl<'data> PtxArguments<'data> {
         if size == 0 {
             return Some(Parameter::Reference);
         }
-        Some(Parameter::Value { size: size.checked_mul(count)?, align: align.max(size).min(GREATEST_ALIGN) })
+        Some(Parameter::Value { size: size.checked_mul(count)?, align: align.max(size) })
     }
 }
 

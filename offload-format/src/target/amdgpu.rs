@@ -111,7 +111,12 @@ pub fn find_mach(mach: u8) -> Option<&'static Processor> {
 
 /// Whether a name can be that of a processor or generic target: `gfx` and a digit, or one that the table holds.
 pub fn is_processor_name(name: &str) -> bool {
-    name.strip_prefix("gfx").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit())) || find(name).is_some()
+    is_primary_name(name) || find(name).is_some()
+}
+
+/// Whether a name is spelled as primary names are, `gfx` and a digit, and as no alias is.
+pub(crate) fn is_primary_name(name: &str) -> bool {
+    matches!(name.as_bytes(), [b'g', b'f', b'x', b'0'..=b'9', ..])
 }
 
 /// The lowest code object version in which code for a generic target is loaded.

@@ -75,6 +75,9 @@ impl<'a> TargetId<'a> {
 
     /// The processor's primary name: that of the alias's row, or the name as written.
     pub fn primary_processor(&self) -> &'a str {
+        if amdgpu::is_primary_name(self.processor) {
+            return self.processor;
+        }
         amdgpu::find(self.processor).map_or(self.processor, |row| row.name)
     }
 

@@ -1,0 +1,27 @@
+//! A bundle that was written is read as what was put in.
+#![no_main]
+
+use offload_format::bundle::{Bundle, BundleBuilder};
+use offload_fuzz::entry_id;
+
+libfuzzer_sys::fuzz_target!(|input: (u16, Vec<(u8, Vec<u8>)>)| {
+    let (align, entries) = input;
+    let mut builder = BundleBuilder::new();
+    builder.align(align.into());
+    let mut expected: Vec<(String, &[u8])> = Vec::new();
+    for (name, code_object) in &entries {
+        let id = entry_id(*name);
+        // Some may not stand together.
+        if builder.entry(&id, code_object.len() as u64).is_ok() {
+            expected.push((id, code_object));
+        }
+    }
+    let payloads: Vec<&[u8]> = expected.iter().map(|(_, code_object)| *code_object).collect();
+    let bytes = builder.layout().to_vec(&payloads);
+    let bundle = Bundle::parse(&bytes).unwrap();
+    let found: Vec<(String, &[u8])> =
+        bundle.entries().map(|entry| (entry.id_str().to_owned(), entry.code_object())).collect();
+    assert_eq!(found, expected);
+    assert!(bundle.entries().all(|entry| entry.offset() % u64::from(align.max(1)) == 0));
+    assert_eq!(bundle.size(), bytes.len() as u64);
+});

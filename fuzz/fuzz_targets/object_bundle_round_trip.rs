@@ -1,0 +1,35 @@
+//! An object that a bundle was put into has it, and is itself again without it.
+#![no_main]
+
+use offload_format::bundle::BundleBuilder;
+use offload_format::object_bundle::{ObjectBundle, bundle, strip};
+use offload_fuzz::entry_id;
+
+libfuzzer_sys::fuzz_target!(|input: (bool, Vec<(u8, Vec<u8>)>)| {
+    let (elf, entries) = input;
+    let host: &[u8] = match elf {
+        true => include_bytes!("../../tests/corpus/object_bundle/host.o"),
+        false => include_bytes!("../../tests/corpus/fat_file/llvm_offloading.obj"),
+    };
+    let mut builder = BundleBuilder::new();
+    let mut expected: Vec<(String, &[u8])> = Vec::new();
+    for (name, code_object) in &entries {
+        let id = entry_id(*name);
+        if builder.entry(&id, code_object.len() as u64).is_ok() {
+            expected.push((id, code_object));
+        }
+    }
+    let payloads: Vec<&[u8]> = expected.iter().map(|(_, code_object)| *code_object).collect();
+    let fat = bundle(host, &builder).unwrap().to_vec(&payloads);
+    let found: Vec<_> = ObjectBundle::parse(&fat).unwrap().entries().collect();
+    assert_eq!(found.len(), expected.len());
+    for (entry, (id, code_object)) in found.iter().zip(&expected) {
+        assert_eq!(entry.id_str(), id);
+        assert!(entry.is_host_placeholder() || entry.code_object() == *code_object);
+        assert_eq!(entry.is_host_placeholder(), id.starts_with("host-"));
+    }
+    // Once rewritten, an object stays as it is.
+    let stripped = strip(&fat).unwrap();
+    let again = bundle(&stripped, &builder).unwrap().to_vec(&payloads);
+    assert_eq!(strip(&again).unwrap(), stripped);
+});
