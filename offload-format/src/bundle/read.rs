@@ -18,10 +18,7 @@ impl<'data> Bundle<'data> {
     ///
     /// Returns an error where [`EntryTable::parse`] does, or if a code object lies outside `data`.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
-        let table = EntryTable::parse(data)?;
-        for (index, entry) in (0..).zip(table.entries()) {
-            code_object(data, &entry).map_err(|error| error.in_entry(index))?;
-        }
+        let table = EntryTable::parse_each(data, |entry| code_object(data, entry).map(drop))?;
         Ok(Self { data, table })
     }
 
@@ -44,7 +41,7 @@ impl<'data> Bundle<'data> {
                     _ => return false,
                 },
             };
-            TargetId::parse(target).is_ok_and(|provided| provided.provides_for(device))
+            TargetId::provides_text_for(target, device)
         })
     }
 

@@ -21,6 +21,11 @@ impl<'data> EntryTable<'data> {
     /// Returns an error if the magic is another, if the table ends early, if an ID is not UTF-8, or if an entry says that
     /// its code object starts where the bundle does.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
+        Self::parse_each(data, |_| Ok(()))
+    }
+
+    /// The same, with one more check of each entry.
+    pub(super) fn parse_each(data: &'data [u8], check: impl Fn(&TableEntry<'data>) -> Result<()>) -> Result<Self> {
         let reader = Reader::new(data);
         if reader.bytes(0, MAGIC.len() as u64, "bundle magic")? != MAGIC {
             return Err(Error::new(ErrorKind::BadMagic, "bundle magic", 0));
@@ -28,7 +33,8 @@ impl<'data> EntryTable<'data> {
         let entries = reader.u64(ENTRY_COUNT_OFFSET, "bundle entry count")?;
         let mut size = FIRST_ENTRY_OFFSET;
         for index in 0..entries {
-            size = read_entry(data, size).map_err(|error| error.in_entry(index))?.1;
+            let read = read_entry(data, size).and_then(|(entry, next)| check(&entry).map(|()| next));
+            size = read.map_err(|error| error.in_entry(index))?;
         }
         Ok(Self { data, entries, size })
     }

@@ -47,8 +47,8 @@ impl<'a> TargetId<'a> {
         if processor.is_empty() {
             return Err(ParseError::new(text, 0, "a target ID starts with a processor name"));
         }
-        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        if let Some(bad) = processor.find(|c| !is_name(c)) {
+        let is_name = |c: u8| c.is_ascii_alphanumeric() || c == b'-' || c == b'_';
+        if let Some(bad) = processor.bytes().position(|c| !is_name(c)) {
             return Err(ParseError::new(text, bad, "a processor name has letters, digits, '-' and '_' only"));
         }
         let mut at = processor.len();
@@ -104,6 +104,15 @@ impl<'a> TargetId<'a> {
     pub fn provides_for(&self, requested: &TargetId<'_>) -> bool {
         self.primary_processor() == requested.primary_processor()
             && self.features().all(|(name, state)| requested.feature(name) == state)
+    }
+
+    /// The same for a target ID that was not read yet; a malformed one provides for nothing. Most are for another processor,
+    /// which shows without reading them.
+    pub(crate) fn provides_text_for(provided: &str, requested: &TargetId<'_>) -> bool {
+        let processor = provided.split(':').next().unwrap_or("");
+        let [a, b] = [processor, requested.processor];
+        let other = a != b && amdgpu::is_primary_name(a) && amdgpu::is_primary_name(b);
+        !other && TargetId::parse(provided).is_ok_and(|provided| provided.provides_for(requested))
     }
 
     /// Whether the two may not stand in one bundle: the same processor, and one of them names a feature that the other
