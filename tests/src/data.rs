@@ -16,6 +16,15 @@ pub fn corpus(folder: &str) -> Vec<PathBuf> {
     files
 }
 
+/// The names of the folders of `tests/corpus`, in their order.
+///
+/// # Panics
+/// If there are none.
+pub fn corpus_folders() -> Vec<String> {
+    let folders = corpus(".").into_iter().filter(|path| path.is_dir());
+    folders.filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned())).collect()
+}
+
 /// A file's bytes.
 ///
 /// # Panics

@@ -8,6 +8,7 @@ pub mod data;
 pub mod package;
 pub mod scratch;
 pub mod tools;
+pub mod visit;
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use std::process::ExitCode;

@@ -1,0 +1,462 @@
+//! Everything that offload-format can read, run on bytes that may be anything.
+//!
+//! [`all`] runs every reader to the end of what it offers, and there is one function for each kind of container. They
+//! panic if a reader does, if what it gives does not borrow from the bytes, or if it gives more items than the bytes can
+//! have in them ([`ITEMS_PER_BYTE`]). Whether the bytes are well formed does not matter.
+
+use offload_format::archive::Archive;
+use offload_format::bundle::{Bundle, Composition, EntryId, EntryTable};
+use offload_format::compressed::{Bundles, CompressedBundle, Found};
+use offload_format::fat_file::Container;
+use offload_format::image::{Bitcode, CodeObjectHeader, CubinHeader, Image, Kernels, PtxHeader};
+use offload_format::nv_fatbin::{NvFatbin, NvFatbins};
+use offload_format::object_bundle::ObjectBundle;
+use offload_format::offload_binary::{OffloadBinaries, OffloadBinary};
+use offload_format::pack_index::Index;
+use offload_format::select::{Candidate, Code, judge};
+use offload_format::target::{NvidiaArch, OffloadArch, TargetId, TargetTriple};
+use offload_format::text_bundle::{CommentLeader, TextBundle};
+use offload_format::{Device, Result, device_archive as device_archives, fat_file as fat};
+use std::fmt::{self, Debug, Display, Write};
+
+/// How many bytes each call may allocate that takes a limit.
+pub const LIMIT: u64 = 1 << 20;
+
+/// A reader may give so many items for each byte. Names and sections may share bytes: hence more than one.
+pub const ITEMS_PER_BYTE: usize = 64;
+
+/// Code objects of one compressed bundle that are decompressed: each takes the whole stream once more.
+const CODE_OBJECTS: usize = 3;
+
+/// Runs every reader.
+pub fn all(bytes: &[u8]) {
+    bundle(bytes);
+    compressed(bytes);
+    text_bundle(bytes);
+    object_bundle(bytes);
+    offload_binary(bytes);
+    nv_fatbin(bytes);
+    archive(bytes);
+    device_archive(bytes);
+    fat_file(bytes);
+    image(bytes);
+    bitcode(bytes);
+    names(bytes);
+}
+
+/// A bundle, and its entry table without the bundle.
+pub fn bundle(bytes: &[u8]) {
+    let mut seen = Seen::new(bytes);
+    if let Some(bundle) = seen.result(Bundle::parse(bytes)) {
+        assert!(bundle.size() <= bytes.len() as u64);
+        seen.bundle(&bundle);
+    }
+    if let Some(table) = seen.result(EntryTable::parse(bytes)) {
+        assert!(table.size() <= bytes.len() as u64);
+        for entry in table.entries() {
+            seen.id(entry.id_str());
+        }
+        seen.show(table);
+    }
+}
+
+/// A compressed bundle with what is in it, and bundles of both kinds in a row.
+pub fn compressed(bytes: &[u8]) {
+    let mut seen = Seen::new(bytes);
+    if let Some(bundle) = seen.result(CompressedBundle::parse(bytes)) {
+        seen.compressed(&bundle);
+        if let Some(table) = seen.result(bundle.entry_table(LIMIT)) {
+            let mut inside = Seen::new(&table);
+            let parsed = EntryTable::parse(&table).expect("it was read to its end");
+            for (number, entry) in parsed.entries().enumerate() {
+                inside.id(entry.id_str());
+                if number < CODE_OBJECTS {
+                    inside.kept(bundle.code_object(&entry, LIMIT));
+                }
+            }
+        }
+        if let Some(whole) = seen.kept(bundle.decompress(LIMIT)) {
+            self::bundle(&whole);
+            text_bundle(&whole);
+        }
+    }
+    seen.bundles(bytes);
+}
+
+/// A text bundle with any of the comment leaders.
+pub fn text_bundle(bytes: &[u8]) {
+    for leader in CommentLeader::ALL {
+        let mut seen = Seen::new(bytes);
+        if let Some(bundle) = seen.result(TextBundle::parse(bytes, leader)) {
+            seen.text_bundle(&bundle);
+        }
+    }
+    let _ = TextBundle::detect(bytes);
+}
+
+/// A host object with a bundle in its sections, and the object without it.
+pub fn object_bundle(bytes: &[u8]) {
+    let mut seen = Seen::new(bytes);
+    if let Some(bundle) = seen.result(ObjectBundle::parse(bytes)) {
+        seen.object_bundle(&bundle);
+    }
+    if let Some(host) = seen.kept(offload_format::object_bundle::strip(bytes)) {
+        let bundle = ObjectBundle::parse(&host).expect("what is written can be read");
+        assert_eq!(bundle.entries().count(), 0, "a bundle was taken out");
+    }
+}
+
+/// An offload binary, and several in a row.
+pub fn offload_binary(bytes: &[u8]) {
+    let mut seen = Seen::new(bytes);
+    if let Some(binary) = seen.result(OffloadBinary::parse(bytes))
+        && let Some(compressed) = binary.compressed()
+        && let Some(whole) = seen.kept(compressed.decompress(LIMIT))
+    {
+        Seen::new(&whole).offload_binaries(&whole);
+    }
+    seen.offload_binaries(bytes);
+}
+
+/// A fatbin with its payloads, and several in a row.
+pub fn nv_fatbin(bytes: &[u8]) {
+    let mut seen = Seen::new(bytes);
+    if let Some(fatbin) = seen.result(NvFatbin::parse(bytes)) {
+        for (number, entry) in fatbin.entries().enumerate() {
+            if number < CODE_OBJECTS
+                && let Some(payload) = seen.kept(entry.decompress(LIMIT))
+            {
+                let mut inside = Seen::new(payload.bytes());
+                payload.images().for_each(|(_, image)| inside.part(image));
+            }
+        }
+    }
+    seen.nv_fatbins(bytes);
+}
+
+/// An archive with its symbols.
+pub fn archive(bytes: &[u8]) {
+    let mut seen = Seen::new(bytes);
+    let Some(archive) = seen.result(Archive::parse(bytes)) else { return };
+    for member in archive.members() {
+        seen.part(member.name());
+        seen.part(member.raw_name());
+        seen.part(member.data().unwrap_or(b""));
+        assert!(member.offset() < bytes.len() as u64 && member.data_offset() <= bytes.len() as u64);
+        let _ = (member.size(), member.modified(), member.owner(), member.group(), member.mode());
+    }
+    seen.show(archive);
+    if let Some(symbols) = seen.result(archive.symbols()) {
+        for symbol in symbols {
+            seen.part(symbol.name());
+            let _ = archive.member_at(symbol.member_offset());
+        }
+    }
+}
+
+/// The libraries for two targets that are taken from an archive, and the symbols that an archive would have for a member
+/// with these bytes.
+pub fn device_archive(bytes: &[u8]) {
+    let mut seen = Seen::new(bytes);
+    if let Some(symbols) = seen.result(device_archives::member_symbols(bytes)) {
+        symbols.iter().flatten().for_each(|name| seen.part(name));
+    }
+    let archive = Archive::parse(bytes).ok();
+    let members = archive.iter().flat_map(Archive::members).filter_map(|it| Some((it.name(), it.data()?)));
+    // Bytes that are no archive may be a member of one.
+    let members = members.chain([(&b"member.o"[..], bytes)]);
+    let requested = ["host-x86_64-unknown-linux-gnu", "openmp-amdgcn-amd-amdhsa--gfx906:sramecc+:xnack+"];
+    let requested = requested.map(|id| EntryId::parse(id).expect("an ID as it should be"));
+    let mut options = device_archives::UnbundleOptions::default();
+    options.limit = LIMIT;
+    options.hip_openmp_compatible = true;
+    let Some(taken) = seen.told(device_archives::unbundle(members, &requested, &options)) else { return };
+    for device_archive in taken {
+        if let Some(written) = seen.told(device_archive.to_vec()) {
+            let written = Archive::parse(&written).expect("what is written can be read");
+            assert_eq!(written.members().count(), device_archive.members().count());
+        }
+    }
+}
+
+/// Device code wherever it lies in a file, and the structures that refer to it.
+pub fn fat_file(bytes: &[u8]) {
+    let _ = fat::FileKind::identify(bytes);
+    let mut seen = Seen::new(bytes);
+    fat::find(bytes, |place, container| {
+        seen.part(place.member.unwrap_or_default());
+        seen.part(place.section.unwrap_or_default());
+        match seen.result(container) {
+            Some(Container::Bundles(section)) => seen.bundles(section),
+            Some(Container::OffloadBinaries(section)) => seen.offload_binaries(section),
+            Some(Container::NvFatbins(section)) => seen.nv_fatbins(section),
+            Some(Container::ObjectBundle(bundle)) => seen.object_bundle(&bundle),
+            Some(Container::TextBundle(bundle)) => seen.text_bundle(&bundle),
+            Some(Container::Image(image) | Container::Elsewhere(image)) => seen.part(image),
+            _ => {}
+        }
+    });
+    let mut seen = Seen::new(bytes);
+    fat::wrappers(bytes, |wrapper| seen.part(wrapper.image().unwrap_or_default()));
+}
+
+/// The header of an image, and its kernels.
+pub fn image(bytes: &[u8]) {
+    let mut seen = Seen::new(bytes);
+    seen.result(CodeObjectHeader::parse(bytes)).map(|header| header.target_id().map(|id| seen.target(&id)));
+    seen.result(CubinHeader::parse(bytes));
+    seen.result(PtxHeader::parse(bytes));
+    if let Some(image) = seen.result(Image::parse(bytes)) {
+        seen.show(image);
+        let candidate = Read(image);
+        for device in [Device::cuda(9, 0, 12_080), Device::hip("gfx90a:xnack-").expect("a device"), Device::cpu()] {
+            let _ = judge(&candidate, &device);
+        }
+    }
+    for kernel in seen.result(Kernels::parse(bytes)).into_iter().flatten() {
+        seen.part(kernel.name.as_bytes());
+        for argument in kernel.arguments {
+            seen.part(argument.value_kind.unwrap_or_default().as_bytes());
+        }
+    }
+}
+
+/// The symbols of LLVM bitcode.
+pub fn bitcode(bytes: &[u8]) {
+    let mut seen = Seen::new(bytes);
+    if let Some(bitcode) = seen.result(Bitcode::parse(bytes)) {
+        bitcode.defined_globals().for_each(|name| seen.part(name));
+        seen.show(bitcode);
+    }
+}
+
+/// Names of targets, of devices and of bundle entries, one in each line, and each beside the one before; and the whole as a
+/// pack's index.
+pub fn names(bytes: &[u8]) {
+    let mut seen = Seen::new(bytes);
+    let Ok(text) = str::from_utf8(bytes) else { return };
+    let _ = Index::parse(text).map(|index| seen.show(&index));
+    let mut composition = Composition::default();
+    let mut last = "";
+    for line in text.lines().take(64) {
+        seen.id(line);
+        seen.target(line);
+        let _ = composition.add(line);
+        if let (Ok(one), Ok(other)) = (EntryId::parse(last), EntryId::parse(line)) {
+            let _ = (one.provides_for(&other, true), one.provides_for(&other, false));
+        }
+        if let (Ok(one), Ok(other)) = (TargetId::parse(last), TargetId::parse(line)) {
+            let _ = (one.provides_for(&other), one.conflicts_with(&other));
+        }
+        last = line;
+    }
+    let _ = Composition::find_conflict(text.lines().take(64));
+}
+
+/// What was seen of some bytes.
+struct Seen<'a> {
+    bytes: &'a [u8],
+    items_left: usize,
+}
+
+impl<'a> Seen<'a> {
+    fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, items_left: ITEMS_PER_BYTE * (bytes.len() + 1) }
+    }
+
+    /// One more item.
+    #[track_caller]
+    fn item(&mut self) {
+        let left = self.items_left.checked_sub(1);
+        self.items_left = left.unwrap_or_else(|| panic!("too many items in {} bytes", self.bytes.len()));
+    }
+
+    /// One more item, which borrows from the bytes.
+    #[track_caller]
+    fn part(&mut self, part: &[u8]) {
+        self.item();
+        let (whole, range) = (self.bytes.as_ptr_range(), part.as_ptr_range());
+        assert!(part.is_empty() || whole.start <= range.start && range.end <= whole.end, "it lies outside the bytes");
+    }
+
+    /// A view can be shown.
+    fn show(&self, view: impl Debug) {
+        write!(Nowhere, "{view:?}").expect("what is shown goes nowhere");
+    }
+
+    /// An error can be shown, and says where in the bytes it is.
+    #[track_caller]
+    fn result<T>(&self, result: Result<T>) -> Option<T> {
+        if let Err(error) = &result {
+            assert!(error.offset() <= self.bytes.len() as u64, "{error} (in {} bytes)", self.bytes.len());
+        }
+        self.told(result)
+    }
+
+    /// An error can be shown; where it is counts from the start of something else.
+    fn told<T>(&self, result: Result<T>) -> Option<T> {
+        result.inspect_err(display).ok()
+    }
+
+    /// What was allocated for the caller is no more than was allowed, or than was there.
+    #[track_caller]
+    fn kept<T: Kept>(&self, result: Result<T>) -> Option<T> {
+        let result = self.told(result);
+        if let Some(kept) = &result {
+            // An object is written anew, with its tables at their alignment.
+            let most = (LIMIT as usize).max(2 * self.bytes.len());
+            assert!(kept.size() <= most, "{} bytes out of {}", kept.size(), self.bytes.len());
+        }
+        result
+    }
+
+    fn id(&mut self, text: &str) {
+        self.part(text.as_bytes());
+        let _ = EntryId::parse_strict(text);
+        match EntryId::parse(text) {
+            Ok(id) => {
+                display(&id);
+                self.part(id.target().as_bytes());
+                let _ = (id.to_canonical(), id.target_id().map(|target| target.to_canonical()), id.is_host());
+            }
+            Err(error) => display(&error),
+        }
+    }
+
+    /// The name of a target in any of its spellings.
+    fn target(&mut self, text: &str) {
+        let _ = TargetId::parse(text).inspect_err(display).map(|id| {
+            id.features().for_each(|(name, state)| assert_eq!(id.feature(name), state));
+            assert!(id.provides_for(&id), "{id} is for itself");
+        });
+        let _ = TargetTriple::parse(text).inspect_err(display).map(|triple| {
+            assert!(triple.is_compatible_with(&triple), "{triple} goes with itself");
+        });
+        let _ = NvidiaArch::parse(text).inspect_err(display).map(|arch| arch.lowest_ptx());
+        let _ = OffloadArch::parse(text).inspect_err(display).map(|arch| arch.to_canonical());
+        let _ = Device::parse(text).inspect_err(display).inspect(display);
+    }
+
+    fn bundle(&mut self, bundle: &Bundle<'_>) {
+        for entry in bundle.entries() {
+            self.part(entry.code_object());
+            self.id(entry.id_str());
+        }
+        self.show(bundle);
+    }
+
+    fn compressed(&mut self, bundle: &CompressedBundle<'_>) {
+        self.part(bundle.payload());
+        self.show(bundle);
+        if let Some(size) = self.told(bundle.find_size(LIMIT)) {
+            assert!(size <= self.bytes.len() as u64);
+        }
+    }
+
+    fn bundles(&mut self, section: &[u8]) {
+        for found in Bundles::new(section, LIMIT) {
+            match self.result(found) {
+                Some((_, Found::Plain(bundle))) => self.bundle(&bundle),
+                Some((_, Found::Compressed(bundle))) => self.compressed(&bundle),
+                None => {}
+            }
+        }
+    }
+
+    fn text_bundle(&mut self, bundle: &TextBundle<'_>) {
+        for entry in bundle.entries() {
+            self.part(entry.payload());
+            self.id(entry.id_str());
+        }
+        self.show(bundle);
+    }
+
+    fn object_bundle(&mut self, bundle: &ObjectBundle<'_>) {
+        for entry in bundle.entries() {
+            self.part(entry.code_object());
+            self.id(entry.id_str());
+            let _ = entry.is_host_placeholder();
+        }
+        self.show(bundle);
+    }
+
+    fn offload_binaries(&mut self, section: &[u8]) {
+        for found in OffloadBinaries::new(section) {
+            let Some((_, binary)) = self.result(found) else { continue };
+            for image in binary.images() {
+                self.part(image.data());
+                for (key, value) in image.strings() {
+                    self.part(key.as_bytes());
+                    self.part(value);
+                }
+                let _ = (image.triple(), image.arch(), image.image_kind(), image.offload_kind(), image.flags());
+            }
+            self.show(binary);
+        }
+    }
+
+    fn nv_fatbins(&mut self, section: &[u8]) {
+        for found in NvFatbins::new(section) {
+            let Some((_, fatbin)) = self.result(found) else { continue };
+            for entry in fatbin.entries() {
+                self.part(entry.stored());
+                for image in entry.images() {
+                    self.part(image.name());
+                    self.part(image.options());
+                    let _ = (image.arch(), image.suffix(), image.host(), image.kind());
+                }
+            }
+            self.show(fatbin);
+        }
+    }
+}
+
+/// What a reader may have allocated.
+trait Kept {
+    fn size(&self) -> usize;
+}
+
+impl Kept for Vec<u8> {
+    fn size(&self) -> usize {
+        self.len()
+    }
+}
+
+impl Kept for offload_format::nv_fatbin::Payload<'_> {
+    fn size(&self) -> usize {
+        self.bytes().len()
+    }
+}
+
+/// An image as its header says what it is.
+struct Read(Image);
+
+impl Candidate for Read {
+    fn code(&self) -> Code<'_> {
+        match self.0 {
+            Image::Cubin(header) => {
+                let arch = NvidiaArch::parse(&format!("sm_{}", header.number()));
+                arch.map_or(Code::Other, Code::Cubin)
+            }
+            Image::Ptx(header) => Code::Ptx { arch: header.arch(), version: Some(header.version()) },
+            _ => Code::Other,
+        }
+    }
+
+    fn label(&self) -> &str {
+        "image"
+    }
+}
+
+fn display(value: &impl Display) {
+    write!(Nowhere, "{value}").expect("what is shown goes nowhere");
+}
+
+/// Takes text and forgets it.
+struct Nowhere;
+
+impl Write for Nowhere {
+    fn write_str(&mut self, _: &str) -> fmt::Result {
+        Ok(())
+    }
+}
