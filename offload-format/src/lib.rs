@@ -4,12 +4,12 @@
 //! | module | has |
 //! |---|---|
 //! | [`target`] | target triples, target IDs (`gfx90a:sramecc+:xnack-`), NVIDIA architectures (`sm_90a`), GPU tables |
-//! | [`bundle`], [`text_bundle`], [`object_bundle`] | `__CLANG_OFFLOAD_BUNDLE__`: the binary form, the text form, and sections in a host object |
-//! | [`compressed`] | compressed bundles (`CCOB`); bundles of both kinds in a row |
+//! | [`bundle`], [`text_bundle`], `object_bundle` | `__CLANG_OFFLOAD_BUNDLE__`: the binary form, the text form, and sections in a host object |
+//! | [`compressed`], [`compression`] | compressed bundles (`CCOB`); bundles of both kinds in a row; zlib and zstd |
 //! | [`offload_binary`] | the container with magic `10 FF 10 AD` |
 //! | [`nv_fatbin`] | NVIDIA's container, `.nv_fatbin` |
-//! | [`device_archive`] | libraries of bundles, and the library for one target that is taken from them |
-//! | [`fat_file`] | all of these wherever they lie: executables, shared objects, objects, archives |
+//! | `device_archive` | libraries of bundles, and the library for one target that is taken from them |
+//! | `fat_file` | all of these wherever they lie: executables, shared objects, objects, archives |
 //! | [`image`] | what an image says of itself: AMD code object, cubin, PTX; its kernels |
 //! | [`mod@select`] | which image a device gets, and why not the others |
 //! | [`host_object`], [`archive`] | the relocatable object, and the library around it, that carry device code into a link |
@@ -19,6 +19,13 @@
 //! Views borrow from the bytes they were parsed from; parsing allocates nothing. There is no file, environment, process
 //! or clock in here. Bytes from outside may be hostile: a view that parsed iterates without failing, and nothing read
 //! from a file is used as an index or a size before it was checked.
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `zlib`, `zstd`, or both as `compression` | what is inside compressed containers, and writing them; needs std |
+//! | `object` | `object_bundle`, `device_archive`, `fat_file`: all that reads host files |
+//!
+//! None is on by default, and without them there are no dependencies.
 //!
 //! ```
 //! use offload_format::bundle::{BundleBuilder, Bundle};
@@ -31,10 +38,7 @@
 //!
 //! let bundle = Bundle::parse(&file).unwrap();
 //! let device = TargetId::parse("gfx90a:sramecc+:xnack-").unwrap();
-//! let entry = bundle
-//!     .entries()
-//!     .find(|entry| entry.id().is_ok_and(|id| id.target_id().is_some_and(|it| it.provides_for(&device))))
-//!     .unwrap();
+//! let entry = bundle.find_hip(&device).unwrap();
 //! assert_eq!(entry.code_object(), code_object);
 //! ```
 #![no_std]

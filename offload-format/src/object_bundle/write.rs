@@ -52,12 +52,13 @@ pub(super) fn is_entry(name: &[u8]) -> bool {
 ///
 /// ```
 /// use offload_format::bundle::BundleBuilder;
-/// use offload_format::host_object::{self, DeviceSection, Machine};
+/// use offload_format::host_object::{self, CargoTarget, DeviceSection, Machine};
 /// use offload_format::object_bundle::{self, ObjectBundle};
 ///
 /// // What a compiler makes of the host's code.
-/// let machine = Machine::elf64("x86_64").unwrap();
-/// let host = host_object::write(machine, DeviceSection::HipFatbin, "data", 4).to_vec(&[b"1234"]);
+/// let target = CargoTarget { arch: "x86_64", os: "linux", pointer_width: "64", endian: "little" };
+/// let machine = Machine::of(&target).unwrap();
+/// let host = host_object::write(machine, DeviceSection::HipFatbin, "data", 4).unwrap().to_vec(&[b"1234"]);
 ///
 /// let mut entries = BundleBuilder::new();
 /// entries.entry("host-x86_64-unknown-linux-gnu", 0).unwrap();
