@@ -37,7 +37,6 @@ fn main() -> ExitCode {
         test("ids_without_an_environment", &[], ids_without_an_environment),
         test("every_truncation_of_a_bundle", &[], every_truncation_of_a_bundle),
         test("every_truncation_of_an_offload_binary", &[], every_truncation_of_an_offload_binary),
-        test("every_byte_changed", &[], every_byte_changed),
     ])
 }
 
@@ -706,44 +705,6 @@ fn every_truncation_of_an_offload_binary() {
                 );
             }
         }
-    }
-}
-
-/// Nothing panics and nothing lies outside the file, whatever one byte of it, or eight, became.
-fn every_byte_changed() {
-    for folder in ["bundle", "malformed", "offload_binary"] {
-        for file in corpus(folder) {
-            let bytes = read(&file);
-            for at in 0..bytes.len() {
-                for new in [0, 1, 0x7f, 0xff, bytes[at] ^ 0x80, bytes[at].wrapping_add(1)] {
-                    let mut changed = bytes.clone();
-                    changed[at] = new;
-                    visit(&changed);
-                }
-                for new in [0, 1, bytes.len() as u64, u64::MAX, u64::MAX / 16, 1 << 63] {
-                    let mut changed = bytes.clone();
-                    let end = bytes.len().min(at + 8);
-                    changed[at..end].copy_from_slice(&new.to_le_bytes()[..end - at]);
-                    visit(&changed);
-                }
-            }
-        }
-    }
-}
-
-/// Reads all that there is in a file that may be a bundle or offload binaries.
-fn visit(bytes: &[u8]) {
-    let range = bytes.as_ptr_range();
-    let inside = |part: &[u8]| part.is_empty() || range.start <= part.as_ptr() && part.as_ptr_range().end <= range.end;
-    if let Ok(bundle) = Bundle::parse(bytes) {
-        for entry in bundle.entries() {
-            assert!(inside(entry.code_object()) && inside(entry.id_str().as_bytes()));
-            let _ = entry.id().map(|id| (id.to_canonical(), id.target_id().map(|id| id.to_canonical())));
-        }
-    }
-    for image in OffloadBinaries::new(bytes).flatten().flat_map(|(_, binary)| binary.images()) {
-        assert!(inside(image.data()) && inside(image.arch().unwrap_or("").as_bytes()));
-        assert!(image.strings().all(|(key, value)| inside(key.as_bytes()) && inside(value)));
     }
 }
 

@@ -4,6 +4,7 @@
 //! `OFFLOAD_REQUIRE=all` (as `cargo xtask test` sets it once it has installed everything) it fails. A GPU is what no
 //! set-up installs: a test that needs one is never more than ignored.
 
+pub mod counting;
 pub mod data;
 pub mod package;
 pub mod scratch;

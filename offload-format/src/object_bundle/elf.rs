@@ -47,6 +47,9 @@ pub(super) fn rewrite(data: &[u8], names: &Sections, strip: bool, new: &[NewSect
         link if (1..file.sections.len()).contains(&link) => link,
         _ => return Err(Error::new(ErrorKind::Malformed, "number of the symbol name table", 0)),
     };
+    if [file.names, symbol_names, symtab].iter().any(|table| sections.has_gone(*table as u32)) {
+        return Err(Error::new(ErrorKind::Malformed, "table of names or symbols (it is a bundle entry)", 0));
+    }
 
     // The tables of names.
     let kept = || sections.kept().map(|index| (index, &file.sections[index]));

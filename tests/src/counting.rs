@@ -1,0 +1,72 @@
+//! What a thread allocates.
+//!
+//! A test file installs the allocator with `#[global_allocator] static ALLOCATOR: Counting = Counting;`. What C libraries
+//! allocate does not pass through it: of libzstd it sees nothing.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+/// The system's allocator, with a tally for each thread.
+#[derive(Debug)]
+pub struct Counting;
+
+/// What was asked of the allocator.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Allocated {
+    /// How many times.
+    pub count: u64,
+    /// Bytes, all together, whether they were given back or not.
+    pub total: u64,
+    /// Bytes, at most, in one call.
+    pub largest: u64,
+}
+
+thread_local! {
+    // Needs neither initialization nor a destructor, so that it can be used whenever a thread allocates.
+    static TALLY: Cell<Allocated> = const { Cell::new(Allocated { count: 0, total: 0, largest: 0 }) };
+}
+
+impl Allocated {
+    /// Runs `work`, and says what this thread allocated in it.
+    pub fn during<T>(work: impl FnOnce() -> T) -> (T, Self) {
+        TALLY.set(Self::default());
+        let result = work();
+        (result, TALLY.get())
+    }
+
+    fn with(self, size: usize) -> Self {
+        let size = size as u64;
+        Self { count: self.count + 1, total: self.total.saturating_add(size), largest: self.largest.max(size) }
+    }
+}
+
+fn count(size: usize) {
+    TALLY.set(TALLY.get().with(size));
+}
+
+// SAFETY: each function passes its arguments on to the same function of `System` as they are, and returns what that
+// returns; the caller's promises are those that `System` needs. Counting neither allocates nor unwinds.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size());
+        // SAFETY: see above.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count(layout.size());
+        // SAFETY: see above.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count(size);
+        // SAFETY: see above.
+        unsafe { System.realloc(block, layout, size) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: see above.
+        unsafe { System.dealloc(block, layout) }
+    }
+}
