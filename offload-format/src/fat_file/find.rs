@@ -72,11 +72,11 @@ impl<'data> Walk<'_, 'data> {
     }
 
     fn try_file(&mut self, data: &'data [u8], place: Place<'data>, depth: u32) -> Result<()> {
+        self.spend(data)?;
         let Some(kind) = FileKind::identify(data) else { return Ok(()) };
         let Some(deeper) = depth.checked_sub(1) else {
             return Err(Error::new(ErrorKind::Malformed, "archive (in an archive in an archive …)", 0));
         };
-        self.spend(data)?;
         let container = match kind {
             FileKind::Bundle | FileKind::CompressedBundle => Container::Bundles(data),
             FileKind::OffloadBinary => Container::OffloadBinaries(data),

@@ -9,9 +9,11 @@
 //!
 //! In an object the address is a relocation; in a program that can be loaded anywhere it is one too, of another kind.
 
-use crate::host_object::SectionNames;
+use crate::host_object::{ObjectFormat, SectionNames};
 use crate::reader::Reader;
-use object::read::{File, Object, ObjectSection, ObjectSymbol, Relocation, RelocationTarget, Section};
+use object::read::{
+    File, Object, ObjectKind, ObjectSection, ObjectSymbol, ObjectSymbolTable, Relocation, RelocationTarget, Section,
+};
 use object::{BinaryFormat, Endianness};
 
 const SIZE: u64 = 24;
@@ -71,52 +73,149 @@ impl<'data> Wrapper<'data> {
     }
 }
 
+/// Steps for each byte of the file. Sections, names and tables of relocations may share bytes, and so make a small file
+/// take long to read; files as linkers write them need less than one.
+const STEPS_PER_BYTE: u64 = 64;
+
 /// Calls `visit` for each wrapper of a 64-bit little-endian ELF, COFF, PE or Mach-O file. A file that is none of these, or
-/// whose tables are damaged, has no wrappers.
+/// whose tables are damaged, has no wrappers. Of a file that would take far longer than its size explains, the wrappers
+/// are reported that are found until then.
 pub fn wrappers<'data>(file: &'data [u8], mut visit: impl FnMut(Wrapper<'data>)) {
+    let left = STEPS_PER_BYTE.saturating_mul(file.len() as u64);
     let Ok(file) = File::parse(file) else { return };
     if !file.is_64() || file.endianness() != Endianness::Little {
         return;
     }
-    for section in file.sections().filter(|section| is_of_wrappers(&file, section)) {
-        let Ok(data) = section.data() else { continue };
-        let reader = Reader::new(data);
-        // The wrapper at `offset`, and the address that stands in it.
-        let wrapper = |offset: u64| {
-            let kind = WrapperKind::of_magic(reader.u32(offset, "wrapper").ok()?)?;
-            let version = reader.u32(offset + 4, "wrapper").ok()?;
-            let address = reader.u64(offset + POINTER, "wrapper").ok()?;
-            Some((Wrapper { kind, version, offset, image: None }, address))
-        };
-        // Linked programs have the address in place, or a relocation that does not count from there.
-        let is_relocatable = section.relocations().next().is_some();
-        if !is_relocatable {
-            for (found, address) in (0..data.len() as u64 / SIZE).filter_map(|index| wrapper(index * SIZE)) {
-                if address != 0 {
-                    visit(Wrapper { image: bytes_at(&file, address), ..found });
-                }
+    let sections = file.sections().count() as u64;
+    let mut walk = Walk { file: &file, sections, left, visit: &mut visit };
+    // `None` says that there are no steps left.
+    let _ = walk.all();
+}
+
+struct Walk<'walk, 'data> {
+    file: &'walk File<'data>,
+    /// How many there are.
+    sections: u64,
+    /// Steps that may still be taken.
+    left: u64,
+    visit: &'walk mut dyn FnMut(Wrapper<'data>),
+}
+
+impl<'data> Walk<'_, 'data> {
+    fn spend(&mut self, steps: u64) -> Option<()> {
+        self.left = self.left.checked_sub(steps)?;
+        Some(())
+    }
+
+    fn all(&mut self) -> Option<()> {
+        for section in self.file.sections() {
+            let name = section.name_bytes().unwrap_or_default();
+            self.spend(1 + name.len() as u64)?;
+            if !is_of_wrappers(self.file, &section) {
+                continue;
+            }
+            match self.file.kind() {
+                ObjectKind::Relocatable => self.in_object(&section)?,
+                _ => self.in_program(&section)?,
             }
         }
-        let start = section.address();
-        let dynamic = file.dynamic_relocations().into_iter().flatten();
-        let dynamic = dynamic.filter_map(|(address, it)| Some((address.checked_sub(start)?, it)));
-        let relocations = section.relocations().chain(dynamic.filter(|_| !is_relocatable));
-        for (at, relocation) in relocations {
-            let Some(offset) = at.checked_sub(POINTER).filter(|offset| offset % SIZE == 0) else { continue };
-            if let Some((found, address)) = wrapper(offset)
-                && (address == 0 || is_relocatable)
-            {
-                visit(Wrapper { image: target(&file, &relocation, address), ..found });
+        Some(())
+    }
+
+    /// In objects each address is a relocation.
+    fn in_object(&mut self, section: &Section<'data, '_>) -> Option<()> {
+        let data = section.data().unwrap_or_default();
+        for (at, relocation) in section.relocations() {
+            self.spend(1)?;
+            if let Some((found, in_place)) = at.checked_sub(POINTER).and_then(|offset| wrapper_at(data, offset)) {
+                let image = self.target(&relocation, in_place);
+                (self.visit)(Wrapper { image, ..found });
             }
+        }
+        Some(())
+    }
+
+    /// In programs an address is in place, or a relocation whose place is zero. Tables of relocations that linkers leave
+    /// for other tools (`--emit-relocs`) say nothing new.
+    fn in_program(&mut self, section: &Section<'data, '_>) -> Option<()> {
+        let data = section.data().unwrap_or_default();
+        for index in 0..data.len() as u64 / SIZE {
+            self.spend(1)?;
+            if let Some((found, address)) = wrapper_at(data, index * SIZE).filter(|(_, address)| *address != 0) {
+                let image = self.bytes_at(address)?;
+                (self.visit)(Wrapper { image, ..found });
+            }
+        }
+        for (address, relocation) in self.file.dynamic_relocations().into_iter().flatten() {
+            self.spend(1)?;
+            let offset = address.checked_sub(section.address()).and_then(|at| at.checked_sub(POINTER));
+            if let Some((found, 0)) = offset.and_then(|offset| wrapper_at(data, offset)) {
+                let image = self.dynamic_target(&relocation)?;
+                (self.visit)(Wrapper { image, ..found });
+            }
+        }
+        Some(())
+    }
+
+    /// What a relocation of an object points to; `in_place` is what stands where it applies.
+    fn target(&self, relocation: &Relocation, in_place: u64) -> Option<&'data [u8]> {
+        let addend = match relocation.has_implicit_addend() {
+            true => in_place.wrapping_add_signed(relocation.addend()),
+            false => relocation.addend() as u64,
+        };
+        match relocation.target() {
+            RelocationTarget::Symbol(index) => {
+                let symbol = self.file.symbol_by_index(index).ok()?;
+                let section = self.file.section_by_index(symbol.section_index()?).ok()?;
+                let start = symbol.address().checked_sub(section.address())?;
+                from(&section, start.wrapping_add(addend))
+            }
+            RelocationTarget::Section(index) => {
+                let section = self.file.section_by_index(index).ok()?;
+                // Mach-O has the address in place, others the offset.
+                from(&section, addend.checked_sub(section.address()).unwrap_or(addend))
+            }
+            _ => None,
         }
     }
+
+    /// What a relocation of a program points to; no symbol means that the addend is the address.
+    fn dynamic_target(&mut self, relocation: &Relocation) -> Option<Option<&'data [u8]>> {
+        let symbol = match relocation.target() {
+            RelocationTarget::Symbol(index) => {
+                let table = self.file.dynamic_symbol_table();
+                let symbol = table.and_then(|table| table.symbol_by_index(index).ok()).filter(|it| !it.is_undefined());
+                let Some(symbol) = symbol else { return Some(None) };
+                symbol.address()
+            }
+            _ => 0,
+        };
+        self.bytes_at(symbol.wrapping_add_signed(relocation.addend()))
+    }
+
+    /// From an address to the end of the section that it lies in.
+    fn bytes_at(&mut self, address: u64) -> Option<Option<&'data [u8]>> {
+        self.spend(self.sections)?;
+        // What is not loaded has no address; thread-local zeros share theirs with what follows them.
+        let mut loaded = self.file.sections().filter(|section| section.address() != 0);
+        Some(loaded.find_map(|section| from(&section, address.checked_sub(section.address())?)))
+    }
+}
+
+/// The wrapper at `offset`, and the address that stands in it.
+fn wrapper_at<'data>(section: &'data [u8], offset: u64) -> Option<(Wrapper<'data>, u64)> {
+    let reader = Reader::new(section);
+    let kind = WrapperKind::of_magic(reader.u32(offset, "wrapper").ok()?)?;
+    let version = reader.u32(offset.checked_add(4)?, "wrapper").ok()?;
+    let address = reader.u64(offset.checked_add(POINTER)?, "wrapper").ok()?;
+    Some((Wrapper { kind, version, offset, image: None }, address)).filter(|_| offset % SIZE == 0)
 }
 
 fn is_of_wrappers(file: &File<'_>, section: &Section<'_, '_>) -> bool {
     let format = match file.format() {
-        BinaryFormat::Elf => crate::host_object::ObjectFormat::Elf,
-        BinaryFormat::Coff | BinaryFormat::Pe => crate::host_object::ObjectFormat::Coff,
-        BinaryFormat::MachO => crate::host_object::ObjectFormat::MachO,
+        BinaryFormat::Elf => ObjectFormat::Elf,
+        BinaryFormat::Coff | BinaryFormat::Pe => ObjectFormat::Coff,
+        BinaryFormat::MachO => ObjectFormat::MachO,
         _ => return false,
     };
     let segment = section.segment_name().ok().flatten().unwrap_or("");
@@ -126,38 +225,9 @@ fn is_of_wrappers(file: &File<'_>, section: &Section<'_, '_>) -> bool {
         .any(|names| names.matches(format, segment, name))
 }
 
-/// From an address to the end of the section that it lies in.
-fn bytes_at<'data>(file: &File<'data>, address: u64) -> Option<&'data [u8]> {
-    let holds = |section: &Section<'data, '_>| {
-        address.checked_sub(section.address()).is_some_and(|offset| offset < section.size())
-    };
-    let section = file.sections().filter(|section| section.address() != 0).find(holds)?;
-    from(&section, address - section.address())
-}
-
+/// The bytes of a section from an offset on; `None` if there are none.
 fn from<'data>(section: &Section<'data, '_>, offset: u64) -> Option<&'data [u8]> {
     let data = section.data().ok()?;
-    Reader::new(data).range(offset, (data.len() as u64).checked_sub(offset)?, 0, "image").ok()
-}
-
-/// What a relocation points to; `in_place` is what stands where it applies.
-fn target<'data>(file: &File<'data>, relocation: &Relocation, in_place: u64) -> Option<&'data [u8]> {
-    let addend = match relocation.has_implicit_addend() {
-        true => in_place.wrapping_add_signed(relocation.addend()),
-        false => relocation.addend() as u64,
-    };
-    match relocation.target() {
-        RelocationTarget::Symbol(index) => {
-            let symbol = file.symbol_by_index(index).ok()?;
-            let section = file.section_by_index(symbol.section_index()?).ok()?;
-            let start = symbol.address().checked_sub(section.address())?;
-            from(&section, start.wrapping_add(addend))
-        }
-        RelocationTarget::Section(index) => {
-            let section = file.section_by_index(index).ok()?;
-            // Mach-O has the address in place, others the offset.
-            from(&section, addend.checked_sub(section.address()).unwrap_or(addend))
-        }
-        _ => bytes_at(file, addend),
-    }
+    let size = (data.len() as u64).checked_sub(offset).filter(|&size| size > 0)?;
+    Reader::new(data).range(offset, size, 0, "image").ok()
 }

@@ -175,9 +175,9 @@ fn coff_section<'data>(
     strings: StringTable<'data>,
     image: bool,
 ) -> Result<Section<'data>> {
-    let (offset, size) = match image {
-        true => section.pe_file_range(),
-        false => section.coff_file_range().unwrap_or((0, 0)),
+    let (offset, size) = match (section.coff_file_range(), image) {
+        (Some(_), true) => section.pe_file_range(),
+        (range, _) => range.unwrap_or((0, 0)),
     };
     Ok(Section {
         segment: b"",
@@ -209,11 +209,12 @@ impl<'data, Header: MachHeader<Endian = Endianness>> MachO<'data, Header> {
         loop {
             if let Some(section) = self.sections.next() {
                 let zeros = [macho::S_ZEROFILL, macho::S_GB_ZEROFILL, macho::S_THREAD_LOCAL_ZEROFILL];
-                let size = match zeros.contains(&section.section_type(self.endian)) {
+                let offset = section.offset(self.endian).into();
+                // Files with debug information alone have the sections of their program, at offset 0.
+                let size = match offset == 0 || zeros.contains(&section.section_type(self.endian)) {
                     true => 0,
                     false => section.size(self.endian).into(),
                 };
-                let offset = section.offset(self.endian).into();
                 return Ok(Some(Section {
                     segment: section.segment_name(),
                     name: section.name(),
