@@ -65,7 +65,7 @@ pub fn compressed(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
     if let Some(bundle) = seen.result(CompressedBundle::parse(bytes)) {
         seen.compressed(&bundle);
-        if let Some(table) = seen.result(bundle.entry_table(LIMIT)) {
+        if let Some(table) = seen.kept(bundle.entry_table(LIMIT)) {
             let mut inside = Seen::new(&table);
             let parsed = EntryTable::parse(&table).expect("it was read to its end");
             for (number, entry) in parsed.entries().enumerate() {

@@ -134,7 +134,8 @@ impl<'data> CompressedBundle<'data> {
     /// not decompressed.
     ///
     /// Returns an error if the table or the decoder would need more than `limit` bytes, if the stream is damaged or its
-    /// method was not built in, or if what is compressed is no binary bundle.
+    /// method was not built in, or if what is compressed is no binary bundle; what is wrong with its table has an offset in the
+    /// decompressed bundle.
     pub fn entry_table(&self, limit: u64) -> Result<Vec<u8>> {
         let mut stream = self.stream(limit)?;
         let mut table: Vec<u8> = Vec::new();

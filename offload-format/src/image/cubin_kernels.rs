@@ -121,7 +121,7 @@ impl<'data> CubinKernels<'data> {
 
     /// The kernel's name, which is in that of its section.
     fn name(&mut self, text: &Section) -> Result<&'data str> {
-        let wrong = Error::new(ErrorKind::Malformed, "cubin kernel name", text.offset);
+        let wrong = Error::new(ErrorKind::Malformed, "cubin kernel name", text.row);
         let rest = self.elf.name_after(text, b".text.").ok_or(wrong)?;
         let size = rest.iter().position(|&byte| byte == 0).ok_or(wrong)?;
         self.budget.spend(size as u64)?;

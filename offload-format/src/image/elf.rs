@@ -68,7 +68,7 @@ pub(super) struct Section {
     /// Where its bytes start in the file.
     pub(super) offset: u64,
     /// Where its own row is.
-    row: u64,
+    pub(super) row: u64,
 }
 
 /// A row of a symbol table.
