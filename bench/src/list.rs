@@ -4,6 +4,7 @@ use crate::data;
 use crate::measure::{child as start, llvm, row, succeed};
 use memmap2::Mmap;
 use offload_format::compressed::{Bundles, Found};
+use offload_format::fat_file::{Container, find};
 use std::fs::File;
 use std::hint::black_box;
 use std::path::Path;
@@ -12,23 +13,26 @@ use std::path::Path;
 pub fn bench() {
     println!("list: the entries of {} bundles in a section of {} MB", data::BUNDLES, data::SECTION_SIZE / 1_000_000);
     let section = data::section().expect("the target folder can be written");
-    row("ours, from the mapped file", 11, || {
+    row("ours, from the mapped section", 11, || {
         black_box(list(&map(&section)));
     });
-    row("ours, a whole process", 11, || succeed(&mut start("list", section.as_os_str())));
-    match (llvm("clang"), llvm("llvm-readobj")) {
-        (Some(mut clang), Some(_)) => {
-            // An object with the section in it is what the tool reads.
-            let source = format!(".section .hip_fatbin,\"a\"\n.p2align 12\n.incbin \"{}\"\n", section.display());
-            let folder = data::folder();
-            std::fs::write(folder.join("section.s"), source).expect("the target folder can be written");
-            succeed(clang.current_dir(&folder).args(["--target=x86_64-unknown-linux-gnu", "-c", "section.s"]));
-            row("llvm-readobj --offloading, a whole process", 5, || {
-                succeed(llvm("llvm-readobj").expect("it was there").arg("--offloading").arg(folder.join("section.o")));
-            });
-        }
-        _ => println!("  (no LLVM 22 to compare with)"),
-    }
+    let (Some(mut clang), Some(_)) = (llvm("clang"), llvm("llvm-readobj")) else {
+        println!("  (no LLVM 22 to compare with)");
+        return;
+    };
+    // An object with the section in it is what the tool reads.
+    let source = format!(".section .hip_fatbin,\"a\"\n.p2align 12\n.incbin \"{}\"\n", section.display());
+    let folder = data::folder();
+    std::fs::write(folder.join("section.s"), source).expect("the target folder can be written");
+    succeed(clang.current_dir(&folder).args(["--target=x86_64-unknown-linux-gnu", "-c", "section.s"]));
+    let object = folder.join("section.o");
+    row("ours, from a mapped object with the section", 11, || {
+        black_box(list(&map(&object)));
+    });
+    row("ours, a whole process", 11, || succeed(&mut start("list", object.as_os_str())));
+    row("llvm-readobj --offloading, a whole process", 5, || {
+        succeed(llvm("llvm-readobj").expect("it was there").arg("--offloading").arg(&object));
+    });
 }
 
 /// What the started process does.
@@ -43,11 +47,14 @@ fn map(file: &Path) -> Mmap {
 }
 
 /// How many entries there are, each looked at.
-fn list(section: &[u8]) -> usize {
+fn list(file: &[u8]) -> usize {
     let mut entries = 0;
-    for found in Bundles::new(section, 0) {
-        let (_, Found::Plain(bundle)) = found.expect("the section is sound") else { continue };
-        entries += bundle.entries().filter(|entry| entry.id().is_ok()).count();
-    }
+    find(file, |_, container| {
+        let Ok(Container::Bundles(section)) = container else { panic!("the file is sound") };
+        for found in Bundles::new(section, 0) {
+            let (_, Found::Plain(bundle)) = found.expect("the section is sound") else { continue };
+            entries += bundle.entries().filter(|entry| entry.id().is_ok()).count();
+        }
+    });
     entries
 }
