@@ -71,7 +71,18 @@ fn run(names: &[String], seconds: &str) -> Result {
     let host = run::stdout(Command::new("rustup").args(["run", "nightly", "rustc", "--print", "host-tuple"]))?.1;
     let target = run::workspace().join("target").join("fuzz");
     let mut build = Command::new("rustup");
-    build.args(["run", "nightly", "cargo", "build", "--release", "--locked", "--quiet", "--target", host.trim()]);
+    build.args([
+        "run",
+        "nightly",
+        "cargo",
+        "build",
+        "--release",
+        "--locked",
+        "--offline",
+        "--quiet",
+        "--target",
+        host.trim(),
+    ]);
     build.arg("--manifest-path").arg(folder().join("Cargo.toml")).arg("--target-dir").arg(&target);
     run::check(build.env("RUSTFLAGS", RUSTFLAGS).env_remove("CARGO").env_remove("RUSTUP_TOOLCHAIN"))?;
 

@@ -158,24 +158,24 @@ fn cuda(mode: Mode, workspace: &Path) -> Result {
     )))
 }
 
-/// The crates that Cargo.lock names: the tests run Cargo offline.
+/// The crates that both lock files name: tests and fuzz targets are built offline.
 fn crates(mode: Mode) -> Result {
-    let mut fetch = run::cargo();
-    fetch.args(["fetch", "--locked", "--quiet"]);
-    if mode == Mode::Check {
-        fetch.arg("--offline");
-        return if run::succeeds(&mut fetch) {
-            Ok(())
-        } else {
-            Err(Failure::Failed(
-                "Crates that Cargo.lock names are not downloaded: `cargo fetch --locked` does it\n".to_owned(),
-            ))
-        };
+    for manifest in ["Cargo.toml", "fuzz/Cargo.toml"] {
+        let mut fetch = run::cargo();
+        fetch.args(["fetch", "--locked", "--quiet", "--manifest-path", manifest]);
+        if mode == Mode::Check {
+            if !run::succeeds(fetch.arg("--offline")) {
+                let line = format!("cargo fetch --locked --manifest-path {manifest}");
+                return Err(Failure::Failed(format!("Crates are not downloaded: `{line}` does it\n")));
+            }
+            continue;
+        }
+        run::check(&mut fetch).map_err(|failure| {
+            let why = "the tests run Cargo offline and need every crate that the lock file names";
+            Failure::Failed(format!("{}:\n  {why}\n", failure.text()))
+        })?;
     }
-    run::check(&mut fetch).map_err(|failure| {
-        let why = "the tests run Cargo offline and need every crate that Cargo.lock names";
-        Failure::Failed(format!("{}:\n  {why}\n", failure.text()))
-    })
+    Ok(())
 }
 
 fn describe(need: &Need, packages: &[&str]) -> String {
