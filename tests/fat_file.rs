@@ -90,7 +90,6 @@ fn bundle_entries(file: &[u8]) -> Vec<BundleEntry> {
                             .map(|entry| (entry.id_str().to_owned(), entry.offset(), entry.code_object().to_vec())),
                     );
                 }
-                _ => unreachable!(),
             }
         }
     }
@@ -263,7 +262,9 @@ fn in_folder(mut command: Command, folder: &Path) -> Command {
 fn hip_object(folder: &Path, kernel: &str, options: &[&str]) {
     let mut clang = in_folder(llvm("clang"), folder);
     clang.args(["-x", "hip", "-nogpuinc", "-nogpulib", "--hip-path=/nonexistent", "-O1", "-fPIC"]);
-    clang.args(["--offload-arch=gfx906", "--offload-arch=gfx1100", &format!("-DKERNEL={kernel}")]).args(options);
+    clang.args(["--offload-arch=gfx906", "--offload-arch=gfx1100", &format!("-DKERNEL={kernel}")]);
+    // By default the ID of the compilation, which is in symbols' names, is made of the path.
+    clang.arg(format!("-cuid={kernel}")).args(options);
     succeed(clang.args(["-c", "k.hip", "-o", &format!("{kernel}.o")]));
 }
 
@@ -275,7 +276,7 @@ const LINKS: [&[&str]; 12] = [
     &["-fuse-ld=lld", "-pie", "-Wl,--apply-dynamic-relocs"],
     &["-fuse-ld=lld", "-pie", "-Wl,-z,pack-relative-relocs"],
     &["-fuse-ld=lld", "-pie", "-Wl,--emit-relocs"],
-    &["-fuse-ld=lld", "-no-pie", "-Wl,--emit-relocs", "-Wl,--gc-sections"],
+    &["-fuse-ld=lld", "-no-pie", "-Wl,--emit-relocs"],
     &["-fuse-ld=bfd", "-pie"],
     &["-fuse-ld=bfd", "-no-pie"],
     &["-fuse-ld=bfd", "-shared"],
@@ -440,7 +441,7 @@ fn offload_binaries_in_objects_and_programs() {
     for path in corpus("fat_file").iter().filter(|path| path.display().to_string().contains("offloading")) {
         assert_images_are_listed(path, 2);
     }
-    for how in LINKS.iter().filter(|how| !how.contains(&"-Wl,--gc-sections")) {
+    for how in LINKS {
         let program = link(&folder, how, &["a.o", "b.o", "excluded.o"]);
         assert_images_are_listed(&program, 4);
         let file = read(&program);
@@ -561,7 +562,7 @@ fn a_program_with_our_object() {
     }
     assert_bundles_are_extracted(&folder.join("hip.o"), 2);
     assert_images_are_listed(&folder.join("llvm.o"), 2);
-    for how in LINKS.iter().filter(|how| !how.contains(&"-Wl,--gc-sections")) {
+    for how in LINKS {
         let program = link(&folder, how, &["user.o", "hip.o", "llvm.o"]);
         assert_bundles_are_extracted(&program, 2);
         assert_images_are_listed(&program, 2);
@@ -584,8 +585,7 @@ fn cuda_programs() {
         scratch::write(folder.join("fatbins.s"), text);
         succeed(in_folder(llvm("clang"), &folder).args(["-c", "fatbins.s"]));
         let mut files = vec![folder.join("fatbins.o")];
-        let links = LINKS.iter().filter(|how| !how.contains(&"-Wl,--gc-sections"));
-        for (number, how) in links.enumerate() {
+        for (number, how) in LINKS.into_iter().enumerate() {
             files.push(folder.join(format!("program{number}")));
             fs::rename(link(&folder, how, &["fatbins.o"]), &files[number + 1]).expect("the folder can be written");
         }
