@@ -40,6 +40,15 @@ fn main() -> ExitCode {
         test("wrappers_on_windows", LLVM, wrappers_on_windows),
         test("wrappers_of_cuda", LINKERS, wrappers_of_cuda),
         test("debug_files_have_nothing", LLVM, debug_files_have_nothing),
+        test("files_by_themselves", &[], files_by_themselves),
+        test("every_truncation", &[], every_truncation),
+        test("many_bytes_changed", &[], many_bytes_changed),
+        test("archives_in_archives_end", &[], archives_in_archives_end),
+        test("slices_that_are_the_file_itself", &[], slices_that_are_the_file_itself),
+        test("sections_that_share_their_bytes", &[], sections_that_share_their_bytes),
+        test("names_that_share_their_text", &[], names_that_share_their_text),
+        test("wrappers_that_share_their_bytes", &[], wrappers_that_share_their_bytes),
+        test("relocations_that_share_their_bytes", &[], relocations_that_share_their_bytes),
     ])
 }
 
@@ -904,4 +913,323 @@ fn wrappers_of_cuda() {
         let program = link(&folder, how, &["a.o", "b.o"]);
         assert_wrappers(&read(program), WrapperKind::Cuda, 2, &format!("{how:?}"));
     }
+}
+
+// ------------------------------------------------------------------------------------------- files without a host file
+
+fn files_by_themselves() {
+    let of = |folder: &str, name: &str| read(scratch::workspace().join(folder).join(name));
+    let cases = [
+        (of("tests/corpus/bundle", "concat.bc"), FileKind::Bundle),
+        (of("tests/corpus/compressed", "concat_padded.ccob"), FileKind::CompressedBundle),
+        (of("tests/corpus/offload_binary", "multi.bin"), FileKind::OffloadBinary),
+        (of("tests/corpus/nv_fatbin", "group.fatbin"), FileKind::NvFatbin),
+        (of("tests/corpus/text_bundle", "basic.ll"), FileKind::TextBundle),
+        (of("examples/saxpy/prebuilt", "saxpy.sm_80.cubin"), FileKind::Image),
+        (of("examples/saxpy/prebuilt", "saxpy.compute_80.ptx"), FileKind::Image),
+        (b"BC\xc0\xde\x35\x14\0\0".to_vec(), FileKind::Image),
+    ];
+    for (file, kind) in cases {
+        assert_eq!(FileKind::identify(&file), Some(kind));
+        let found = containers(&file);
+        let [(place, container)] = &found[..] else { panic!("{kind:?}: {found:?}") };
+        assert_eq!(*place, Place { slice: None, member: None, section: None, offset: 0 });
+        let is_it = match container {
+            Container::Bundles(bytes) => {
+                matches!(kind, FileKind::Bundle | FileKind::CompressedBundle) && *bytes == file
+            }
+            Container::OffloadBinaries(bytes) => kind == FileKind::OffloadBinary && *bytes == file,
+            Container::NvFatbins(bytes) => kind == FileKind::NvFatbin && *bytes == file,
+            Container::TextBundle(bundle) => kind == FileKind::TextBundle && bundle.entries().count() == 3,
+            Container::Image(bytes) => kind == FileKind::Image && *bytes == file,
+            _ => false,
+        };
+        assert!(is_it, "{kind:?}: {container:?}");
+    }
+    for nothing in [&b""[..], b"text", b"\x7fELF", b"!<arch>", b"MZ", &[0; 100]] {
+        assert!(places(nothing).iter().all(|(_, container)| container.is_err()), "{nothing:?}");
+        wrappers(nothing, |wrapper| panic!("{wrapper:?}"));
+    }
+}
+
+// ------------------------------------------------------------------------------------------------------ hostile files
+
+fn bytes_of(numbers: impl IntoIterator<Item = u32>) -> Vec<u8> {
+    numbers.into_iter().flat_map(u32::to_le_bytes).collect()
+}
+
+/// A universal file: a table of slices, each (offset, size), and then bytes.
+fn universal(slices: &[(u32, u32)], rest: &[u8]) -> Vec<u8> {
+    let table = slices.iter().flat_map(|&(offset, size)| [0x0100_0007, 3, offset, size, 0]);
+    let header = [0xcafe_babe, slices.len() as u32].into_iter().chain(table);
+    header.flat_map(u32::to_be_bytes).chain(rest.iter().copied()).collect()
+}
+
+/// A GNU archive of members called `m`.
+fn archive<'a>(members: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
+    let mut file = b"!<arch>\n".to_vec();
+    for member in members {
+        file.extend(format!("{:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", "m/", 0, 0, 0, 644, member.len()).bytes());
+        file.extend(member);
+        file.resize(file.len().next_multiple_of(2), b'\n');
+    }
+    file
+}
+
+/// A PE image for x86-64 with two sections, of which the first has these bytes.
+fn pe_image(bytes: &[u8]) -> Vec<u8> {
+    let mut file = b"MZ".to_vec();
+    file.resize(60, 0);
+    file.extend(bytes_of([64]));
+    file.extend(b"PE\0\0");
+    file.extend(bytes_of([0x0002_8664, 0, 0, 0, 0x2022_00f0]));
+    let optional = file.len();
+    file.extend(bytes_of([0x20b]));
+    file.resize(optional + 24, 0);
+    file.extend(0x1_8000_0000u64.to_le_bytes());
+    file.resize(optional + 108, 0);
+    file.extend(bytes_of([16]));
+    file.resize(optional + 240, 0);
+    for (name, size) in [(b".hip_fat", bytes.len() as u32), (b".bss\0\0\0\0", 0)] {
+        file.extend(name);
+        file.extend(bytes_of([size, 0x1000, size, 1024, 0, 0, 0, 0x4000_0040]));
+    }
+    file.resize(1024, 0);
+    file.extend(bytes);
+    file
+}
+
+/// A section header of [`elf_file`].
+#[derive(Clone, Copy)]
+struct Header {
+    name: u32,
+    kind: u32,
+    address: u64,
+    offset: u64,
+    size: u64,
+    link: u32,
+}
+
+const PROGBITS: u32 = 1;
+const RELA: u32 = 4;
+const DYNSYM: u32 = 11;
+const EXECUTABLE: u16 = 2;
+/// Where the bytes of [`elf_file`] start.
+const BODY: u64 = 64;
+
+/// An ELF file for x86-64: bytes, then names, then the section table, in which the names' section is the last.
+fn elf_file(kind: u16, body: &[u8], names: &[u8], sections: &[Header]) -> Vec<u8> {
+    let names_at = BODY + body.len() as u64;
+    let table_at = (names_at + names.len() as u64).next_multiple_of(8);
+    let mut file = b"\x7fELF\x02\x01\x01".to_vec();
+    file.resize(16, 0);
+    file.extend([kind, 62].map(u16::to_le_bytes).concat());
+    file.extend(bytes_of([1]));
+    file.extend([0, 0, table_at].map(u64::to_le_bytes).concat());
+    let count = sections.len() as u16 + 2;
+    file.extend([0, 0, 64, 56, 0, 64, count, count - 1].map(u16::to_le_bytes).concat());
+    file.extend(body);
+    file.extend(names);
+    file.resize(table_at as usize, 0);
+    let none = Header { name: 0, kind: 0, address: 0, offset: 0, size: 0, link: 0 };
+    let of_names = Header { kind: 3, offset: names_at, size: names.len() as u64, ..none };
+    for it in [&[none], sections, &[of_names]].concat() {
+        file.extend(bytes_of([it.name, it.kind]));
+        file.extend([0, it.address, it.offset, it.size].map(u64::to_le_bytes).concat());
+        file.extend(bytes_of([it.link, 0]));
+        file.extend([8, 24].map(u64::to_le_bytes).concat());
+    }
+    file
+}
+
+/// Wrappers of HIP with this address in place.
+fn hip_wrappers(count: usize, address: u64) -> Vec<u8> {
+    let wrapper = [&bytes_of([0x4849_5046, 1])[..], &address.to_le_bytes(), &[0; 8]].concat();
+    wrapper.repeat(count)
+}
+
+/// Small files of every kind.
+fn seeds() -> Vec<(String, Vec<u8>)> {
+    let mut all: Vec<_> = corpus("fat_file").iter().map(|path| (path.display().to_string(), read(path))).collect();
+    let bundle = read(scratch::workspace().join("tests/corpus/bundle/basic.bc"));
+    for (arch, os) in [("x86_64", "windows"), ("aarch64", "macos"), ("riscv64", "linux")] {
+        let target = CargoTarget { arch, os, pointer_width: "64", endian: "little" };
+        all.push((os.to_owned(), our_object(&target, DeviceSection::HipFatbin, "pack", &bundle)));
+        all.push((os.to_owned(), our_object(&target, DeviceSection::LlvmOffloading, "pack", &offload_binaries())));
+    }
+    let sizes = [bundle.len() as u32, offload_binaries().len() as u32];
+    let both = [&bundle[..], &offload_binaries()].concat();
+    all.push(("universal".to_owned(), universal(&[(48, sizes[0]), (48 + sizes[0], sizes[1])], &both)));
+    all.push(("archive".to_owned(), archive([&bundle[..], &archive([&offload_binaries()[..]])])));
+    all.push(("PE".to_owned(), pe_image(&bundle)));
+    let section = Header { name: 1, kind: PROGBITS, address: 0x1000, offset: BODY, size: 48, link: 0 };
+    let image = hip_wrappers(2, 0x1000);
+    all.push(("wrappers".to_owned(), elf_file(EXECUTABLE, &image, b"\0.hipFatBinSegment\0", &[section])));
+    all
+}
+
+/// Searches a file, reads what is found, and returns how much was reported.
+fn examine(file: &[u8]) -> usize {
+    let size = file.len() as u64;
+    let mut visits = 0;
+    find(file, |place, container| {
+        visits += 1;
+        assert!(place.offset <= size, "{place:?}");
+        let bytes = match container {
+            Err(error) => {
+                assert!(error.offset() <= size && !error.to_string().is_empty(), "{error}");
+                return;
+            }
+            Ok(Container::Bundles(bytes)) => {
+                assert!(Bundles::new(bytes, 1 << 16).count() <= bytes.len());
+                bytes
+            }
+            Ok(Container::OffloadBinaries(bytes)) => {
+                assert!(OffloadBinaries::new(bytes).count() <= bytes.len());
+                bytes
+            }
+            Ok(Container::NvFatbins(bytes) | Container::Image(bytes)) => bytes,
+            Ok(Container::ObjectBundle(bundle)) => return assert!(bundle.entries().count() <= file.len()),
+            Ok(_) => return,
+        };
+        assert_is_there(file, &place, bytes);
+    });
+    let mut count = 0;
+    wrappers(file, |_| count += 1);
+    assert!(count <= file.len() / 8);
+    visits
+}
+
+fn every_truncation() {
+    for (name, file) in seeds() {
+        assert!(examine(&file) > 0 || name == "wrappers", "{name} has something");
+        // All of the small ones; of the others what has headers, and steps that meet every alignment.
+        let cuts = (0..file.len()).filter(|cut| file.len() < 3000 || *cut < 300 || cut % 7 == 0);
+        for cut in cuts {
+            assert!(examine(&file[..cut]) <= 16, "{name} cut to {cut}");
+        }
+    }
+}
+
+fn many_bytes_changed() {
+    let mut random = Random::new(22);
+    for (name, file) in seeds() {
+        for round in 0..2000 {
+            let mut changed = file.clone();
+            for _ in 0..=random.below(3) {
+                // Headers are at the start, tables at the end.
+                let at = match round % 3 {
+                    0 => random.below(file.len()),
+                    1 => random.below(file.len().min(400)),
+                    _ => file.len() - 1 - random.below(file.len().min(1600)),
+                };
+                changed[at] = [0, 1, 0x7f, 0xff, random.below(256) as u8][random.below(5)];
+            }
+            assert!(examine(&changed) <= 64, "{name}, round {round}");
+        }
+    }
+}
+
+fn archives_in_archives_end() {
+    let mut file = offload_binaries();
+    for depth in 0..40 {
+        let found = places(&file);
+        let [(place, container)] = &found[..] else { panic!("{found:?}") };
+        match container {
+            Ok(Container::OffloadBinaries(bytes)) if depth < 8 => assert_is_there(&file, place, bytes),
+            Err(error) if depth >= 8 => {
+                assert_eq!(error.kind(), ErrorKind::Malformed);
+                assert_eq!(error.offset(), 8 * 68, "of the archive that is too deep");
+            }
+            other => panic!("depth {depth}: {other:?}"),
+        }
+        file = archive([&file[..]]);
+    }
+    // What is wrong in one member is said there, and the next is searched.
+    let broken = read(&corpus("fat_file")[0]);
+    let file =
+        archive([&offload_binaries()[..], &broken[..broken.len() / 2], b"!<arch>\nno header", &offload_binaries()]);
+    let found = places(&file);
+    let good: Vec<bool> = found.iter().map(|(_, container)| container.is_ok()).collect();
+    assert_eq!(good, [true, false, false, true]);
+    for (place, container) in &found {
+        if let Err(error) = container {
+            assert!(error.offset() >= place.offset && error.offset() <= file.len() as u64, "{error}");
+        }
+    }
+}
+
+fn slices_that_are_the_file_itself() {
+    let itself = universal(&[(0, 8 + 29 * 20); 29], &[]);
+    let found = places(&itself);
+    assert!(found.iter().all(|(_, container)| container.is_err()));
+    assert!(found.len() <= 64 * 29, "{}", found.len());
+
+    let itself = universal(&[(0, 8 + 29 * 20 + 5); 29], &[&archive([&b"BC\xc0\xde"[..]])[..], &[0; 3]].concat());
+    assert!(places(&itself).len() <= 64 * 29);
+
+    // A slice outside the file is an error; those behind it are searched.
+    let outside = universal(&[(0, u32::MAX), (48, 200)], &offload_binaries());
+    let good: Vec<bool> = places(&outside).iter().map(|(_, container)| container.is_ok()).collect();
+    assert_eq!(good, [false, true]);
+}
+
+fn sections_that_share_their_bytes() {
+    let names = b"\0.hip_fatbin\0__CLANG_OFFLOAD_BUNDLE__x\0";
+    for name in [1, 13] {
+        let section = Header { name, kind: PROGBITS, address: 0, offset: 0, size: 100_000, link: 0 };
+        let file = elf_file(EXECUTABLE, &[0; 100_000], names, &[section; 10_000]);
+        let found = places(&file);
+        assert!(found.len() <= 65 * file.len() / 100_000, "{}", found.len());
+        assert_eq!(
+            found.last().and_then(|(_, last)| last.as_ref().err()).map(|it| it.kind()),
+            Some(ErrorKind::Malformed)
+        );
+    }
+}
+
+fn names_that_share_their_text() {
+    let names = [&b"\0"[..], &[b'n'; 100_000], b"\0"].concat();
+    let headers: Vec<Header> = (0..10_000)
+        .map(|number| Header { name: 1 + number, kind: PROGBITS, address: 0, offset: 0, size: 0, link: 0 })
+        .collect();
+    let file = elf_file(EXECUTABLE, b"", &names, &headers);
+    let found = places(&file);
+    let [(_, Err(error))] = &found[..] else { panic!("{found:?}") };
+    assert_eq!(error.kind(), ErrorKind::Malformed);
+    wrappers(&file, |wrapper| panic!("{wrapper:?}"));
+}
+
+fn wrappers_that_share_their_bytes() {
+    const SECTIONS: usize = 1000;
+    let section = Header { name: 1, kind: PROGBITS, address: 0x1000, offset: BODY, size: 240_000, link: 0 };
+    // No section has the address: every one is asked.
+    let body = hip_wrappers(10_000, 1 << 40);
+    let file = elf_file(EXECUTABLE, &body, b"\0.hipFatBinSegment\0", &[section; SECTIONS]);
+    let mut visits = 0;
+    wrappers(&file, |wrapper| {
+        assert!(wrapper.image().is_none());
+        visits += 1;
+    });
+    assert!(visits > 1000 && visits <= 64 * file.len() / SECTIONS, "{visits}");
+}
+
+fn relocations_that_share_their_bytes() {
+    const TABLES: usize = 1000;
+    const RELATIVE: u64 = 8;
+    let wrapper = Header { name: 1, kind: PROGBITS, address: 0x1000, offset: BODY, size: 24, link: 0 };
+    let symbols = Header { name: 0, kind: DYNSYM, address: 0, offset: BODY, size: 24, link: 0 };
+    let table = Header { name: 0, kind: RELA, address: 0, offset: BODY + 24, size: 240_000, link: 2 };
+    let relocation = [0x1008, RELATIVE, 0x1000].map(u64::to_le_bytes).concat();
+    let body = [hip_wrappers(1, 0), relocation.repeat(10_000)].concat();
+    let names = b"\0.hipFatBinSegment\0";
+    let once = elf_file(EXECUTABLE, &body, names, &[wrapper, symbols, Header { size: 24, ..table }]);
+    let mut images = Vec::new();
+    wrappers(&once, |wrapper| images.push(wrapper.image().map(<[u8]>::len)));
+    assert_eq!(images, [Some(24)]);
+
+    let file = elf_file(EXECUTABLE, &body, names, &[&[wrapper, symbols][..], &[table; TABLES]].concat());
+    let mut visits = 0;
+    wrappers(&file, |_| visits += 1);
+    assert!(visits > 1000 && visits <= 64 * file.len() / TABLES, "{visits}");
 }
