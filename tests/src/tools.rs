@@ -19,6 +19,8 @@ pub enum Tool {
     Comgr,
     /// `libamdhip64.so.5`, and the HSA headers that the stand-in for its device layer is compiled with.
     Hip5,
+    /// `roc-obj-ls` and the Perl modules that it needs, unpacked in the folder that `OFFLOAD_TEST_ROC_OBJ` names.
+    RocObj,
     /// A C and a C++ compiler, and GNU ld.
     Gcc,
     /// GNU ld that links for 64-bit Windows, which is how the one of Debian for x86-64 is built.
@@ -65,10 +67,14 @@ impl Tool {
                     false => Err("no /usr/include/hsa/hsa.h".to_owned()),
                 }
             }
-            Tool::Gcc => ["gcc", "g++", "ld.bfd"].into_iter().try_for_each(|name| match in_path(name) {
-                Some(_) => Ok(()),
-                None => Err(format!("no {name} in PATH")),
-            }),
+            Tool::RocObj => {
+                let Some(folder) = env::var_os("OFFLOAD_TEST_ROC_OBJ") else {
+                    return Err("OFFLOAD_TEST_ROC_OBJ is not set".to_owned());
+                };
+                all_in(Path::new(&folder), &["usr/bin/roc-obj-ls", "usr/share/perl5/URI/Encode.pm"])?;
+                ["perl", "objdump"].into_iter().try_for_each(found_in_path)
+            }
+            Tool::Gcc => ["gcc", "g++", "ld.bfd"].into_iter().try_for_each(found_in_path),
             Tool::GnuPe => {
                 let version = Command::new("ld.bfd").arg("-V").output().map_err(|error| format!("ld.bfd: {error}"))?;
                 match stdout(&version).contains("i386pep") {
@@ -102,6 +108,15 @@ pub fn llvm(name: &str) -> Command {
 pub fn cuda(name: &str) -> Command {
     let home = env::var_os("CUDA_HOME").expect("CUDA_HOME is set: Tool::Cuda was checked");
     Command::new(Path::new(&home).join("bin").join(name))
+}
+
+/// AMD's lister of the bundles in a program, a Perl script.
+pub fn roc_obj_ls() -> Command {
+    let folder = env::var_os("OFFLOAD_TEST_ROC_OBJ").expect("OFFLOAD_TEST_ROC_OBJ is set: Tool::RocObj was checked");
+    let usr = Path::new(&folder).join("usr");
+    let mut perl = Command::new("perl");
+    perl.env("PERL5LIB", usr.join("share/perl5")).arg(usr.join("bin/roc-obj-ls"));
+    perl
 }
 
 /// Where CUDA has a library: `lib` in wheels, `lib64` in an installed toolkit.
@@ -140,6 +155,10 @@ pub fn stderr(output: &Output) -> String {
 
 fn in_path(name: &str) -> Option<PathBuf> {
     env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(name)).find(|path| path.is_file())
+}
+
+fn found_in_path(name: &str) -> Result<(), String> {
+    in_path(name).map(drop).ok_or_else(|| format!("no {name} in PATH"))
 }
 
 /// Where the dynamic linker has a library: it lists all that it knows.

@@ -14,7 +14,7 @@ use crate::reader::Reader;
 use object::read::{
     File, Object, ObjectKind, ObjectSection, ObjectSymbol, ObjectSymbolTable, Relocation, RelocationTarget, Section,
 };
-use object::{BinaryFormat, Endianness};
+use object::{AddressSize, BinaryFormat, Endianness};
 
 const SIZE: u64 = 24;
 const POINTER: u64 = 8;
@@ -83,7 +83,9 @@ const STEPS_PER_BYTE: u64 = 64;
 pub fn wrappers<'data>(file: &'data [u8], mut visit: impl FnMut(Wrapper<'data>)) {
     let left = STEPS_PER_BYTE.saturating_mul(file.len() as u64);
     let Ok(file) = File::parse(file) else { return };
-    if !file.is_64() || file.endianness() != Endianness::Little {
+    // COFF objects do not say what size they are of.
+    let is_64 = file.architecture().address_size() == Some(AddressSize::U64);
+    if !is_64 || file.endianness() != Endianness::Little {
         return;
     }
     let sections = file.sections().count() as u64;
