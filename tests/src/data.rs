@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The files of a folder of `tests/corpus`, in the order of their names.
+/// The files of a folder of `tests/corpus` in the order of their names, without their dumps (`.txt`).
 ///
 /// # Panics
 /// If there are none.
@@ -11,6 +11,7 @@ pub fn corpus(folder: &str) -> Vec<PathBuf> {
     let folder = crate::scratch::workspace().join("tests/corpus").join(folder);
     let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    files.retain(|file| file.extension().is_none_or(|it| it != "txt"));
     files.sort();
     assert!(!files.is_empty(), "{} is empty", folder.display());
     files
