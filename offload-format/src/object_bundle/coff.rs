@@ -111,7 +111,7 @@ pub(super) fn rewrite(data: &[u8], names: &Sections, is_big: bool, strip: bool, 
     // The string table starts with its size.
     let is_long = |name: &&[u8]| name.len() > 8;
     let mut strings = StringTable::new(&[0; 4]);
-    strings.add(sections.iter().map(|section| section.name).filter(is_long));
+    strings.add(sections.iter().map(|section| section.name).filter(|name| !stands_in_header(name)));
     strings.add(symbols.names().filter(is_long));
     let size = strings.bytes.len() as u32;
     strings.bytes[..4].copy_from_slice(&size.to_le_bytes());
@@ -201,12 +201,17 @@ impl<'a> Section<'a> {
     }
 }
 
-/// A name of up to 8 bytes, or where it stands in the string table: decimal behind a slash as far as that has room, else
-/// in base 64 behind two.
+/// Whether a section's name stands in its header: up to 8 bytes, of which the first says by a slash that it does not.
+fn stands_in_header(name: &[u8]) -> bool {
+    name.len() <= 8 && !name.starts_with(b"/")
+}
+
+/// A name that stands in the header, or where it is in the string table: decimal behind a slash as far as that has room,
+/// else in base 64 behind two.
 fn section_name(name: &[u8], strings: &StringTable) -> [u8; 8] {
     let mut field = [0; 8];
-    if let Some(short) = field.get_mut(..name.len()) {
-        short.copy_from_slice(name);
+    if stands_in_header(name) {
+        field[..name.len()].copy_from_slice(name);
         return field;
     }
     let mut offset = strings.offset(name);
