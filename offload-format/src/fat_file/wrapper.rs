@@ -210,7 +210,7 @@ fn wrapper_at<'data>(section: &'data [u8], offset: u64) -> Option<(Wrapper<'data
     let kind = WrapperKind::of_magic(reader.u32(offset, "wrapper").ok()?)?;
     let version = reader.u32(offset.checked_add(4)?, "wrapper").ok()?;
     let address = reader.u64(offset.checked_add(POINTER)?, "wrapper").ok()?;
-    Some((Wrapper { kind, version, offset, image: None }, address)).filter(|_| offset % SIZE == 0)
+    offset.is_multiple_of(SIZE).then_some((Wrapper { kind, version, offset, image: None }, address))
 }
 
 fn is_of_wrappers(file: &File<'_>, section: &Section<'_, '_>) -> bool {
