@@ -19,6 +19,10 @@ use object::{AddressSize, BinaryFormat, Endianness};
 const SIZE: u64 = 24;
 const POINTER: u64 = 8;
 
+/// Of an address in place in a Mach-O program, these bits are the address: in those above them, linkers chain the places
+/// that the loader has to change.
+const MACHO_ADDRESS: u64 = (1 << 36) - 1;
+
 /// A wrapper in a program or object.
 #[derive(Debug, Clone, Copy)]
 pub struct Wrapper<'data> {
@@ -141,10 +145,11 @@ impl<'data> Walk<'_, 'data> {
     /// for other tools (`--emit-relocs`) say nothing new.
     fn in_program(&mut self, section: &Section<'data, '_>) -> Option<()> {
         let data = section.data().unwrap_or_default();
+        let mask = if self.file.format() == BinaryFormat::MachO { MACHO_ADDRESS } else { u64::MAX };
         for index in 0..data.len() as u64 / SIZE {
             self.spend(1)?;
             if let Some((found, address)) = wrapper_at(data, index * SIZE).filter(|(_, address)| *address != 0) {
-                let image = self.bytes_at(address)?;
+                let image = self.bytes_at(address & mask)?;
                 (self.visit)(Wrapper { image, ..found });
             }
         }
