@@ -30,6 +30,7 @@ fn main() -> ExitCode {
         test("offload_binaries_in_objects_and_programs", LINKERS, offload_binaries_in_objects_and_programs),
         test("the_type_without_the_name_and_the_reverse", LLVM, the_type_without_the_name_and_the_reverse),
         test("archives_of_every_kind", LLVM, archives_of_every_kind),
+        test("objects_of_every_size_and_byte_order", LLVM, objects_of_every_size_and_byte_order),
         test("a_program_with_our_object", ROC_OBJ, a_program_with_our_object),
         test("cuda_programs", CUDA, cuda_programs),
         test("images_for_windows", LLVM, images_for_windows),
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         test("wrappers_of_programs", LINKERS, wrappers_of_programs),
         test("wrappers_of_the_linker_wrapper", LINKERS, wrappers_of_the_linker_wrapper),
         test("wrappers_on_windows", LLVM, wrappers_on_windows),
+        test("wrappers_on_macos", LLVM, wrappers_on_macos),
         test("wrappers_of_cuda", LINKERS, wrappers_of_cuda),
         test("debug_files_have_nothing", LLVM, debug_files_have_nothing),
         test("files_by_themselves", &[], files_by_themselves),
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
         test("archives_in_archives_end", &[], archives_in_archives_end),
         test("slices_that_are_the_file_itself", &[], slices_that_are_the_file_itself),
         test("sections_that_share_their_bytes", &[], sections_that_share_their_bytes),
+        test("sections_outside_the_file", &[], sections_outside_the_file),
         test("names_that_share_their_text", &[], names_that_share_their_text),
         test("wrappers_that_share_their_bytes", &[], wrappers_that_share_their_bytes),
         test("relocations_that_share_their_bytes", &[], relocations_that_share_their_bytes),
@@ -484,6 +487,40 @@ fn the_type_without_the_name_and_the_reverse() {
     assert!(objdump_lists(&folder.join("named.o")).is_empty());
 }
 
+/// Objects of 32 bits, of big-endian machines, and with more sections than COFF's first header can count.
+fn objects_of_every_size_and_byte_order() {
+    let folder = scratch::folder("fat-file-sizes");
+    scratch::write(folder.join("multi.bin"), offload_binaries());
+    let assemble = |target: &str, text: &str| {
+        scratch::write(folder.join("a.s"), text);
+        let mut clang = in_folder(llvm("clang"), &folder);
+        succeed(clang.args([&format!("--target={target}"), "-c", "a.s", "-o", "a.o"]));
+        folder.join("a.o")
+    };
+    for target in ["i686-linux-gnu", "powerpc-linux-gnu", "powerpc64-linux-gnu", "s390x-linux-gnu", "aarch64-linux-gnu"]
+    {
+        let path = assemble(target, &format!(".section {ALLOC}\n.p2align 3\n.incbin \"multi.bin\"\n"));
+        assert_images_are_listed(&path, 2);
+    }
+    let many: String = (0..66_000).map(|number| format!(".section .s{number},\"dr\"\n.byte 1\n")).collect();
+    for (text, magic) in [("", [0x64, 0x86]), (&*many, [0, 0])] {
+        let text = format!("{text}.section .llvm.offloading,\"n\"\n.p2align 3\n.incbin \"multi.bin\"\n");
+        let path = assemble("x86_64-pc-windows-msvc", &text);
+        assert!(read(&path).starts_with(&magic));
+        assert_images_are_listed(&path, 2);
+    }
+    for target in ["i386-apple-macosx10.12", "x86_64-apple-macosx10.12", "arm64-apple-macosx11"] {
+        let text =
+            ".section __OFFLOAD,__offloading\n.p2align 3\n.incbin \"multi.bin\"\n.zerofill __DATA,__bss,_z,70000\n";
+        let path = assemble(target, text);
+        let file = read(&path);
+        let [(place, Container::OffloadBinaries(bytes))] = containers(&file)[..] else { panic!("{target}") };
+        let ranges = section_ranges(&path, "__offloading", "Offset:", "Size:");
+        assert_eq!(ranges, [(place.offset, bytes.len() as u64)], "{target}");
+        assert_eq!(images(&file), images(&offload_binaries()), "{target}");
+    }
+}
+
 fn archives_of_every_kind() {
     let folder = scratch::folder("fat-file-archives");
     offload_object(&folder, "first", ALLOC);
@@ -899,6 +936,35 @@ fn wrappers_on_windows() {
     }
 }
 
+fn wrappers_on_macos() {
+    let folder = scratch::folder("fat-file-wrappers-macos");
+    scratch::write(folder.join("hip.bin"), a_bundle());
+    // What LLVM's main branch calls the sections; clang 22 has no names for them.
+    let text = |name: &str| {
+        format!(
+            ".section __HIP,__hip_fatbin\n.p2align 12\nL_image:\n.incbin \"hip.bin\"\n.section __HIP,__fatbin\n\
+             .p2align 3\n.globl {name}\n{name}:\n.long 0x48495046, 1\n.quad L_image\n.quad 0\n"
+        )
+    };
+    for (arch, version) in [("x86_64", "10.12"), ("x86_64", "13.0"), ("arm64", "11.0"), ("arm64", "13.0")] {
+        for name in ["_a", "_b"] {
+            scratch::write(folder.join("w.s"), text(name));
+            let mut clang = in_folder(llvm("clang"), &folder);
+            clang.arg(format!("--target={arch}-apple-macosx{version}"));
+            succeed(clang.args(["-c", "w.s", "-o", &format!("{name}.o")]));
+            assert_wrappers(&read(folder.join(format!("{name}.o"))), WrapperKind::Hip, 1, name);
+        }
+        for (fixups, dylib) in [("-no_fixup_chains", true), ("-fixup_chains", true), ("-fixup_chains", false)] {
+            let mut lld = in_folder(llvm("ld64.lld"), &folder);
+            lld.args(["-arch", arch, "-platform_version", "macos", version, version, fixups, "-o", "image"]);
+            // A program's entry is never run here.
+            succeed(lld.args(if dylib { &["-dylib"][..] } else { &["-e", "_a"] }).args(["_a.o", "_b.o"]));
+            let what = format!("{arch} {version} {fixups}, dylib: {dylib}");
+            assert_wrappers(&read(folder.join("image")), WrapperKind::Hip, 2, &what);
+        }
+    }
+}
+
 fn wrappers_of_cuda() {
     let folder = scratch::folder("fat-file-wrappers-cuda");
     copied(&INPUTS, &folder, &["k.cu"]);
@@ -1185,6 +1251,30 @@ fn sections_that_share_their_bytes() {
             found.last().and_then(|(_, last)| last.as_ref().err()).map(|it| it.kind()),
             Some(ErrorKind::Malformed)
         );
+    }
+}
+
+fn sections_outside_the_file() {
+    let names = b"\0.hip_fatbin\0.debug\0__CLANG_OFFLOAD_BUNDLE__x\0";
+    let bundle = read(scratch::workspace().join("tests/corpus/bundle/basic.bc"));
+    let good = Header { name: 1, kind: PROGBITS, address: 0, offset: BODY, size: bundle.len() as u64, link: 0 };
+    let outside = [(13, u64::MAX, 1), (1, BODY, 1 << 40), (20, 1 << 40, 1)];
+    let outside = outside.map(|(name, offset, size)| Header { name, offset, size, ..good });
+    let [first, second, third] = outside;
+    let file = elf_file(EXECUTABLE, &bundle, names, &[first, good, second, third]);
+    let table = file.len() as u64 - 6 * 64;
+    let found = places(&file);
+    let errors: Vec<_> =
+        found.iter().filter_map(|(place, it)| Some((text(place.section), it.as_ref().err()?.offset()))).collect();
+    let header = |index: u64| table + index * 64;
+    assert_eq!(errors, [(".debug", header(1)), (".hip_fatbin", header(3)), ("__CLANG_OFFLOAD_BUNDLE__x", header(4))]);
+    assert_eq!(found.iter().filter(|(place, it)| it.is_ok() && place.offset == BODY).count(), 1);
+    // In a member of an archive, offsets count from the start of the archive.
+    let in_archive = archive([&file[..]]);
+    let shifted = places(&in_archive);
+    for ((_, one), (_, other)) in found.iter().zip(&shifted) {
+        let offset = |it: &Result<Container<'_>>| it.as_ref().err().map(|error| error.offset());
+        assert_eq!(offset(one).map(|offset| offset + 68), offset(other));
     }
 }
 

@@ -1,7 +1,9 @@
 //! Debian's packages: which are missing, and installing them.
 
 use crate::run::{self, Failure, Result};
+use std::path::Path;
 use std::process::Command;
+use std::{fs, io};
 
 /// Whether this system installs its packages with apt.
 pub fn is_here() -> bool {
@@ -39,6 +41,39 @@ pub fn install(packages: &[&'static str]) -> Result {
             unknown.join(" ")
         ))),
     }
+}
+
+/// Downloads the packages, and unpacks them into a folder: nothing is installed. The folder appears whole or not at all.
+pub fn unpack(packages: &[&'static str], folder: &Path) -> Result {
+    eprintln!("xtask setup: unpacking from apt: {}", packages.join(" "));
+    if known(packages)?.len() < packages.len() {
+        run::check(&mut apt_get(&privilege()?, &["update"]))?;
+    }
+    let new = folder.with_extension(format!("new-{}", std::process::id()));
+    let result = download(packages, &new).and_then(|()| {
+        // What an older set-up has left.
+        let _ = fs::remove_dir_all(folder);
+        fs::rename(&new, folder).map_err(|error| failed("put in place", folder, &error))
+    });
+    let _ = fs::remove_dir_all(&new);
+    result
+}
+
+fn download(packages: &[&'static str], folder: &Path) -> Result {
+    fs::create_dir_all(folder).map_err(|error| failed("create", folder, &error))?;
+    run::check(Command::new("apt-get").current_dir(folder).args(["-q", "download"]).args(packages))?;
+    let entries = fs::read_dir(folder).map_err(|error| failed("list", folder, &error))?;
+    for package in
+        entries.flatten().map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "deb"))
+    {
+        run::check(Command::new("dpkg-deb").arg("-x").arg(&package).arg(folder))?;
+        fs::remove_file(&package).map_err(|error| failed("remove", &package, &error))?;
+    }
+    Ok(())
+}
+
+fn failed(what: &str, path: &Path, error: &io::Error) -> Failure {
+    Failure::Failed(format!("cannot {what} `{}`: {error}", path.display()))
 }
 
 /// The packages that apt could install.

@@ -1,10 +1,10 @@
 //! `setup`: what is missing, and how it gets installed. `test`, `ci` and `prebuilt` begin with it.
 
 use crate::run::{self, Failure, Result};
-use crate::tools::{self, NEEDS, Need};
+use crate::tools::{self, NEEDS, Need, ROC_OBJ};
 use crate::{apt, wheels};
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// May set-up change the machine?
@@ -68,7 +68,7 @@ impl Setup {
 fn run(mode: Mode) -> Setup {
     let workspace = run::workspace();
     let mut missing = Vec::new();
-    for result in [system(mode), cuda(mode, &workspace), crates(mode)] {
+    for result in [system(mode), roc_obj(mode, &workspace), cuda(mode, &workspace), crates(mode)] {
         if let Err(failure) = result {
             missing.push(failure.text());
         }
@@ -119,6 +119,26 @@ fn packages(missing: &[&str]) -> String {
     });
     let by_hand = "By hand, as root: apt-get install --no-install-recommends";
     format!("{}{by_hand} {}\n", paragraphs.collect::<String>(), missing.join(" "))
+}
+
+/// AMD's lister of bundles: the folder that the user names, else packages that are unpacked.
+fn roc_obj(mode: Mode, workspace: &Path) -> Result {
+    let named = run::var("OFFLOAD_TEST_ROC_OBJ").map(PathBuf::from);
+    let folder = named.clone().unwrap_or_else(|| tools::roc_obj(workspace));
+    if ROC_OBJ.is_unpacked(&folder) {
+        return Ok(());
+    }
+    let reason = match mode {
+        _ if named.is_some() => format!("OFFLOAD_TEST_ROC_OBJ is `{}`, which lacks files", folder.display()),
+        _ if !apt::is_here() => "set-up unpacks packages only with apt-get".to_owned(),
+        Mode::Check => "`cargo xtask setup` would unpack these packages".to_owned(),
+        Mode::Install => match apt::unpack(ROC_OBJ.packages, &folder) {
+            Ok(()) if ROC_OBJ.is_unpacked(&folder) => return Ok(()),
+            Ok(()) => "these packages do not have the files that they have on Debian 12".to_owned(),
+            Err(failure) => failure.text(),
+        },
+    };
+    Err(Failure::Failed(format!("{reason}:\n{}", describe(&ROC_OBJ, ROC_OBJ.packages))))
 }
 
 /// NVIDIA's assembler: the toolkit that the user names, else wheels.

@@ -16,7 +16,8 @@ pub struct Need {
     pub why: &'static str,
     /// How to get it, or point at it, without those packages.
     pub elsewhere: &'static str,
-    /// Files that show that it is there, on a system without dpkg: each in one of [`places`].
+    /// Files that show that it is there: of packages that are unpacked, in the folder; of others, on a system without dpkg,
+    /// each in one of [`places`].
     files: &'static [&'static str],
 }
 
@@ -61,6 +62,16 @@ pub const NEEDS: [Need; 4] = [
     },
 ];
 
+/// AMD's lister of the bundles in a program, and the Perl modules that it needs: unpacked, since installing its package brings
+/// two compilers and a runtime that no test needs.
+pub const ROC_OBJ: Need = Need {
+    what: "AMD's roc-obj-ls",
+    packages: &["hipcc", "libfile-which-perl", "liburi-encode-perl"],
+    why: "lists the bundles of programs, as we do",
+    elsewhere: "set OFFLOAD_TEST_ROC_OBJ to a folder that has the files of these packages",
+    files: &["usr/bin/roc-obj-ls", "usr/share/perl5/File/Which.pm", "usr/share/perl5/URI/Encode.pm"],
+};
+
 /// NVIDIA's PTX assembler, fatbin tools and cuobjdump, linker for running programs, fatbin library. Their trees overlay each
 /// other.
 pub const WHEELS: [Wheel; 4] = [
@@ -94,6 +105,11 @@ impl Need {
         let places = places();
         self.files.iter().all(|file| places.iter().any(|place| place.join(file).exists()))
     }
+
+    /// Whether its files are in the folder that its packages are unpacked into.
+    pub fn is_unpacked(&self, folder: &Path) -> bool {
+        self.files.iter().all(|file| folder.join(file).is_file())
+    }
 }
 
 /// As pip takes it.
@@ -113,9 +129,18 @@ pub fn cuda_home(workspace: &Path) -> PathBuf {
     wheel_tree(workspace).join("nvidia").join("cu13")
 }
 
+/// The folder that the packages of [`ROC_OBJ`] are unpacked into.
+pub fn roc_obj(workspace: &Path) -> PathBuf {
+    workspace.join(".tools").join("roc-obj")
+}
+
 /// The variables that lead the tests to what is installed. A variable that the user has set stays.
 pub fn environment(workspace: &Path) -> Vec<(&'static str, OsString)> {
-    let candidates = [("OFFLOAD_TEST_LLVM", PathBuf::from(LLVM)), ("CUDA_HOME", cuda_home(workspace))];
+    let candidates = [
+        ("OFFLOAD_TEST_LLVM", PathBuf::from(LLVM)),
+        ("CUDA_HOME", cuda_home(workspace)),
+        ("OFFLOAD_TEST_ROC_OBJ", roc_obj(workspace)),
+    ];
     candidates
         .into_iter()
         .filter(|(name, folder)| run::var(name).is_none() && folder.is_dir())

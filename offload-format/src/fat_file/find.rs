@@ -50,7 +50,7 @@ pub enum Container<'data> {
 /// Looks for device code in a file, and calls `visit` with each place and what is there, in file order.
 ///
 /// Where something is malformed, `visit` gets an error, whose offset counts from the start of the file, and the search goes
-/// on with the next member or slice. A file that cannot have device code in it has no places.
+/// on with the next section, slice or member; a section table that cannot be read is the end of its object. A file that cannot have device code in it has no places.
 pub fn find<'data>(file: &'data [u8], mut visit: impl FnMut(Place<'data>, Result<Container<'data>>)) {
     let left = (file.len() as u64).saturating_mul(SHARED_LIMIT);
     let mut walk = Walk { visit: &mut visit, left };
@@ -101,9 +101,14 @@ impl<'data> Walk<'_, 'data> {
             }
             FileKind::Universal => {
                 for slice in Slices::parse(data)? {
-                    let (processor, offset, inside) = slice?;
-                    let offset = place.offset.saturating_add(offset);
-                    self.file(inside, Place { slice: Some(processor), offset, ..place }, deeper);
+                    let in_slice = Place { slice: Some(slice.processor), ..place };
+                    match slice.data {
+                        Ok(inside) => {
+                            let offset = place.offset.saturating_add(slice.offset);
+                            self.file(inside, Place { offset, ..in_slice }, deeper);
+                        }
+                        Err(error) => (self.visit)(in_slice, Err(error.shifted(place.offset))),
+                    }
                 }
                 return Ok(());
             }
@@ -119,11 +124,20 @@ impl<'data> Walk<'_, 'data> {
         let mut has_bundle_entry = false;
         for section in sections {
             let section = section?;
-            has_bundle_entry |= section.name.starts_with(object_bundle::SECTION_PREFIX.as_bytes());
-            self.spend(section.data)?;
-            if let Some(container) = container(&section, format) {
+            let in_section = Place { section: Some(section.name), ..place };
+            let contents = match section.data {
+                Ok(contents) => contents,
+                Err(error) => {
+                    (self.visit)(in_section, Err(error.shifted(place.offset)));
+                    continue;
+                }
+            };
+            self.spend(contents)?;
+            if section.name.starts_with(object_bundle::SECTION_PREFIX.as_bytes()) {
+                has_bundle_entry = true;
+            } else if let Some(container) = container(&section, contents, format) {
                 let offset = place.offset.saturating_add(section.offset);
-                (self.visit)(Place { section: Some(section.name), offset, ..place }, Ok(container));
+                (self.visit)(Place { offset, ..in_section }, Ok(container));
             }
         }
         if has_bundle_entry {
@@ -140,9 +154,8 @@ impl<'data> Walk<'_, 'data> {
 }
 
 /// What is in a section.
-fn container<'data>(section: &Section<'data>, format: ObjectFormat) -> Option<Container<'data>> {
-    let data = section.data;
-    if data.is_empty() || section.name.starts_with(object_bundle::SECTION_PREFIX.as_bytes()) {
+fn container<'data>(section: &Section<'data>, data: &'data [u8], format: ObjectFormat) -> Option<Container<'data>> {
+    if data.is_empty() {
         return None;
     }
     let name = str::from_utf8(section.name).unwrap_or("");

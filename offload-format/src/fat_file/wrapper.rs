@@ -19,6 +19,10 @@ use object::{AddressSize, BinaryFormat, Endianness};
 const SIZE: u64 = 24;
 const POINTER: u64 = 8;
 
+/// Of an address in place in a Mach-O program, these bits are the address: in those above them, linkers chain the places
+/// that the loader has to change.
+const MACHO_ADDRESS: u64 = (1 << 36) - 1;
+
 /// A wrapper in a program or object.
 #[derive(Debug, Clone, Copy)]
 pub struct Wrapper<'data> {
@@ -141,10 +145,11 @@ impl<'data> Walk<'_, 'data> {
     /// for other tools (`--emit-relocs`) say nothing new.
     fn in_program(&mut self, section: &Section<'data, '_>) -> Option<()> {
         let data = section.data().unwrap_or_default();
+        let mask = if self.file.format() == BinaryFormat::MachO { MACHO_ADDRESS } else { u64::MAX };
         for index in 0..data.len() as u64 / SIZE {
             self.spend(1)?;
             if let Some((found, address)) = wrapper_at(data, index * SIZE).filter(|(_, address)| *address != 0) {
-                let image = self.bytes_at(address)?;
+                let image = self.bytes_at(address & mask)?;
                 (self.visit)(Wrapper { image, ..found });
             }
         }
@@ -210,7 +215,7 @@ fn wrapper_at<'data>(section: &'data [u8], offset: u64) -> Option<(Wrapper<'data
     let kind = WrapperKind::of_magic(reader.u32(offset, "wrapper").ok()?)?;
     let version = reader.u32(offset.checked_add(4)?, "wrapper").ok()?;
     let address = reader.u64(offset.checked_add(POINTER)?, "wrapper").ok()?;
-    Some((Wrapper { kind, version, offset, image: None }, address)).filter(|_| offset.is_multiple_of(SIZE))
+    offset.is_multiple_of(SIZE).then_some((Wrapper { kind, version, offset, image: None }, address))
 }
 
 fn is_of_wrappers(file: &File<'_>, section: &Section<'_, '_>) -> bool {

@@ -8,3 +8,10 @@ mod slices;
 
 pub(crate) use sections::{Section, Sections};
 pub(crate) use slices::Slices;
+
+use core::ptr;
+
+/// Where in a file a structure is that the `object` crate has found there.
+fn offset_of<Structure>(file: &[u8], found: &Structure) -> u64 {
+    ptr::from_ref(found).addr().wrapping_sub(file.as_ptr().addr()) as u64
+}

@@ -1,5 +1,6 @@
 //! One section after another.
 
+use super::offset_of;
 use crate::host_object::ObjectFormat;
 use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
@@ -31,8 +32,8 @@ pub(crate) struct Section<'data> {
     pub(crate) elf_type: Option<u32>,
     /// Where the contents are in the file, in bytes.
     pub(crate) offset: u64,
-    /// What the file has of the section.
-    pub(crate) data: &'data [u8],
+    /// What the file has of the section; an error if that is outside the file.
+    pub(crate) data: Result<&'data [u8]>,
 }
 
 /// The sections of a file, in the order of its table. The first error is the last item.
@@ -87,10 +88,9 @@ impl<'data> Sections<'data> {
         let section = match &mut self.kind {
             Kind::Elf32(elf) => elf.next(data)?,
             Kind::Elf64(elf) => elf.next(data)?,
-            Kind::Coff { image, sections, strings } => match sections.next() {
-                Some(section) => Some(coff_section(data, section, *strings, *image)?),
-                None => None,
-            },
+            Kind::Coff { image, sections, strings } => {
+                sections.next().map(|section| coff_section(data, section, *strings, *image))
+            }
             Kind::MachO32(file) => file.next(data)?,
             Kind::MachO64(file) => file.next(data)?,
             Kind::Ended => None,
@@ -117,6 +117,11 @@ impl<'data> Iterator for Sections<'data> {
 
 const fn malformed(what: &'static str) -> Error {
     Error::new(ErrorKind::Malformed, what, 0)
+}
+
+/// The contents that a section's header gives; the error is at the header.
+fn contents<'data, Header>(data: &'data [u8], header: &'data Header, offset: u64, size: u64) -> Result<&'data [u8]> {
+    Reader::new(data).range(offset, size, offset_of(data, header), "section")
 }
 
 #[derive(Clone, Copy)]
@@ -146,7 +151,7 @@ impl<'data, Header: FileHeader<Endian = Endianness>> Elf<'data, Header> {
             name: self.sections.section_name(endian, section).map_err(|_| malformed("section name"))?,
             elf_type: Some(section.sh_type(endian).0),
             offset,
-            data: Reader::new(data).range(offset, size, 0, "section")?,
+            data: contents(data, section, offset, size),
         }))
     }
 }
@@ -174,19 +179,19 @@ fn coff_section<'data>(
     section: &'data ImageSectionHeader,
     strings: StringTable<'data>,
     image: bool,
-) -> Result<Section<'data>> {
+) -> Section<'data> {
     let (offset, size) = match (section.coff_file_range(), image) {
         (Some(_), true) => section.pe_file_range(),
         (range, _) => range.unwrap_or((0, 0)),
     };
-    Ok(Section {
+    Section {
         segment: b"",
         // A name that the string table lacks is given as it stands.
         name: section.name(strings).unwrap_or(section.raw_name()),
         elf_type: None,
         offset: offset.into(),
-        data: Reader::new(data).range(offset.into(), size.into(), 0, "section")?,
-    })
+        data: contents(data, section, offset.into(), size.into()),
+    }
 }
 
 #[derive(Clone)]
@@ -220,7 +225,7 @@ impl<'data, Header: MachHeader<Endian = Endianness>> MachO<'data, Header> {
                     name: section.name(),
                     elf_type: None,
                     offset,
-                    data: Reader::new(data).range(offset, size, 0, "section")?,
+                    data: contents(data, section, offset, size),
                 }));
             }
             let Some(command) = self.commands.next().map_err(|_| malformed("load command"))? else { return Ok(None) };

@@ -1,12 +1,13 @@
 //! The slices of a universal Mach-O file: the same program for several processors.
 
+use super::offset_of;
 use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
 use core::slice;
 use object::macho::{FatArch32, FatArch64};
 use object::read::macho::{FatArch, MachOFatFile32, MachOFatFile64};
 
-/// The slices, in the order of the file's table: the processor's number (`cputype`), the offset in bytes, the slice.
+/// The slices, in the order of the file's table.
 #[derive(Debug, Clone)]
 pub(crate) struct Slices<'data> {
     data: &'data [u8],
@@ -17,6 +18,17 @@ pub(crate) struct Slices<'data> {
 enum Table<'data> {
     Narrow(slice::Iter<'data, FatArch32>),
     Wide(slice::Iter<'data, FatArch64>),
+}
+
+/// The same program for one processor.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Slice<'data> {
+    /// The processor's number, `cputype`.
+    pub(crate) processor: u32,
+    /// Where the slice is in the file, in bytes.
+    pub(crate) offset: u64,
+    /// The slice; an error if it is outside the file.
+    pub(crate) data: Result<&'data [u8]>,
 }
 
 impl<'data> Slices<'data> {
@@ -41,14 +53,18 @@ impl<'data> Slices<'data> {
 }
 
 impl<'data> Iterator for Slices<'data> {
-    type Item = Result<(u32, u64, &'data [u8])>;
+    type Item = Slice<'data>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let (processor, (offset, size)) = match &mut self.table {
-            Table::Narrow(table) => table.next().map(|arch| (arch.cputype(), arch.file_range()))?,
-            Table::Wide(table) => table.next().map(|arch| (arch.cputype(), arch.file_range()))?,
-        };
-        let slice = Reader::new(self.data).range(offset, size, 0, "slice of a universal file");
-        Some(slice.map(|slice| (processor.0, offset, slice)))
+        match &mut self.table {
+            Table::Narrow(table) => table.next().map(|arch| slice(self.data, arch)),
+            Table::Wide(table) => table.next().map(|arch| slice(self.data, arch)),
+        }
     }
+}
+
+fn slice<'data, Arch: FatArch>(file: &'data [u8], arch: &'data Arch) -> Slice<'data> {
+    let (offset, size) = arch.file_range();
+    let data = Reader::new(file).range(offset, size, offset_of(file, arch), "slice of a universal file");
+    Slice { processor: arch.cputype().0, offset, data }
 }
