@@ -74,7 +74,9 @@ impl ArchiveBuilder {
         if size > MAX_SIZE {
             return Err(WriteError::Size(size));
         }
-        let field = if name.len() <= MAX_SHORT_NAME && !name.contains(&b'/') {
+        // As the first member's name, that of a BSD symbol table would be taken for one.
+        let is_short = name.len() <= MAX_SHORT_NAME && !name.contains(&b'/') && !name.starts_with(b"__.SYMDEF");
+        let field = if is_short {
             [name, b"/"].concat()
         } else {
             // The same name stands there once.
