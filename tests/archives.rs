@@ -28,6 +28,7 @@ fn main() -> ExitCode {
         test("members_behind_4_gib", LLVM, members_behind_4_gib),
         test("what_the_format_cannot_hold", &[], what_the_format_cannot_hold),
         test("symbols_of_objects", LLVM, symbols_of_objects),
+        test("symbols_of_other_objects", LLVM, symbols_of_other_objects),
         test("symbols_of_linked_code_objects", LLVM, symbols_of_linked_code_objects),
         test("symbols_of_cubins", &[Tool::Llvm22, Tool::Cuda], symbols_of_cubins),
         test("symbols_of_bitcode", LLVM, symbols_of_bitcode),
@@ -410,6 +411,15 @@ fn symbols_of_objects() {
     scratch::write(folder.join("odd.yaml"), format!("{header}{}{}...\n", symbol("c", 0), symbol("a", -1)));
     succeed(llvm("yaml2obj").current_dir(&folder).args(["odd.yaml", "-o", "odd.obj"]));
     compare_symbols(&folder, &read(folder.join("odd.obj")), 2, "common and absolute");
+}
+
+/// Kinds of object files that no device compiler writes: LLVM knows their symbols, and we do not look.
+fn symbols_of_other_objects() {
+    let folder = scratch::folder("archives-symbols-others");
+    scratch::write(folder.join("m"), object(&folder, "wasm32-unknown-unknown", "int f(void) { return 1; }"));
+    succeed(llvm("llvm-ar").current_dir(&folder).args(["--format=gnu", "crD", "m.a", "m"]));
+    assert_eq!(armap(&folder, "m.a"), ["f in m"]);
+    assert_eq!(member_symbols(&read(folder.join("m"))).unwrap(), None);
 }
 
 fn symbols_of_linked_code_objects() {

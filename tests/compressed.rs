@@ -20,6 +20,7 @@ fn main() -> ExitCode {
         test("compiled_code_gets_no_larger_than_llvms", LLVM, compiled_code_gets_no_larger_than_llvms),
         test("several_in_a_row", LLVM, several_in_a_row),
         test("the_end_is_where_the_size_says", &[], the_end_is_where_the_size_says),
+        test("headers_that_are_wrong", LLVM, headers_that_are_wrong),
         test("what_lies_behind_is_not_looked_at", &[], what_lies_behind_is_not_looked_at),
         test("files_of_all_versions", &[], files_of_all_versions),
         test("over_4_gib", &[], over_4_gib),
@@ -289,6 +290,51 @@ fn the_end_is_where_the_size_says() {
     let bundle = CompressedBundle::parse(&unsized_).unwrap();
     assert_eq!((bundle.total_size(), bundle.find_size(LIMIT).unwrap()), (None, whole.len() as u64));
     assert_eq!(bundle.decompress(LIMIT).unwrap(), plain);
+}
+
+/// What in a header may be wrong for LLVM, and for us.
+fn headers_that_are_wrong() {
+    let folder = scratch::folder("compressed-wrong");
+    let code_object = some_bytes(1, 3000);
+    let plain = hip_bundle(std::slice::from_ref(&code_object));
+    let good = compress(&plain, &CompressOptions::default()).unwrap();
+    let (total, size) = (good.len() as u64, plain.len() as u64);
+    const TOTAL: usize = 8;
+    const UNCOMPRESSED: usize = 16;
+    const HASH: usize = 24;
+    for (at, value, for_llvm, for_us) in [
+        (HASH, 0, true, true),
+        (UNCOMPRESSED, size + 9, true, true),
+        (UNCOMPRESSED, size - 1, false, false),
+        (TOTAL, 0, true, true),
+        // It does not look at it.
+        (TOTAL, total + 1, true, false),
+        (TOTAL, total - 1, true, false),
+    ] {
+        let mut changed = good.clone();
+        changed[at..at + 8].copy_from_slice(&value.to_le_bytes());
+        let found = CompressedBundle::parse(&changed).and_then(|bundle| bundle.decompress(LIMIT));
+        assert_eq!(found.as_ref().is_ok_and(|found| *found == plain), for_us, "{value} at {at}: {found:?}");
+        scratch::write(folder.join("changed"), &changed);
+        let mut tool = llvm("clang-offload-bundler");
+        tool.current_dir(&folder).args(["-type=o", "-unbundle", "-input=changed", "-output=out"]);
+        let output = tool.arg(format!("-targets={HIP_ENTRY_PREFIX}{}", TARGETS[0])).output().unwrap();
+        assert_eq!(output.status.success(), for_llvm, "{value} at {at}: {output:?}");
+        if for_llvm {
+            assert_same_bytes(&read(folder.join("out")), &code_object, "LLVM's");
+        }
+    }
+    // A method that nobody knows: listed, and not opened.
+    let mut changed = good.clone();
+    changed[6] = 2;
+    let bundle = CompressedBundle::parse(&changed).unwrap();
+    assert_eq!((bundle.method(), bundle.method_number()), (None, 2));
+    assert_eq!(bundle.decompress(LIMIT).unwrap_err().kind(), ErrorKind::UnsupportedCompression { method: 2 });
+    for version in [0, 4] {
+        changed[4] = version;
+        let kind = CompressedBundle::parse(&changed).unwrap_err().kind();
+        assert_eq!(kind, ErrorKind::UnsupportedVersion { version: version.into() });
+    }
 }
 
 /// The table, and a code object near the start, are had from a stream that ends early.

@@ -21,6 +21,7 @@ fn main() -> ExitCode {
         test("target_ids_as_comgr_reads_them", &[Tool::Comgr], target_ids_as_comgr_reads_them),
         test("kernels_of_cubins_and_their_ptx", BOTH, kernels_of_cubins_and_their_ptx),
         test("cubins_of_cuda_12", BOTH, cubins_of_cuda_12),
+        test("registers_are_in_two_places", &[], registers_are_in_two_places),
         test("cubins_before_and_behind_a_linker", BOTH, cubins_before_and_behind_a_linker),
         test("parameters_of_all_kinds", BOTH, parameters_of_all_kinds),
         test("a_thousand_kernels", BOTH, a_thousand_kernels),
@@ -99,9 +100,9 @@ fn kernels(data: &[u8]) -> Vec<Kernel<'_>> {
     Kernels::parse(data).unwrap_or_else(|error| panic!("{error}")).collect()
 }
 
-/// Offset and size of each argument.
-fn places(kernel: &Kernel<'_>) -> Vec<(u64, u64)> {
-    kernel.arguments.clone().map(|it| (it.offset, it.size)).collect()
+/// Ordinal, offset and size of each argument.
+fn places(kernel: &Kernel<'_>) -> Vec<(u64, u64, u64)> {
+    kernel.arguments.clone().map(|it| (it.ordinal, it.offset, it.size)).collect()
 }
 
 fn number(text: &str) -> u64 {
@@ -194,7 +195,8 @@ fn compare_code_object(file: &Path) -> Vec<String> {
         assert_eq!(ours.registers, None);
         let ours: Vec<_> = ours.arguments.clone().collect();
         assert_eq!(ours.len(), theirs.arguments.len(), "{}", file.display());
-        for (ours, theirs) in ours.iter().zip(&theirs.arguments) {
+        for (at, (ours, theirs)) in (0..).zip(ours.iter().zip(&theirs.arguments)) {
+            assert_eq!(ours.ordinal, at);
             assert_eq!((ours.offset, ours.size), (number(&theirs[".offset"]), number(&theirs[".size"])));
             assert_eq!(ours.value_kind, Some(theirs[".value_kind"].as_str()));
             assert_eq!(ours.is_hidden(), theirs[".value_kind"].starts_with("hidden_"));
@@ -413,7 +415,8 @@ fn compare_cubin(file: &Path) -> Vec<String> {
         assert_eq!(ours.shared_memory, Some(theirs.usage["SHARED"]), "{what}");
         assert_eq!(ours.private_memory, is_linked.then(|| theirs.usage["STACK"]), "{what}");
         assert_eq!(ours.arguments_size, Some(theirs.arguments_size.unwrap_or(0)), "{what}");
-        let passed: Vec<_> = theirs.arguments.values().copied().filter(|place| *place != (0xffff, 0)).collect();
+        let passed = theirs.arguments.iter().map(|(ordinal, (offset, size))| (*ordinal, *offset, *size));
+        let passed: Vec<_> = passed.filter(|(_, offset, size)| (*offset, *size) != (0xffff, 0)).collect();
         assert_eq!(places(ours), passed, "{what}");
         assert_eq!(ours.max_threads, theirs.max_threads.as_ref().map(|it| it.iter().product()), "{what}");
         assert_eq!(ours.required_block.map(Vec::from), theirs.required_block, "{what}");
@@ -479,6 +482,23 @@ fn cubins_of_cuda_12() {
         let kernels = kernels(&data);
         assert_eq!((kernels[0].max_threads, kernels[1].required_block), (Some(256), Some([64, 1, 1])));
     }
+}
+
+/// Where the attribute is missing, the number beside the code counts.
+fn registers_are_in_two_places() {
+    let data = read(corpus("cuda12.sm_80.cubin"));
+    let mut without = data.clone();
+    let mut attributes = 0;
+    for at in 0..data.len() - 4 {
+        if data[at..at + 4] == [4, 0x2f, 8, 0] {
+            without[at + 1] = 0xff;
+            attributes += 1;
+        }
+    }
+    assert_eq!(attributes, 2);
+    let registers = |data: &[u8]| kernels(data).iter().map(|kernel| kernel.registers).collect::<Vec<_>>();
+    assert!(registers(&data).iter().all(Option::is_some));
+    assert_eq!(registers(&without), registers(&data));
 }
 
 fn cubins_before_and_behind_a_linker() {

@@ -32,6 +32,7 @@ fn main() -> ExitCode {
         test("objects_of_clangs_hip_driver", LLVM, objects_of_clangs_hip_driver),
         test("bundles_of_llvm_are_read", &[], bundles_of_llvm_are_read),
         test("one_zero_byte_of_device_code", LLVM, one_zero_byte_of_device_code),
+        test("a_bundle_without_a_host_entry", LLVM, a_bundle_without_a_host_entry),
         test("objects_at_any_address", &[], objects_at_any_address),
         test("what_is_no_host", LLVM, what_is_no_host),
         test("every_truncation", &[], every_truncation),
@@ -647,6 +648,29 @@ fn one_zero_byte_of_device_code() {
     tool.current_dir(&folder).args(["-type=o", "-unbundle", "-input=fat.o", "-output=out"]);
     succeed(tool.arg("-targets=hip-amdgcn-amd-amdhsa--gfx906"));
     assert!(read(folder.join("out")) == object_bundle::strip(&fat).unwrap());
+}
+
+/// LLVM 22 crashes where all kinds are HIP's and the first file is an object. What we write, it reads.
+fn a_bundle_without_a_host_entry() {
+    let folder = scratch::folder("object-bundle-no-host-entry");
+    let id = "hip-amdgcn-amd-amdhsa--gfx906";
+    scratch::write(folder.join("host.o"), corpus("host.o"));
+    let mut tool = llvm("clang-offload-bundler");
+    tool.current_dir(&folder).args(["-type=o", "-input=host.o", "-output=theirs"]).arg(format!("-targets={id}"));
+    let output = tool.output().unwrap();
+    assert!(output.status.code().is_none_or(|code| code > 128), "{output:?}");
+
+    let mut entries = BundleBuilder::new();
+    entries.entry(id, 4).unwrap();
+    let fat = object_bundle::bundle(&corpus("host.o"), &entries).unwrap().to_vec(&[b"code"]);
+    scratch::write(folder.join("ours"), &fat);
+    let list = succeed(llvm("clang-offload-bundler").current_dir(&folder).args(["-type=o", "-list", "-input=ours"]));
+    assert_eq!(stdout(&list).trim(), id);
+    let mut tool = llvm("clang-offload-bundler");
+    tool.current_dir(&folder).args(["-type=o", "-unbundle", "-input=ours", "-output=out"]);
+    succeed(tool.arg(format!("-targets={id}")));
+    assert_eq!(read(folder.join("out")), b"code");
+    assert!(object_bundle::strip(&fat).unwrap() == corpus("host.o"));
 }
 
 /// In an archive an object lies at an even address, in other files anywhere.

@@ -22,7 +22,8 @@ const LLVM: &[Tool] = &[Tool::Llvm22];
 fn main() -> ExitCode {
     offload_tests::run(vec![
         test("files_made_by_hand_are_read", &[], files_made_by_hand_are_read),
-        test("both_countings_of_offload_kinds", &[], both_countings_of_offload_kinds),
+        test("versions_that_llvm_22_refuses", LLVM, versions_that_llvm_22_refuses),
+        test("both_countings_of_offload_kinds", LLVM, both_countings_of_offload_kinds),
         test("streams_of_llvm_are_decompressed", LLVM, streams_of_llvm_are_decompressed),
         test("llvm_decompresses_our_streams", LLVM, llvm_decompresses_our_streams),
         test("what_is_written_is_read_by_hand", &[], what_is_written_is_read_by_hand),
@@ -172,6 +173,20 @@ fn files_made_by_hand_are_read() {
     }
 }
 
+fn versions_that_llvm_22_refuses() {
+    let folder = scratch::folder("offload-binary-versions");
+    for (version, refused) in [(1, false), (2, true), (3, true)] {
+        let mut file = by_hand(version, &samples()[..1]);
+        file.resize(file.len().next_multiple_of(8), 0);
+        let size = file.len() as u64;
+        set(&mut file, 8, size);
+        scratch::write(folder.join("file"), &file);
+        let output = llvm("llvm-objdump").current_dir(&folder).args(["--offloading", "file"]).output().unwrap();
+        assert_eq!(!output.status.success(), refused, "{version}: {output:?}");
+        assert_eq!(read_all(&file), samples()[..1]);
+    }
+}
+
 fn both_countings_of_offload_kinds() {
     let kinds = [0, 1, 2, 3, 4, 8].map(|kind| made(0, kind, 0, &[], b""));
     let file = by_hand(2, &kinds);
@@ -179,6 +194,17 @@ fn both_countings_of_offload_kinds() {
     let texts: Vec<String> = kinds.iter().map(ToString::to_string).collect();
     assert_eq!(texts, ["none", "openmp", "cuda", "hip", "hip", "sycl"]);
     assert_eq!(kinds.iter().filter(|kind| kind.is_hip()).count(), 2);
+
+    let folder = scratch::folder("offload-binary-kinds");
+    for (kind, producer) in [(3, "none"), (4, "hip")] {
+        let mut file = by_hand(1, &[made(1, kind, 0, &[("arch", b"gfx906")], b"")]);
+        file.resize(file.len().next_multiple_of(8), 0);
+        let size = file.len() as u64;
+        set(&mut file, 8, size);
+        scratch::write(folder.join("file"), file);
+        let listing = stdout(&succeed(llvm("llvm-objdump").current_dir(&folder).args(["--offloading", "file"])));
+        assert!(listing.contains(&format!("producer        {producer}\n")), "{kind}: {listing}");
+    }
 }
 
 // -------------------------------------------------------------------------------------------------------- compression

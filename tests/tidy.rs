@@ -189,3 +189,56 @@ fn links_between_documents_lead_somewhere() {
     }
     assert!(links > 3, "the README has links");
 }
+
+/// Whether a source has this function.
+fn has_function(path: &str, name: &str) -> bool {
+    fs::read_to_string(workspace().join(path)).is_ok_and(|text| text.contains(&format!("fn {name}(")))
+}
+
+/// The last column has `module::tests::function` of offload-format, or a file of `tests/` and functions in it.
+#[test]
+fn differences_from_llvm_name_tests_that_are_there() {
+    let text = fs::read_to_string(workspace().join("docs/llvm-differences.md")).expect("the document can be read");
+    let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
+    assert!(rows.len() > 30, "the table was found");
+    for row in rows {
+        let cells: Vec<&str> = row.trim_matches('|').split(" | ").collect();
+        assert_eq!(cells.len(), 4, "{row}");
+        let mut file = "";
+        let mut tests = 0;
+        for word in cells[3].split([' ', ',']).filter(|word| !word.is_empty()) {
+            if word.starts_with("tests/") {
+                file = word;
+                continue;
+            }
+            let name = word.trim_matches('`');
+            let exists = match name.rsplit_once("::tests::") {
+                Some((module, function)) => {
+                    let path = format!("offload-format/src/{}", module.replace("::", "/"));
+                    [".rs", "/mod.rs", "/tests.rs"].iter().any(|end| has_function(&(path.clone() + end), function))
+                }
+                None => has_function(file, name),
+            };
+            assert!(exists, "{word} is no test: {row}");
+            tests += 1;
+        }
+        assert!(tests > 0, "no test: {row}");
+    }
+}
+
+#[test]
+fn every_test_has_a_row_in_the_readme() {
+    let readme = fs::read_to_string(workspace().join("tests/README.md")).expect("the README can be read");
+    for entry in fs::read_dir(workspace().join("tests")).expect("the folder can be read").flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.ends_with(".rs") {
+            assert!(readme.contains(&format!("`{name}`")), "tests/README.md does not say what {name} is");
+        } else {
+            // What a tool leaves in its folder does not belong here.
+            assert!(
+                entry.path().is_dir() || name == "README.md" || name == "Cargo.toml",
+                "tests/{name} is no source of a test"
+            );
+        }
+    }
+}

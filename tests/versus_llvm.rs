@@ -21,6 +21,7 @@ fn main() -> ExitCode {
     offload_tests::run(vec![
         test("bundles_in_the_layout_of_hip", LLVM, bundles_in_the_layout_of_hip),
         test("bundles_of_many_alignments_and_orders", LLVM, bundles_of_many_alignments_and_orders),
+        test("an_alignment_of_0", LLVM, an_alignment_of_0),
         test("bundles_with_old_spellings_of_triples", LLVM, bundles_with_old_spellings_of_triples),
         test("a_bundle_with_every_processor", LLVM, a_bundle_with_every_processor),
         test("random_bundles", LLVM, random_bundles),
@@ -153,6 +154,15 @@ fn bundles_of_many_alignments_and_orders() {
             compare_bundles(&folder, "bc", align, &entries(case));
         }
     }
+}
+
+/// LLVM divides by it; for us it is no alignment (`bundle::write::tests`).
+fn an_alignment_of_0() {
+    let folder = scratch::folder("versus-llvm-bundle-align-0");
+    let mut tool = llvm("clang-offload-bundler");
+    tool.current_dir(&folder).args(["-type=bc", "-bundle-align=0", "-input=/dev/null", "-output=theirs"]);
+    let output = tool.arg(format!("-targets={HOST}")).output().unwrap();
+    assert!(output.status.code().is_none_or(|code| code > 128), "{output:?}");
 }
 
 /// Spellings that LLVM 22 brings into another form; it loses none of these names.

@@ -59,7 +59,8 @@ impl BundleBuilder {
         builder
     }
 
-    /// Puts every code object at a multiple of `align` bytes from the start, which need not be a power of two.
+    /// Puts every code object at a multiple of `align` bytes from the start, which need not be a power of
+    /// two; 0 is the same as 1.
     pub fn align(&mut self, align: u64) -> &mut Self {
         self.align = align.max(1);
         self
@@ -125,6 +126,16 @@ mod tests {
                 assert!(matches!(error, WriteError::Conflict(..)), "{error}");
             }
         }
+    }
+
+    #[test]
+    fn an_alignment_of_0_is_one_of_1() {
+        let layout = |align| {
+            let mut builder = BundleBuilder::new();
+            builder.align(align).entry("hip-amdgcn-amd-amdhsa--gfx906", 1).unwrap();
+            builder.layout().to_vec(&[b"x"])
+        };
+        assert_eq!(layout(0), layout(1));
     }
 
     #[test]

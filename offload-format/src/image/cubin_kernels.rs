@@ -148,7 +148,7 @@ fn attributes<'data>(kernel: &mut Kernel<'data>, all: Attributes<'data>, budget:
             REQUIRED_BLOCK => kernel.required_block = Some(attribute.words::<3>(&all)?.map(u64::from)),
             ARGUMENTS_SIZE => kernel.arguments_size = Some(attribute.short),
             ARGUMENT | LARGE_ARGUMENT => {
-                let (number, _) = attribute.argument(&all)?;
+                let number = attribute.argument(&all)?.ordinal;
                 match &mut arguments {
                     None => arguments = Some(CubinArguments { all: start, first: number, count: 1, given: 0 }),
                     Some(run) if start.at == end && run.takes(number) => run.count += 1,
@@ -200,7 +200,7 @@ impl<'data> CubinArguments<'data> {
             self.given += 1;
             let mut at = Attributes { at: self.all.at + index * ARGUMENT_SIZE, ..self.all };
             let Some(attribute) = at.next()? else { break };
-            let (_, argument) = attribute.argument(&self.all)?;
+            let argument = attribute.argument(&self.all)?;
             if (argument.offset, argument.size) != (0xffff, 0) {
                 return Ok(Some(argument));
             }
@@ -269,12 +269,12 @@ impl Attribute {
         Ok(words)
     }
 
-    /// Its value as an argument with its number.
-    fn argument<'data>(&self, all: &Attributes<'data>) -> Result<(u64, Argument<'data>)> {
+    /// Its value as an argument.
+    fn argument<'data>(&self, all: &Attributes<'data>) -> Result<Argument<'data>> {
         let [_, place, size] = self.words(all)?;
         let size = if self.kind == LARGE_ARGUMENT { size } else { size >> 18 };
-        let argument = Argument { offset: u64::from(place >> 16), size: u64::from(size), value_kind: None };
-        Ok((u64::from(place & 0xffff), argument))
+        let (ordinal, offset, size) = (u64::from(place & 0xffff), u64::from(place >> 16), u64::from(size));
+        Ok(Argument { ordinal, offset, size, value_kind: None })
     }
 }
 

@@ -72,6 +72,8 @@ impl<'data> Kernel<'data> {
 /// An argument of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Argument<'data> {
+    /// Its number, counted from 0 in the order of the source. References of PTX and of cubins count too.
+    pub ordinal: u64,
     /// Where it is among the arguments, in bytes from where they start. PTX: on the architecture that the text names; on
     /// another, an alignment of more than 16 bytes may move it.
     pub offset: u64,
@@ -162,7 +164,7 @@ impl<'data> Kernels<'data> {
     /// let ptx = b".version 8.0\n.target sm_90\n.entry add(.param .u64 x, .param .f32 a) .maxntid 256 { ret; }";
     /// let kernel = Kernels::parse(ptx).unwrap().next().unwrap();
     /// assert_eq!((kernel.name, kernel.max_threads, kernel.arguments_size), ("add", Some(256), Some(12)));
-    /// assert!(kernel.arguments.map(|it| (it.offset, it.size)).eq([(0, 8), (8, 4)]));
+    /// assert!(kernel.arguments.map(|it| (it.ordinal, it.offset, it.size)).eq([(0, 0, 8), (1, 8, 4)]));
     /// ```
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let budget = Budget::for_file(data);

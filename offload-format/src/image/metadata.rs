@@ -112,9 +112,9 @@ fn kernel<'data>(cursor: &mut Cursor<'data>) -> Result<(Kernel<'data>, Option<&'
             }
             ".args" => {
                 let left = cursor.array("kernel .args")?;
-                kernel.arguments = MetadataArguments { cursor: *cursor, left }.into();
-                for _ in 0..left {
-                    argument(cursor)?;
+                kernel.arguments = MetadataArguments { cursor: *cursor, ordinal: 0, left }.into();
+                for ordinal in 0..left {
+                    argument(cursor, ordinal)?;
                 }
                 continue;
             }
@@ -151,6 +151,8 @@ fn kernel<'data>(cursor: &mut Cursor<'data>) -> Result<(Kernel<'data>, Option<&'
 #[derive(Debug, Clone)]
 pub(super) struct MetadataArguments<'data> {
     cursor: Cursor<'data>,
+    /// The number of the next one.
+    ordinal: u64,
     left: u64,
 }
 
@@ -160,11 +162,13 @@ impl<'data> MetadataArguments<'data> {
             return Ok(None);
         }
         self.left -= 1;
-        argument(&mut self.cursor).map(Some)
+        let ordinal = self.ordinal;
+        self.ordinal += 1;
+        argument(&mut self.cursor, ordinal).map(Some)
     }
 }
 
-fn argument<'data>(cursor: &mut Cursor<'data>) -> Result<Argument<'data>> {
+fn argument<'data>(cursor: &mut Cursor<'data>, ordinal: u64) -> Result<Argument<'data>> {
     let (mut offset, mut size, mut value_kind) = (None, None, None);
     let start = *cursor;
     for _ in 0..cursor.map("kernel argument")? {
@@ -176,5 +180,5 @@ fn argument<'data>(cursor: &mut Cursor<'data>) -> Result<Argument<'data>> {
         }
     }
     let place = offset.zip(size).ok_or(start.wrong("kernel argument without .offset or .size"))?;
-    Ok(Argument { offset: place.0, size: place.1, value_kind })
+    Ok(Argument { ordinal, offset: place.0, size: place.1, value_kind })
 }

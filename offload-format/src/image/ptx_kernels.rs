@@ -50,7 +50,7 @@ impl<'data> PtxKernels<'data> {
             let mut kernel = Kernel::new(name);
             kernel.arguments_size = Some(0);
             if tokens.skip(b"(") {
-                let arguments = PtxArguments { tokens: *tokens, base: self.base, end: self.base };
+                let arguments = PtxArguments { tokens: *tokens, ordinal: 0, base: self.base, end: self.base };
                 kernel.arguments = arguments.clone().into();
                 let mut all = arguments;
                 while all.next()?.is_some() {}
@@ -111,6 +111,8 @@ fn number(token: &[u8]) -> Option<u64> {
 #[derive(Debug, Clone)]
 pub(super) struct PtxArguments<'data> {
     tokens: Tokens<'data>,
+    /// The number of the next one.
+    ordinal: u64,
     /// The address of the first one.
     base: u64,
     /// The address where the ones before end.
@@ -123,6 +125,8 @@ impl<'data> PtxArguments<'data> {
     pub(super) fn next(&mut self) -> Result<Option<Argument<'data>>> {
         loop {
             let wrong = Error::new(ErrorKind::Malformed, "parameter of a PTX kernel", self.tokens.at());
+            let ordinal = self.ordinal;
+            self.ordinal += 1;
             match self.parameter().ok_or(wrong)? {
                 Parameter::End => return Ok(None),
                 Parameter::Reference => {
@@ -131,7 +135,7 @@ impl<'data> PtxArguments<'data> {
                 Parameter::Value { size, align } => {
                     let address = self.end.checked_next_multiple_of(align).ok_or(wrong)?;
                     self.end = address.checked_add(size).ok_or(wrong)?;
-                    return Ok(Some(Argument { offset: address - self.base, size, value_kind: None }));
+                    return Ok(Some(Argument { ordinal, offset: address - self.base, size, value_kind: None }));
                 }
             }
         }
