@@ -52,7 +52,7 @@ pub(crate) struct Names<'a> {
     left: usize,
 }
 
-/// All names together may be so many times the size of what they are read from. In what compilers write they are a few
+/// All names together, and all sections, may be so many times the size of what they are read from. In what compilers write they are a few
 /// times the size of the table at most.
 #[cfg(feature = "object")]
 pub(crate) const NAMES_PER_FILE: usize = 16;

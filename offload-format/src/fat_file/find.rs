@@ -12,7 +12,7 @@ use crate::{Error, ErrorKind, Result, offload_binary};
 const DEPTH: u32 = 8;
 
 /// Sections, slices and members may share bytes. All that is found may have this many times the file's size together.
-const SHARED_LIMIT: u64 = 64;
+pub(super) const SHARED_LIMIT: u64 = 64;
 
 /// Where in the file something is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

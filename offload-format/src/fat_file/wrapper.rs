@@ -9,6 +9,7 @@
 //!
 //! In an object the address is a relocation; in a program that can be loaded anywhere it is one too, of another kind.
 
+use super::find::SHARED_LIMIT;
 use crate::host_object::SectionNames;
 use crate::reader::Reader;
 use object::read::{File, Object, ObjectSection, ObjectSymbol, Relocation, RelocationTarget, Section};
@@ -72,14 +73,30 @@ impl<'data> Wrapper<'data> {
 }
 
 /// Calls `visit` for each wrapper of a 64-bit little-endian ELF, COFF, PE or Mach-O file. A file that is none of these, or
-/// whose tables are damaged, has no wrappers.
+/// whose tables are damaged, has no wrappers. One whose sections share very many bytes is not searched to its end.
 pub fn wrappers<'data>(file: &'data [u8], mut visit: impl FnMut(Wrapper<'data>)) {
-    let Ok(file) = File::parse(file) else { return };
+    search(file, &mut visit);
+}
+
+/// Returns `None` where the search ends early.
+fn search<'data>(data: &'data [u8], visit: &mut dyn FnMut(Wrapper<'data>)) -> Option<()> {
+    let file = File::parse(data).ok()?;
     if !file.is_64() || file.endianness() != Endianness::Little {
-        return;
+        return None;
     }
-    for section in file.sections().filter(|section| is_of_wrappers(&file, section)) {
+    let mut left = (data.len() as u64).saturating_mul(SHARED_LIMIT);
+    let mut spend = |steps: u64| {
+        left = left.checked_sub(steps)?;
+        Some(())
+    };
+    let section_count = file.sections().count() as u64;
+    for section in file.sections() {
+        spend(section.name_bytes().map_or(0, <[u8]>::len) as u64)?;
+        if !is_of_wrappers(&file, &section) {
+            continue;
+        }
         let Ok(data) = section.data() else { continue };
+        spend(data.len() as u64)?;
         let reader = Reader::new(data);
         // The wrapper at `offset`, and the address that stands in it.
         let wrapper = |offset: u64| {
@@ -93,23 +110,29 @@ pub fn wrappers<'data>(file: &'data [u8], mut visit: impl FnMut(Wrapper<'data>))
         if !is_relocatable {
             for (found, address) in (0..data.len() as u64 / SIZE).filter_map(|index| wrapper(index * SIZE)) {
                 if address != 0 {
+                    // All sections are asked whether the address is theirs.
+                    spend(section_count)?;
                     visit(Wrapper { image: bytes_at(&file, address), ..found });
                 }
             }
         }
+        // Relocations of other sections come out at offsets that this one does not have.
         let start = section.address();
-        let dynamic = file.dynamic_relocations().into_iter().flatten();
-        let dynamic = dynamic.filter_map(|(address, it)| Some((address.checked_sub(start)?, it)));
-        let relocations = section.relocations().chain(dynamic.filter(|_| !is_relocatable));
+        let dynamic = file.dynamic_relocations().filter(|_| !is_relocatable).into_iter().flatten();
+        let dynamic = dynamic.map(|(address, relocation)| (address.wrapping_sub(start), relocation));
+        let relocations = section.relocations().chain(dynamic);
         for (at, relocation) in relocations {
+            spend(1)?;
             let Some(offset) = at.checked_sub(POINTER).filter(|offset| offset % SIZE == 0) else { continue };
             if let Some((found, address)) = wrapper(offset)
                 && (address == 0 || is_relocatable)
             {
+                spend(section_count)?;
                 visit(Wrapper { image: target(&file, &relocation, address), ..found });
             }
         }
     }
+    Some(())
 }
 
 fn is_of_wrappers(file: &File<'_>, section: &Section<'_, '_>) -> bool {

@@ -11,7 +11,7 @@
 use super::NOT_A_HOST;
 use super::coff_symbols::Symbols;
 use super::read::Sections;
-use super::write::{NewSection, is_entry};
+use super::write::{Contents, NewSection, is_entry};
 use crate::layout::{Layout, Piece};
 use crate::reader::Reader;
 use crate::string_table::StringTable;
@@ -88,9 +88,11 @@ pub(super) fn rewrite(data: &[u8], names: &Sections, is_big: bool, strip: bool, 
     let symbols = Symbols::parse(class, &reader, table, symbol_count, &gone)?;
 
     let mut sections = Vec::with_capacity(gone.len() + new.len());
+    let mut contents = Contents::of(data);
     for (index, _) in gone.iter().enumerate().filter(|(_, gone)| !**gone) {
         let at = class.header_size() + index as u64 * SECTION_HEADER_SIZE;
-        let mut section = Section::parse(&reader, at, !strip).map_err(|error| error.in_entry(index as u64))?;
+        let mut section =
+            Section::parse(&reader, at, !strip, &mut contents).map_err(|error| error.in_entry(index as u64))?;
         section.name = names.name(index + 1)?;
         symbols.renumber(&mut section.relocations)?;
         sections.push(section);
@@ -148,7 +150,7 @@ pub(super) fn rewrite(data: &[u8], names: &Sections, is_big: bool, strip: bool, 
 impl<'a> Section<'a> {
     /// Reads the header at `at`, but for the name. A section without a place in the file gets one if `place` says so, as
     /// LLVM gives it: zeros.
-    fn parse(reader: &Reader<'a>, at: u64, place: bool) -> Result<Self> {
+    fn parse(reader: &Reader<'a>, at: u64, place: bool, left: &mut Contents) -> Result<Self> {
         let header = reader.bytes(at, SECTION_HEADER_SIZE, "section header")?;
         let size = reader.u32(at + 16, "section size")?;
         let [data, relocations, line_numbers] = [20, 24, 28].map(|field| reader.u32(at + field, "section header"));
@@ -163,15 +165,17 @@ impl<'a> Section<'a> {
         }
         let relocations = match relocation_count {
             0 => &b""[..],
-            count => reader.range(relocations, count * RELOCATION_SIZE, at + 24, "relocations")?,
+            count => left.take(reader.range(relocations, count * RELOCATION_SIZE, at + 24, "relocations")?)?,
         };
         let line_numbers = match line_number_count {
             0 => &b""[..],
-            count => reader.range(line_numbers?.into(), count * LINE_NUMBER_SIZE, at + 28, "line numbers")?,
+            count => {
+                left.take(reader.range(line_numbers?.into(), count * LINE_NUMBER_SIZE, at + 28, "line numbers")?)?
+            }
         };
         let contents = match data? {
             0 => Piece::Zeros(if place { size.into() } else { 0 }),
-            data => Piece::Bytes(reader.range(data.into(), size.into(), at + 20, "section")?.to_owned()),
+            data => Piece::Bytes(left.take(reader.range(data.into(), size.into(), at + 20, "section")?)?.to_owned()),
         };
         let mut whole = [0; SECTION_HEADER_SIZE as usize];
         whole.copy_from_slice(header);

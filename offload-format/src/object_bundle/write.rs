@@ -3,6 +3,7 @@
 use super::{HOST_PLACEHOLDER, NOT_A_HOST, ObjectBundle, SECTION_PREFIX, coff, elf};
 use crate::bundle::{BundleBuilder, EntryId};
 use crate::layout::{Layout, Piece};
+use crate::string_table::NAMES_PER_FILE;
 use crate::{Error, ErrorKind, Result};
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -14,6 +15,24 @@ use object::FileKind;
 pub(super) struct NewSection {
     pub(super) name: String,
     pub(super) contents: Piece,
+}
+
+/// Bytes that the sections of a file may still have. In what compilers write they share none; in the new file each has
+/// its own, so there is an end to it.
+pub(super) struct Contents {
+    left: u64,
+}
+
+impl Contents {
+    pub(super) fn of(file: &[u8]) -> Self {
+        Self { left: file.len().saturating_mul(NAMES_PER_FILE) as u64 }
+    }
+
+    pub(super) fn take<'a>(&mut self, contents: &'a [u8]) -> Result<&'a [u8]> {
+        let shared = Error::new(ErrorKind::Malformed, "sections (they share too many bytes)", 0);
+        self.left = self.left.checked_sub(contents.len() as u64).ok_or(shared)?;
+        Ok(contents)
+    }
 }
 
 /// Whether a section of this name is a bundle entry.
