@@ -307,7 +307,7 @@ impl<'a> Seen<'a> {
         let result = self.told(result);
         if let Some(kept) = &result {
             // An object is written anew: its sections, and zeros between them as far as its size explains them.
-            let most = LIMIT as usize + 8 * self.bytes.len();
+            let most = LIMIT as usize + 24 * self.bytes.len();
             assert!(kept.size() <= most, "{} bytes out of {}", kept.size(), self.bytes.len());
         }
         result
