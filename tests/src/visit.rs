@@ -5,7 +5,7 @@
 //! have in them ([`ITEMS_PER_BYTE`]). Whether the bytes are well formed does not matter.
 
 use offload_format::archive::Archive;
-use offload_format::bundle::{Bundle, Composition, EntryId, EntryTable};
+use offload_format::bundle::{Bundle, BundleBuilder, Composition, EntryId, EntryTable};
 use offload_format::compressed::{Bundles, CompressedBundle, Found};
 use offload_format::fat_file::Container;
 use offload_format::image::{Bitcode, CodeObjectHeader, CubinHeader, Image, Kernels, PtxHeader};
@@ -94,7 +94,7 @@ pub fn text_bundle(bytes: &[u8]) {
     let _ = TextBundle::detect(bytes);
 }
 
-/// A host object with a bundle in its sections, and the object without it.
+/// A host object with a bundle in its sections, the object without it, and with another.
 pub fn object_bundle(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
     if let Some(bundle) = seen.result(ObjectBundle::parse(bytes)) {
@@ -103,6 +103,12 @@ pub fn object_bundle(bytes: &[u8]) {
     if let Some(host) = seen.kept(offload_format::object_bundle::strip(bytes)) {
         let bundle = ObjectBundle::parse(&host).expect("what is written can be read");
         assert_eq!(bundle.entries().count(), 0, "a bundle was taken out");
+    }
+    let mut entries = BundleBuilder::new();
+    entries.entry("openmp-amdgcn-amd-amdhsa--gfx906", 4).expect("an ID as it should be");
+    // The layout only: a COFF section without bytes in the file has them in the new one, up to 4 GiB.
+    if let Some(layout) = seen.told(offload_format::object_bundle::bundle(bytes, &entries)) {
+        assert!(layout.offset_of(0).is_some_and(|offset| offset + 4 <= layout.size()));
     }
 }
 
@@ -307,7 +313,7 @@ impl<'a> Seen<'a> {
         let result = self.told(result);
         if let Some(kept) = &result {
             // An object is written anew: its sections, and zeros between them as far as its size explains them.
-            let most = LIMIT as usize + 8 * self.bytes.len();
+            let most = LIMIT as usize + 24 * self.bytes.len();
             assert!(kept.size() <= most, "{} bytes out of {}", kept.size(), self.bytes.len());
         }
         result
