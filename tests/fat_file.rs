@@ -485,6 +485,12 @@ fn the_type_without_the_name_and_the_reverse() {
     offload_object(&folder, "named", ".llvm.offloading,\"a\",@progbits");
     assert_eq!(images(&read(folder.join("named.o"))).len(), 2);
     assert!(objdump_lists(&folder.join("named.o")).is_empty());
+
+    // No section has a name: the field that says where they are is zero.
+    let mut nameless = read(folder.join("typed.o"));
+    nameless[62..64].fill(0);
+    scratch::write(folder.join("nameless.o"), nameless);
+    assert_images_are_listed(&folder.join("nameless.o"), 2);
 }
 
 /// Objects of 32 bits, of big-endian machines, and with more sections than COFF's first header can count.
@@ -1042,7 +1048,7 @@ fn archive<'a>(members: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
     file
 }
 
-/// A PE image for x86-64 with two sections, of which the first has these bytes.
+/// A PE image for x86-64 with two sections: these bytes, and zeros that are not in the file.
 fn pe_image(bytes: &[u8]) -> Vec<u8> {
     let mut file = b"MZ".to_vec();
     file.resize(60, 0);
@@ -1056,9 +1062,10 @@ fn pe_image(bytes: &[u8]) -> Vec<u8> {
     file.resize(optional + 108, 0);
     file.extend(bytes_of([16]));
     file.resize(optional + 240, 0);
-    for (name, size) in [(b".hip_fat", bytes.len() as u32), (b".bss\0\0\0\0", 0)] {
+    let sections = [(b".hip_fat", bytes.len() as u32, 1024, 0x4000_0040), (b".bss\0\0\0\0", 1 << 20, 0, 0xc000_0080)];
+    for (name, size, offset, characteristics) in sections {
         file.extend(name);
-        file.extend(bytes_of([size, 0x1000, size, 1024, 0, 0, 0, 0x4000_0040]));
+        file.extend(bytes_of([size, 0x1000, size, offset, 0, 0, 0, characteristics]));
     }
     file.resize(1024, 0);
     file.extend(bytes);
@@ -1269,6 +1276,8 @@ fn sections_outside_the_file() {
     let header = |index: u64| table + index * 64;
     assert_eq!(errors, [(".debug", header(1)), (".hip_fatbin", header(3)), ("__CLANG_OFFLOAD_BUNDLE__x", header(4))]);
     assert_eq!(found.iter().filter(|(place, it)| it.is_ok() && place.offset == BODY).count(), 1);
+    // What is not initialized has a size, and nothing in the file.
+    assert_eq!(containers(&pe_image(&bundle)).len(), 1);
     // In a member of an archive, offsets count from the start of the archive.
     let in_archive = archive([&file[..]]);
     let shifted = places(&in_archive);

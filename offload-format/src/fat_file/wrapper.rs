@@ -10,6 +10,7 @@
 //! In an object the address is a relocation; in a program that can be loaded anywhere it is one too, of another kind.
 
 use crate::host_object::{ObjectFormat, SectionNames};
+use crate::object_file::{Section as NamedSection, Sections};
 use crate::reader::Reader;
 use object::read::{
     File, Object, ObjectKind, ObjectSection, ObjectSymbol, ObjectSymbolTable, Relocation, RelocationTarget, Section,
@@ -86,7 +87,7 @@ const STEPS_PER_BYTE: u64 = 64;
 /// are reported that are found until then.
 pub fn wrappers<'data>(file: &'data [u8], mut visit: impl FnMut(Wrapper<'data>)) {
     let left = STEPS_PER_BYTE.saturating_mul(file.len() as u64);
-    let Ok(file) = File::parse(file) else { return };
+    let (Ok(named), Ok(file)) = (Sections::parse(file), File::parse(file)) else { return };
     // COFF objects do not say what size they are of.
     let is_64 = file.architecture().address_size() == Some(AddressSize::U64);
     if !is_64 || file.endianness() != Endianness::Little {
@@ -94,8 +95,13 @@ pub fn wrappers<'data>(file: &'data [u8], mut visit: impl FnMut(Wrapper<'data>))
     }
     let sections = file.sections().count() as u64;
     let mut walk = Walk { file: &file, sections, left, visit: &mut visit };
-    // `None` says that there are no steps left.
-    let _ = walk.all();
+    let format = named.format();
+    // Both have all sections in the order of the table; ours sees to it that names do not take too long to read.
+    for (section, name) in file.sections().zip(named.map_while(Result::ok)) {
+        if is_of_wrappers(&name, format) && walk.section(&section).is_none() {
+            return;
+        }
+    }
 }
 
 struct Walk<'walk, 'data> {
@@ -108,24 +114,17 @@ struct Walk<'walk, 'data> {
 }
 
 impl<'data> Walk<'_, 'data> {
+    /// `None` says that there are no steps left.
     fn spend(&mut self, steps: u64) -> Option<()> {
         self.left = self.left.checked_sub(steps)?;
         Some(())
     }
 
-    fn all(&mut self) -> Option<()> {
-        for section in self.file.sections() {
-            let name = section.name_bytes().unwrap_or_default();
-            self.spend(1 + name.len() as u64)?;
-            if !is_of_wrappers(self.file, &section) {
-                continue;
-            }
-            match self.file.kind() {
-                ObjectKind::Relocatable => self.in_object(&section)?,
-                _ => self.in_program(&section)?,
-            }
+    fn section(&mut self, section: &Section<'data, '_>) -> Option<()> {
+        match self.file.kind() {
+            ObjectKind::Relocatable => self.in_object(section),
+            _ => self.in_program(section),
         }
-        Some(())
     }
 
     /// In objects each address is a relocation.
@@ -153,6 +152,8 @@ impl<'data> Walk<'_, 'data> {
                 (self.visit)(Wrapper { image, ..found });
             }
         }
+        // Tables of relocations are found by asking every section.
+        self.spend(self.sections)?;
         for (address, relocation) in self.file.dynamic_relocations().into_iter().flatten() {
             self.spend(1)?;
             let offset = address.checked_sub(section.address()).and_then(|at| at.checked_sub(POINTER));
@@ -218,15 +219,8 @@ fn wrapper_at<'data>(section: &'data [u8], offset: u64) -> Option<(Wrapper<'data
     offset.is_multiple_of(SIZE).then_some((Wrapper { kind, version, offset, image: None }, address))
 }
 
-fn is_of_wrappers(file: &File<'_>, section: &Section<'_, '_>) -> bool {
-    let format = match file.format() {
-        BinaryFormat::Elf => ObjectFormat::Elf,
-        BinaryFormat::Coff | BinaryFormat::Pe => ObjectFormat::Coff,
-        BinaryFormat::MachO => ObjectFormat::MachO,
-        _ => return false,
-    };
-    let segment = section.segment_name().ok().flatten().unwrap_or("");
-    let name = section.name().unwrap_or("");
+fn is_of_wrappers(section: &NamedSection<'_>, format: ObjectFormat) -> bool {
+    let [segment, name] = [section.segment, section.name].map(|text| str::from_utf8(text).unwrap_or(""));
     [SectionNames::HIP_FATBIN_SEGMENT, SectionNames::NV_FATBIN_SEGMENT]
         .iter()
         .any(|names| names.matches(format, segment, name))

@@ -11,11 +11,11 @@ use object::macho::{MachHeader32, MachHeader64};
 use object::pe::{
     AnonObjectHeaderBigobj, ImageDosHeader, ImageFileHeader, ImageNtHeaders32, ImageNtHeaders64, ImageSectionHeader,
 };
+use object::read::StringTable;
 use object::read::coff::CoffHeader;
-use object::read::elf::{FileHeader, SectionHeader, SectionTable};
+use object::read::elf::{FileHeader, SectionHeader};
 use object::read::macho::{LoadCommandIterator, MachHeader, Section as MachSection, Segment};
 use object::read::pe::ImageNtHeaders;
-use object::read::{SectionIndex, StringTable};
 use object::{elf, macho};
 
 /// Names may share their bytes, and so make a small file take long to read: all names together may have this many times
@@ -48,7 +48,7 @@ pub(crate) struct Sections<'data> {
 enum Kind<'data> {
     Elf32(Elf<'data, elf::FileHeader32<Endianness>>),
     Elf64(Elf<'data, elf::FileHeader64<Endianness>>),
-    Coff { image: bool, sections: slice::Iter<'data, ImageSectionHeader>, strings: StringTable<'data> },
+    Coff(Coff<'data>),
     MachO32(MachO<'data, MachHeader32<Endianness>>),
     MachO64(MachO<'data, MachHeader64<Endianness>>),
     Ended,
@@ -78,7 +78,7 @@ impl<'data> Sections<'data> {
     pub(crate) fn format(&self) -> ObjectFormat {
         match self.kind {
             Kind::Elf32(_) | Kind::Elf64(_) | Kind::Ended => ObjectFormat::Elf,
-            Kind::Coff { .. } => ObjectFormat::Coff,
+            Kind::Coff(_) => ObjectFormat::Coff,
             Kind::MachO32(_) | Kind::MachO64(_) => ObjectFormat::MachO,
         }
     }
@@ -88,9 +88,7 @@ impl<'data> Sections<'data> {
         let section = match &mut self.kind {
             Kind::Elf32(elf) => elf.next(data)?,
             Kind::Elf64(elf) => elf.next(data)?,
-            Kind::Coff { image, sections, strings } => {
-                sections.next().map(|section| coff_section(data, section, *strings, *image))
-            }
+            Kind::Coff(file) => file.next(data)?,
             Kind::MachO32(file) => file.next(data)?,
             Kind::MachO64(file) => file.next(data)?,
             Kind::Ended => None,
@@ -124,44 +122,56 @@ fn contents<'data, Header>(data: &'data [u8], header: &'data Header, offset: u64
     Reader::new(data).range(offset, size, offset_of(data, header), "section")
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Elf<'data, Header: FileHeader> {
-    sections: SectionTable<'data, Header>,
     endian: Endianness,
-    /// The number of the next section. Number 0 is no section.
-    next: usize,
+    sections: slice::Iter<'data, Header::SectionHeader>,
+    /// None if the header says that sections have no names.
+    names: Option<StringTable<'data>>,
 }
 
 impl<'data, Header: FileHeader<Endian = Endianness>> Elf<'data, Header> {
     fn parse(data: &'data [u8]) -> Result<Self> {
         let header = Header::parse(data).map_err(|_| malformed("ELF header"))?;
         let endian = header.endian().map_err(|_| malformed("ELF header"))?;
-        let sections = header.sections(endian, data).map_err(|_| malformed("section header table"))?;
-        Ok(Self { sections, endian, next: 1 })
+        let table = |_| malformed("section header table");
+        let sections = header.section_headers(endian, data).map_err(table)?;
+        let names = match header.e_shstrndx(endian) {
+            elf::SHN_UNDEF => None,
+            _ => Some(header.section_strings(endian, data, sections).map_err(table)?),
+        };
+        // Number 0 is no section.
+        Ok(Self { endian, sections: sections.get(1..).unwrap_or_default().iter(), names })
     }
 
     fn next(&mut self, data: &'data [u8]) -> Result<Option<Section<'data>>> {
-        let (endian, index) = (self.endian, SectionIndex(self.next));
-        let Ok(section) = self.sections.section(index) else { return Ok(None) };
-        self.next += 1;
+        let Some(section) = self.sections.next() else { return Ok(None) };
+        let name = self.names.map_or(Ok(&b""[..]), |names| section.name(self.endian, names));
         // Sections without bytes in the file have no range.
-        let (offset, size) = section.file_range(endian).unwrap_or((0, 0));
+        let (offset, size) = section.file_range(self.endian).unwrap_or((0, 0));
         Ok(Some(Section {
             segment: b"",
-            name: self.sections.section_name(endian, section).map_err(|_| malformed("section name"))?,
-            elf_type: Some(section.sh_type(endian).0),
+            name: name.map_err(|_| malformed("section name"))?,
+            elf_type: Some(section.sh_type(self.endian).0),
             offset,
             data: contents(data, section, offset, size),
         }))
     }
 }
 
+#[derive(Clone)]
+struct Coff<'data> {
+    is_image: bool,
+    sections: slice::Iter<'data, ImageSectionHeader>,
+    /// Names of more than eight bytes; none if there is no symbol table, which they stand behind.
+    strings: Option<StringTable<'data>>,
+}
+
 fn coff<Header: CoffHeader>(data: &[u8]) -> Result<Kind<'_>> {
     let mut offset = 0;
     let header = Header::parse(data, &mut offset).map_err(|_| malformed("COFF header"))?;
     let sections = header.sections(data, offset).map_err(|_| malformed("section table"))?;
-    let strings = header.symbols(data).map_err(|_| malformed("symbol table"))?.strings();
-    Ok(Kind::Coff { image: false, sections: sections.iter(), strings })
+    Ok(Kind::Coff(Coff { is_image: false, sections: sections.iter(), strings: strings(header, data)? }))
 }
 
 fn pe<Headers: ImageNtHeaders>(data: &[u8]) -> Result<Kind<'_>> {
@@ -169,28 +179,35 @@ fn pe<Headers: ImageNtHeaders>(data: &[u8]) -> Result<Kind<'_>> {
     let mut offset = dos.nt_headers_offset().into();
     let (headers, _) = Headers::parse(data, &mut offset).map_err(|_| malformed("PE header"))?;
     let sections = headers.sections(data, offset).map_err(|_| malformed("section table"))?;
-    // Images of MinGW have names over eight bytes in a string table; those of others have no symbol table at all.
-    let strings = headers.symbols(data).map(|symbols| symbols.strings()).unwrap_or_default();
-    Ok(Kind::Coff { image: true, sections: sections.iter(), strings })
+    // Linkers for MinGW write a symbol table, others none. No loader reads it.
+    let strings = strings(headers.file_header(), data).unwrap_or_default();
+    Ok(Kind::Coff(Coff { is_image: true, sections: sections.iter(), strings }))
 }
 
-fn coff_section<'data>(
-    data: &'data [u8],
-    section: &'data ImageSectionHeader,
-    strings: StringTable<'data>,
-    image: bool,
-) -> Section<'data> {
-    let (offset, size) = match (section.coff_file_range(), image) {
-        (Some(_), true) => section.pe_file_range(),
-        (range, _) => range.unwrap_or((0, 0)),
-    };
-    Section {
-        segment: b"",
-        // A name that the string table lacks is given as it stands.
-        name: section.name(strings).unwrap_or(section.raw_name()),
-        elf_type: None,
-        offset: offset.into(),
-        data: contents(data, section, offset.into(), size.into()),
+fn strings<'data, Header: CoffHeader>(header: &Header, data: &'data [u8]) -> Result<Option<StringTable<'data>>> {
+    if header.pointer_to_symbol_table() == 0 {
+        return Ok(None);
+    }
+    let symbols = header.symbols(data).map_err(|_| malformed("symbol table"))?;
+    Ok(Some(symbols.strings()))
+}
+
+impl<'data> Coff<'data> {
+    fn next(&mut self, data: &'data [u8]) -> Result<Option<Section<'data>>> {
+        let Some(section) = self.sections.next() else { return Ok(None) };
+        // In images without symbols, what refers to a long name is all that is left of it.
+        let name = self.strings.map_or(Ok(section.raw_name()), |strings| section.name(strings));
+        let (offset, size) = match section.coff_file_range() {
+            Some(_) if self.is_image => section.pe_file_range(),
+            range => range.unwrap_or((0, 0)),
+        };
+        Ok(Some(Section {
+            segment: b"",
+            name: name.map_err(|_| malformed("section name"))?,
+            elf_type: None,
+            offset: offset.into(),
+            data: contents(data, section, offset.into(), size.into()),
+        }))
     }
 }
 
