@@ -73,7 +73,8 @@ fn samples() -> Vec<Vec<Vec<u8>>> {
     for _ in 0..10 {
         let mut code_objects: Vec<Vec<u8>> = Vec::new();
         for _ in 0..1 + random.below(TARGETS.len()) {
-            let size = random.below(1 << (4 + random.below(14)));
+            let longest = 1 << (4 + random.below(14));
+            let size = random.below(longest);
             let mut code_object = random.bytes(size);
             if let Some(before) = code_objects.last()
                 && random.below(2) == 0
