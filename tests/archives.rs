@@ -23,6 +23,7 @@ fn main() -> ExitCode {
         test("a_last_member_without_padding", LLVM, a_last_member_without_padding),
         test("archives_of_gnu_ar_are_read", LLVM_AND_GNU, archives_of_gnu_ar_are_read),
         test("ours_are_llvms", LLVM, ours_are_llvms),
+        test("a_member_named_like_a_symbol_table", LLVM_AND_GNU, a_member_named_like_a_symbol_table),
         test("random_archives", LLVM, random_archives),
         test("the_table_of_64_bit_offsets", LLVM, the_table_of_64_bit_offsets),
         test("members_behind_4_gib", LLVM, members_behind_4_gib),
@@ -235,6 +236,26 @@ fn ours_are_llvms() {
     // Many symbols.
     let source: String = (0..500).map(|it| format!("int symbol_{it}(void) {{ return {it}; }}\n")).collect();
     compare(&folder, &[("many.o".to_owned(), object(&folder, "x86_64-linux-gnu", &source))]);
+}
+
+fn a_member_named_like_a_symbol_table() {
+    let folder = scratch::folder("archives-write-symdef");
+    let members = ["__.SYMDEF", "other"].map(|name| (name.to_owned(), b"text".to_vec()));
+    for (name, bytes) in &members {
+        scratch::write(folder.join(name), bytes);
+    }
+    succeed(llvm("llvm-ar").current_dir(&folder).args(["--format=gnu", "crD", "theirs.a", "__.SYMDEF", "other"]));
+    scratch::write(folder.join("ours.a"), archive_of(&members));
+    assert_eq!(read_members(&read(folder.join("ours.a"))), members);
+    for tool in ["llvm-ar", "ar"] {
+        let list = |archive| {
+            let mut tool = if tool == "ar" { Command::new(tool) } else { llvm(tool) };
+            let output = tool.current_dir(&folder).args(["t", archive]).output().unwrap();
+            output.status.success().then(|| stdout(&output))
+        };
+        assert_ne!(list("theirs.a").as_deref(), Some("__.SYMDEF\nother\n"), "{tool}");
+        assert_eq!(list("ours.a").as_deref(), Some("__.SYMDEF\nother\n"), "{tool}");
+    }
 }
 
 fn random_archives() {

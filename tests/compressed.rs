@@ -69,6 +69,22 @@ fn samples() -> Vec<Vec<Vec<u8>>> {
         vec![some_bytes(1, 100_000), some_bytes(2, 5), vec![], some_bytes(3, 200_000)],
     ];
     samples.push(vec![random.bytes(70_000), random.bytes(10)]);
+    // Bytes that do not repeat, or that repeat those before at some distance.
+    for _ in 0..10 {
+        let mut code_objects: Vec<Vec<u8>> = Vec::new();
+        for _ in 0..1 + random.below(TARGETS.len()) {
+            let longest = 1 << (4 + random.below(14));
+            let size = random.below(longest);
+            let mut code_object = random.bytes(size);
+            if let Some(before) = code_objects.last()
+                && random.below(2) == 0
+            {
+                code_object.extend_from_slice(&before[random.below(before.len() + 1)..]);
+            }
+            code_objects.push(code_object);
+        }
+        samples.push(code_objects);
+    }
     samples
 }
 

@@ -201,9 +201,11 @@ fn differences_from_llvm_name_tests_that_are_there() {
     let text = fs::read_to_string(workspace().join("docs/llvm-differences.md")).expect("the document can be read");
     let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
     assert!(rows.len() > 30, "the table was found");
+    let mut cases = BTreeSet::new();
     for row in rows {
         let cells: Vec<&str> = row.trim_matches('|').split(" | ").collect();
         assert_eq!(cells.len(), 4, "{row}");
+        assert!(cases.insert(cells[0]), "{} is there twice", cells[0]);
         let mut file = "";
         let mut tests = 0;
         for word in cells[3].split([' ', ',']).filter(|word| !word.is_empty()) {

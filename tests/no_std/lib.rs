@@ -9,6 +9,8 @@ use core::panic::PanicInfo;
 use core::slice;
 use offload_format::bundle::Bundle;
 use offload_format::compressed::Bundles;
+#[cfg(feature = "object")]
+use offload_format::fat_file;
 use offload_format::offload_binary::OffloadBinaries;
 use offload_format::target::TargetId;
 
@@ -67,4 +69,27 @@ pub unsafe extern "C" fn containers(data: *const u8, size: usize) -> usize {
     // SAFETY: as the caller promises.
     let data = unsafe { slice::from_raw_parts(data, size) };
     Bundles::new(data, 0).flatten().count() + OffloadBinaries::new(data).flatten().count()
+}
+
+/// How many places in a file have device code; without the feature `object`, which would look for them, 0.
+///
+/// # Safety
+/// `data` has `size` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn places(data: *const u8, size: usize) -> usize {
+    // SAFETY: as the caller promises.
+    let data = unsafe { slice::from_raw_parts(data, size) };
+    count_places(data)
+}
+
+#[cfg(feature = "object")]
+fn count_places(data: &[u8]) -> usize {
+    let mut places = 0;
+    fat_file::find(data, |_, container| places += usize::from(container.is_ok()));
+    places
+}
+
+#[cfg(not(feature = "object"))]
+fn count_places(_: &[u8]) -> usize {
+    0
 }

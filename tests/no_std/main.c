@@ -4,6 +4,7 @@
 
 int64_t code_object_size(const unsigned char *data, size_t size);
 size_t containers(const unsigned char *data, size_t size);
+size_t places(const unsigned char *data, size_t size);
 
 /* Rust's precompiled core and alloc refer to it, and never call it with panic=abort. */
 void rust_eh_personality(void) {}
@@ -13,6 +14,6 @@ int main(int argc, char **argv) {
   FILE *file = argc == 2 ? fopen(argv[1], "rb") : NULL;
   if (!file) return 2;
   size_t size = fread(data, 1, sizeof data, file);
-  printf("%lld %zu\n", (long long)code_object_size(data, size), containers(data, size));
+  printf("%lld %zu %zu\n", (long long)code_object_size(data, size), containers(data, size), places(data, size));
   return 0;
 }

@@ -25,7 +25,7 @@
 //! the stream's content ([`Compressed`]).
 //!
 //! Sources: LLVM's ClangOffloadPackager page; version 1 was checked against LLVM 22.1.8, which knows no other; versions 2
-//! and 3 follow the sources of LLVM's main branch (docs/formats.md).
+//! and 3 follow the sources of LLVM's main branch and were checked against files made by hand (docs/formats.md).
 //!
 //! ```
 //! use offload_format::offload_binary::{ImageKind, OffloadBinaries, OffloadBinaryBuilder, OffloadKind, Version};
