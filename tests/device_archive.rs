@@ -380,9 +380,11 @@ fn no_more_memory_than_allowed() {
     options.limit = 100;
     let error = unbundle([(&b"m"[..], &member[..])], &requested, &options).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::LimitExceeded { limit: 100, .. }), "{error}");
-    // Code objects that are borrowed do not.
+    // Code objects that are borrowed do not, but their names, which repeat that of the member.
     let requested = [EntryId::parse(&gfx906).unwrap()];
     assert!(!unbundle([(&b"m"[..], &member[..])], &requested, &options).unwrap()[0].is_empty());
+    let error = unbundle([(&[b'm'; 50][..], &member[..])], &requested, &options).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::LimitExceeded { limit: 100, .. }), "{error}");
 }
 
 // ----------------------------------------------------------------------------------------------------------- helpers

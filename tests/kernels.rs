@@ -740,9 +740,11 @@ fn header_fields_at_extremes() {
     }
 }
 
-/// Sections of a cubin in an order that no tool writes, so that what belongs to a kernel is searched for among all.
+/// Sections of a cubin in an order that no tool writes, so that what belongs to a kernel is searched for among all; and a
+/// table in which there is nothing to be found.
 fn tables_made_to_be_searched_for_long() {
-    let cubin = |kernels: u32| {
+    // `of` is the number of the kernel whose shared memory a section is, counted as the sections are.
+    let cubin = |kernels: u32, info: &[u8], of: fn(u32, u32) -> u32| {
         // Nothing, the names, the symbols, code, and one section for each kernel's shared memory, in turns from both ends.
         let names = b"\0.text.k\0.nv.shared.k\0\0";
         let mut sections: Vec<[u64; 6]> = vec![[0; 6]; 3];
@@ -750,11 +752,10 @@ fn tables_made_to_be_searched_for_long() {
         sections[1] = [0, 3, 0, names.len() as u64, 0, 0];
         sections[2] = [0, 2, 0, 48, 1, 1];
         sections.extend((0..kernels).map(|_| [1, 1, 4, 0, 2, 1]));
-        sections.extend((0..kernels).map(|n| {
-            let of = if n % 2 == 0 { n / 2 } else { kernels - 1 - n / 2 };
-            [9, 8, 3, 16, 2, u64::from(3 + of)]
-        }));
-        let table = 64 + 24 + 48;
+        sections.extend((0..kernels).map(|n| [9, 8, 3, 16, 2, u64::from(3 + of(n, kernels))]));
+        let last = sections.len();
+        sections.push([0, 0x7000_0000, 0, info.len() as u64, 0, 0]);
+        let table = 64 + 24 + 48 + info.len() as u64;
         let mut data = vec![0; 64];
         data[..9].copy_from_slice(&[0x7f, b'E', b'L', b'F', 2, 1, 1, 65, 8]);
         data[18..20].copy_from_slice(&190u16.to_le_bytes());
@@ -769,10 +770,12 @@ fn tables_made_to_be_searched_for_long() {
         symbol[24 + 4] = 0x12;
         symbol[24 + 5] = 0x10;
         data.extend_from_slice(&symbol);
+        data.extend_from_slice(info);
         for (index, [name, kind, flags, size, link, info]) in sections.into_iter().enumerate() {
             let offset = match index {
                 1 => 64,
                 2 => 64 + 24,
+                _ if index == last => 64 + 24 + 48,
                 _ => 0,
             };
             for word in [name | kind << 32, flags, 0, offset, size, link | info << 32, 0, 0] {
@@ -781,11 +784,19 @@ fn tables_made_to_be_searched_for_long() {
         }
         data
     };
-    let few = cubin(100);
+    let from_both_ends = |n, kernels| if n % 2 == 0 { n / 2 } else { kernels - 1 - n / 2 };
+    let few = cubin(100, b"", from_both_ends);
     let found = kernels(&few);
     assert_eq!(found.len(), 100);
     assert!(found.iter().all(|kernel| kernel.name == "k" && kernel.shared_memory == Some(16)));
-    let many = cubin(5_000);
+    let many = cubin(5_000, b"", from_both_ends);
     let error = Kernels::parse(&many).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::LimitExceeded { .. }), "{error}");
+
+    // Registers of the functions, and no stack: as in a cubin that is still to be linked.
+    let registers = b"\x04\x2f\x08\0\x01\0\0\0\x07\0\0\0".repeat(20_000);
+    let found = cubin(20_000, &registers, |n, _| n);
+    let found = kernels(&found);
+    assert_eq!(found.len(), 20_000);
+    assert!(found.iter().all(|kernel| (kernel.registers, kernel.private_memory) == (Some(7), None)));
 }

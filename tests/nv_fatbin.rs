@@ -643,6 +643,15 @@ fn groups_with_damaged_tables() {
             let _ = read_all(&changed);
         }
     }
+    // Many images of the same bytes: the table of the first group says how many there are, and has a header for each.
+    let field = |at: usize| u32::from_le_bytes(theirs[at..at + 4].try_into().unwrap()) as usize;
+    let (table, payload) = (16 + field(16 + 20), field(16 + 56));
+    assert!(theirs[16..18] == [0, 1] && field(table) > 1, "a group of several images");
+    let mut changed = theirs.clone();
+    changed[table + 8 + 4..][..4].fill(0);
+    changed[table + 8 + 8..][..8].copy_from_slice(&(payload as u64).to_le_bytes());
+    let error = NvFatbin::parse(&changed).unwrap_err().to_string();
+    assert!(error.contains("together larger than the payload"), "{error}");
 }
 
 fn every_byte_changed() {

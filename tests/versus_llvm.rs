@@ -650,6 +650,12 @@ fn zeros_between_and_behind_offload_binaries() {
     assert_eq!(found(&unpadded), expected);
     assert!(refused(&unpadded));
 
+    for zeros in [0, 8, 32, 4088] {
+        let padded = [&whole[0], &vec![0; zeros][..], &whole[1]].concat();
+        assert_eq!(found(&padded), expected, "{zeros} zeros between");
+        assert_eq!(refused(&padded), zeros > 0, "{zeros} zeros between");
+        assert_eq!(found(&[&vec![0; zeros][..], &padded].concat()), expected, "{zeros} zeros in front");
+    }
     for zeros in 0..=17 {
         let mut padded = whole.concat();
         padded.resize(padded.len() + zeros, 0);

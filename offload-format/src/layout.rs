@@ -38,6 +38,8 @@ impl Piece {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Layout {
     pieces: Vec<Piece>,
+    /// That of all pieces, which is asked for at each of them.
+    size: u64,
 }
 
 impl Layout {
@@ -48,7 +50,7 @@ impl Layout {
 
     /// The layout that is payload `index` of `size` bytes and nothing else.
     pub fn payload(index: usize, size: u64) -> Self {
-        Self { pieces: vec![Piece::Payload { index, size }] }
+        Self { pieces: vec![Piece::Payload { index, size }], size }
     }
 
     /// The runs, in file order.
@@ -58,7 +60,7 @@ impl Layout {
 
     /// Size of the whole in bytes.
     pub fn size(&self) -> u64 {
-        self.pieces.iter().map(Piece::size).sum()
+        self.size
     }
 
     /// Offset in bytes of payload `index` from the start of the file; `None` if it is not in it.
@@ -76,18 +78,19 @@ impl Layout {
     /// Adds bytes at the end.
     pub fn push(&mut self, piece: Piece) {
         if piece.size() > 0 || matches!(piece, Piece::Payload { .. }) {
+            self.size += piece.size();
             self.pieces.push(piece);
         }
     }
 
     /// Adds zero bytes until the size is a multiple of `align`, which need not be a power of two; 0 counts as 1.
     pub fn pad_to(&mut self, align: u64) {
-        let size = self.size();
-        self.push(Piece::Zeros(size.next_multiple_of(align.max(1)) - size));
+        self.push(Piece::Zeros(self.size.next_multiple_of(align.max(1)) - self.size));
     }
 
     /// Adds all runs of another layout at the end.
     pub fn append(&mut self, other: Layout) {
+        self.size += other.size;
         self.pieces.extend(other.pieces);
     }
 

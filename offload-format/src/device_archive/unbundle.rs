@@ -16,8 +16,8 @@ use alloc::vec::Vec;
 pub struct UnbundleOptions {
     /// Whether HIP's code objects serve OpenMP, and the reverse.
     pub hip_openmp_compatible: bool,
-    /// Bytes that may be allocated: for one decompressed member at a time, and for all code objects that are not
-    /// borrowed, because they were compressed or are host objects.
+    /// Bytes that may be allocated: for one decompressed member at a time, and for all that is kept: the members' names,
+    /// and the code objects that are not borrowed, because they were compressed or are host objects.
     pub limit: u64,
 }
 
@@ -72,7 +72,7 @@ struct Taken<'data, 'a> {
     requested: &'a [EntryId<'a>],
     options: &'a UnbundleOptions,
     archives: Vec<DeviceArchive<'data>>,
-    /// Bytes that code objects may still need.
+    /// Bytes that names and code objects may still need.
     left: u64,
 }
 
@@ -109,13 +109,13 @@ impl<'data> Taken<'data, '_> {
                 } else {
                     keep(code_object)
                 };
-                if let Cow::Owned(copy) = &bytes {
-                    let (need, limit) = (copy.len() as u64, self.left);
-                    self.left = limit.checked_sub(need).ok_or_else(|| {
-                        Error::new(ErrorKind::LimitExceeded { need, limit }, "code objects of an archive", 0)
-                    })?;
-                }
-                archive.members.push((member_name(name, id, parsed.target()), bytes));
+                let name = member_name(name, id, parsed.target());
+                let copied = if let Cow::Owned(copy) = &bytes { copy.len() } else { 0 };
+                let (need, limit) = ((name.len() + copied) as u64, self.left);
+                self.left = limit.checked_sub(need).ok_or_else(|| {
+                    Error::new(ErrorKind::LimitExceeded { need, limit }, "code objects of an archive", 0)
+                })?;
+                archive.members.push((name, bytes));
             }
             Ok(())
         };

@@ -80,8 +80,8 @@ impl<'data> CubinKernels<'data> {
             next: elf.sections(),
             info: Related::parse(&elf, SHT_CUDA_INFO, b".nv.info.")?,
             shared: Related::parse(&elf, SHT_NOBITS, b".nv.shared.")?,
-            registers: OfFunctions { kind: REGISTERS, all, near: all },
-            stack: OfFunctions { kind: STACK_SIZE, all, near: all },
+            registers: OfFunctions::new(REGISTERS, all)?,
+            stack: OfFunctions::new(STACK_SIZE, all)?,
             elf,
             budget,
         })
@@ -282,6 +282,7 @@ impl Attribute {
 #[derive(Debug, Clone)]
 struct OfFunctions<'data> {
     kind: u8,
+    /// From the first one on: many files have none.
     all: Attributes<'data>,
     /// Behind the last one found.
     near: Attributes<'data>,
@@ -290,7 +291,16 @@ struct OfFunctions<'data> {
 /// A symbol and a number: four bytes and a value of eight.
 const OF_FUNCTION_SIZE: u64 = 12;
 
-impl OfFunctions<'_> {
+impl<'data> OfFunctions<'data> {
+    fn new(kind: u8, mut all: Attributes<'data>) -> Result<Self> {
+        let mut next = all;
+        while next.next()?.is_some_and(|attribute| attribute.kind != kind) {
+            all = next;
+        }
+        // Behind the last attribute if there is none.
+        Ok(Self { kind, all, near: all })
+    }
+
     fn find(&mut self, symbol: u32, budget: &mut Budget) -> Result<Option<u64>> {
         let stop = self.near.at;
         // Against the order of the kernels: before the last one found.

@@ -37,8 +37,8 @@ pub struct NvFatbin<'data> {
 impl<'data> NvFatbin<'data> {
     /// Checks the fatbin at the start of `data` and borrows from it; `data` may go on behind it.
     ///
-    /// Returns an error if the magic or the version is another, if anything lies outside the size that a header gives, or
-    /// if an image lies outside the payload that it is in.
+    /// Returns an error if the magic or the version is another, if anything lies outside the size that a header gives, if
+    /// an image lies outside the payload that it is in, or if images share bytes of it.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
         let reader = Reader::new(data);
         if reader.bytes(0, MAGIC.len() as u64, "fatbin magic")? != MAGIC {
@@ -147,8 +147,12 @@ impl<'data> Entry<'data> {
     fn check_images(&self) -> Result<()> {
         let check = || -> Result<()> {
             let (mut images, count) = Images::read(self)?;
+            let mut left = self.size;
             for _ in 0..count {
-                images.read_next()?;
+                let image = images.read_next()?;
+                // Very many could else lie over each other in a large payload.
+                let shared = Error::new(ErrorKind::Malformed, "images (together larger than the payload)", 8);
+                left = left.checked_sub(image.size).ok_or(shared)?;
             }
             Ok(())
         };

@@ -6,8 +6,8 @@ use crate::Result;
 /// The offload binaries of a section or file, one after another; each with its offset in bytes. They need not be of one
 /// version.
 ///
-/// The step from one to the next is its size, rounded up to 8. Iteration ends at the end of the bytes, after the first
-/// error, or where only zero bytes are left.
+/// The step from one to the next is its size, rounded up to 8, then zeros, eight at a time. Iteration ends at the end of the
+/// bytes, after the first error, or where only zero bytes are left.
 #[derive(Debug, Clone)]
 pub struct OffloadBinaries<'data> {
     data: &'data [u8],
@@ -26,13 +26,12 @@ impl<'data> Iterator for OffloadBinaries<'data> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let rest = self.data.get(self.at..)?;
-        if rest.iter().all(|&byte| byte == 0) {
-            return None;
-        }
-        let at = self.at;
-        let parsed = OffloadBinary::parse(rest);
+        let zeros = rest.iter().position(|&byte| byte != 0)?;
+        let gap = zeros - zeros % ALIGN as usize;
+        let at = self.at + gap;
+        let parsed = OffloadBinary::parse(rest.get(gap..)?);
         self.at = match &parsed {
-            // The size is no more than that of `rest`.
+            // The size is no more than that of what is left.
             Ok(binary) => at + (binary.size().next_multiple_of(ALIGN) as usize),
             Err(_) => usize::MAX,
         };

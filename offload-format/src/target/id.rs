@@ -27,6 +27,10 @@ impl fmt::Display for FeatureState {
     }
 }
 
+/// Each feature is compared with those before it, and with those of other target IDs: a name from a file may not have
+/// very many. No processor has more than two.
+const MOST_FEATURES: usize = 16;
+
 /// A well-formed target ID. The processor need not be one that this crate knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TargetId<'a> {
@@ -37,8 +41,8 @@ pub struct TargetId<'a> {
 impl<'a> TargetId<'a> {
     /// Reads `gfx90a`, `gfx90a:xnack+`, `gfx906:sramecc-:xnack+`; the features in any order.
     ///
-    /// Returns an error if the processor is empty or has a character that no processor has, or if a feature is empty,
-    /// has no sign or is named twice.
+    /// Returns an error if the processor is empty or has a character that no processor has, if a feature is empty, has no
+    /// sign or is named twice, or if there are more than 16.
     pub fn parse(text: &'a str) -> Result<Self, ParseError> {
         let (processor, features) = match text.find(':') {
             Some(colon) => (&text[..colon], &text[colon..]),
@@ -52,8 +56,11 @@ impl<'a> TargetId<'a> {
             return Err(ParseError::new(text, bad, "a processor name has letters, digits, '-' and '_' only"));
         }
         let mut at = processor.len();
-        for feature in features.split(':').skip(1) {
+        for (count, feature) in features.split(':').skip(1).enumerate() {
             at += 1;
+            if count == MOST_FEATURES {
+                return Err(ParseError::new(text, at, "a target ID names at most 16 features"));
+            }
             let Some(name) = feature.strip_suffix(['+', '-']) else {
                 return Err(ParseError::new(text, at, "a feature is a name followed by '+' or '-', such as 'xnack-'"));
             };
@@ -197,6 +204,10 @@ mod tests {
         }
         assert_eq!(TargetId::parse("gfx906:xnack+:xnack-").unwrap_err().position(), 14);
         assert_eq!(TargetId::parse("gfx906::xnack+").unwrap_err().position(), 7);
+        let many: String = ('a'..='q').map(|feature| alloc::format!(":{feature}+")).collect();
+        let text = alloc::format!("gfx906{many}");
+        assert_eq!(TargetId::parse(&text).unwrap_err().position(), text.len() - 2);
+        assert_eq!(id(&text[..text.len() - 3]).features().count(), 16);
     }
 
     #[test]
