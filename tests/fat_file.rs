@@ -909,7 +909,7 @@ fn wrappers_of_the_linker_wrapper() {
 }
 
 /// Options with which clang compiles for the host alone, and puts a file in the device code's place.
-fn with_image<'a>(command: &mut Command, language: &str, file: &'a str) {
+fn with_image(command: &mut Command, language: &str, file: &str) {
     command.args(["-x", language, "--cuda-host-only", "-O1", "-Xclang", "-fcuda-include-gpubinary", "-Xclang", file]);
 }
 

@@ -2,7 +2,6 @@
 
 use super::NOT_A_HOST;
 use super::read::Sections;
-use super::write::Contents;
 use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
 use alloc::vec::Vec;
@@ -134,14 +133,12 @@ impl<'a> ElfFile<'a> {
         let table = reader.range(section_headers, count.saturating_mul(size), 0, "section header table")?;
         let mut headers = Fields { class, bytes: table };
         let mut sections = Vec::new();
-        let mut contents = Contents::of(data);
         while !headers.bytes.is_empty() {
             let at = data.len() as u64 - headers.bytes.len() as u64;
             let mut section = headers.section();
             if !matches!(section.kind, SHT_NULL | SHT_NOBITS) {
                 section.contents = reader
                     .range(section.offset, section.size, at, "section")
-                    .and_then(|bytes| contents.take(bytes))
                     .map_err(|error| error.in_entry(sections.len() as u64))?;
             }
             if !sections.is_empty() {
