@@ -414,7 +414,7 @@ fn hip_objects_with_relocatable_device_code() {
     let file = read(folder.join("fresh.o"));
     assert_eq!(images(&file), objdump_lists(&folder.join("fresh.o")));
     assert_eq!(images(&file).len(), 2);
-    // Compilers say so in objects for the host too, in which nothing is left.
+    // The old driver puts a wrapper into each object, the new one leaves it to the link.
     for name in ["old.o", "fresh.o"] {
         let mut count = 0;
         wrappers(&read(folder.join(name)), |_| count += 1);
@@ -485,6 +485,15 @@ fn the_type_without_the_name_and_the_reverse() {
     offload_object(&folder, "named", ".llvm.offloading,\"a\",@progbits");
     assert_eq!(images(&read(folder.join("named.o"))).len(), 2);
     assert!(objdump_lists(&folder.join("named.o")).is_empty());
+    offload_object(&folder, "neither", ".foo,\"a\",@progbits");
+    assert_eq!(images(&read(folder.join("neither.o"))).len(), 2);
+    assert!(objdump_lists(&folder.join("neither.o")).is_empty());
+
+    scratch::write(folder.join("hip.bin"), a_bundle());
+    scratch::write(folder.join("zeros.s"), ".section .hip_fatbin,\"a\"\n.zero 4096\n.incbin \"hip.bin\"\n");
+    succeed(in_folder(llvm("clang"), &folder).args(["-c", "zeros.s"]));
+    assert_eq!(uris(&bundle_entries(&read(folder.join("zeros.o")))).len(), 2);
+    assert!(readobj_lists(&folder.join("zeros.o")).is_empty());
 
     // No section has a name: the field that says where they are is zero.
     let mut nameless = read(folder.join("typed.o"));
