@@ -71,6 +71,7 @@ impl<'data> Kernel<'data> {
 
 /// An argument of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Argument<'data> {
     /// Where it is among the arguments, in bytes from where they start. PTX: on the architecture that the text names; on
     /// another, an alignment of more than 16 bytes may move it.
