@@ -578,7 +578,15 @@ fn parameters_of_all_kinds() {
             ["", ".maxntid 33", ".maxntid 4, 5", ".maxntid 2, 3, 4", ".reqntid 8, 0x8", ".pragma \"nounroll\";"]
                 [random.below(6)];
         let list = if list.is_empty() && number % 2 == 0 { list } else { format!("({list})") };
-        writeln!(text, ".visible .entry k{number}{list} {directive}\n{{ .reg .b32 %r<2>; ret; }}").unwrap();
+        let entry = format!(".visible .entry k{number}{list} {directive}");
+        // Behind another directive, and behind most of the rest, a directive needs no space in front.
+        let close = |entry: String, before: &str| entry.replace(&format!("{before} ."), &format!("{before}."));
+        let entry = if number % 5 == 0 {
+            ["visible", "param", "u64", "ptr", ")"].into_iter().fold(entry, close)
+        } else {
+            entry
+        };
+        writeln!(text, "{entry}\n{{ .reg .b32 %r<2>; ret; }}").unwrap();
     }
     // Larger than an attribute of the first kind can say; a declaration before its definition; not visible.
     text += ".visible .entry large(.param .u8 x, .param .align 8 .b8 s[20000], .param .u16 y) { ret; }\n";

@@ -77,7 +77,7 @@ impl<'data> CompressedBundle<'data> {
         self.method
     }
 
-    /// Size in bytes of the whole, header included; `None` in version 1, which does not say.
+    /// Size in bytes of the whole, header included; `None` in version 1, which does not say it, and where it was left at 0.
     pub fn total_size(&self) -> Option<u64> {
         self.total_size
     }

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 
 /// A version of the header that can be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Version {
     /// Sizes of 32 bits; read by LLVM 19 and later, and by ROCm 6.2 and later.
     V2,

@@ -4,7 +4,8 @@
 //! (RFC 8878). Without the features `zlib` and `zstd` such containers can be listed and not opened: what needs a method
 //! that was not built in ends in [`ErrorKind::UnsupportedCompression`].
 //!
-//! Every call that allocates takes a limit in bytes. A hostile file can ask for the limit and for no more.
+//! Every call that decompresses takes a limit in bytes. It holds for what comes out and for the decoder's window, rounded up
+//! to a power of two, each by itself: no buffer that a hostile file asks for is larger.
 
 // Each method's module has the same functions; what stands in for one that is not built in refuses in all of them.
 #[cfg(not(all(feature = "zlib", feature = "zstd")))]

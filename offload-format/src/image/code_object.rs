@@ -41,7 +41,7 @@ impl CodeObjectHeader {
         Ok(Self { version: u32::from(elf.abi_version) + 2, flags: elf.flags })
     }
 
-    /// Code object version: 2 to 6.
+    /// Code object version: 2 to 6 in what LLVM 22 and older write.
     pub fn version(&self) -> u32 {
         self.version
     }

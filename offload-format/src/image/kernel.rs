@@ -71,6 +71,7 @@ impl<'data> Kernel<'data> {
 
 /// An argument of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Argument<'data> {
     /// Its number, counted from 0 in the order of the source. References of PTX and of cubins count too.
     pub ordinal: u64,

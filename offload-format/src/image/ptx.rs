@@ -69,6 +69,7 @@ mod tests {
             ".version 8.0 // c\n.target sm_90 // c\n",
             "/* .version 1.0 */ .version 8.0\n.target sm_90",
             ".version 8.0 .target sm_90 .address_size 64",
+            ".version 8.0.target sm_90.address_size 64",
             "/**/.version\t8.0\r\n\r\n.target sm_90, texmode_independent",
         ] {
             let header = PtxHeader::parse(text.as_bytes()).unwrap();

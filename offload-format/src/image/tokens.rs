@@ -33,6 +33,16 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"._$%".contains(&byte)
 }
 
+/// The size of the word that `text` starts with. A period starts another one, without a space between; but for that of a
+/// number: `.version 8.0.target sm_90.address_size 64`.
+fn word_size(text: &[u8]) -> usize {
+    let is_of_number = |at: usize| {
+        text[0].is_ascii_digit() && !text[..at].contains(&b'.') && text.get(at + 1).is_some_and(u8::is_ascii_digit)
+    };
+    let goes_on = |at: usize| if text[at] == b'.' { is_of_number(at) } else { is_word(text[at]) };
+    (1..text.len()).find(|&at| !goes_on(at)).unwrap_or(text.len())
+}
+
 impl<'data> Iterator for Tokens<'data> {
     type Item = (usize, &'data [u8]);
 
@@ -46,12 +56,12 @@ impl<'data> Iterator for Tokens<'data> {
             } else if rest[0].is_ascii_whitespace() {
                 1
             } else {
-                let end = if rest[0] == b'"' {
-                    rest.iter().skip(1).position(|&byte| byte == b'"').map(|end| end + 2)
-                } else {
-                    rest.iter().position(|&byte| !is_word(byte))
+                let end = match rest[0] {
+                    b'"' => rest.iter().skip(1).position(|&byte| byte == b'"').map_or(rest.len(), |end| end + 2),
+                    first if is_word(first) => word_size(rest),
+                    _ => 1,
                 };
-                let token = &rest[..end.unwrap_or(rest.len()).max(1)];
+                let token = &rest[..end];
                 let start = self.at;
                 self.at += token.len();
                 return Some((start, token));
@@ -69,5 +79,30 @@ mod tests {
         let text = b".entry/*{*/k // }\n(%r<5>)\"a{//\"\"b\" /* ";
         let tokens: alloc::vec::Vec<_> = Tokens::new(text).map(|(_, token)| str::from_utf8(token).unwrap()).collect();
         assert_eq!(tokens, [".entry", "k", "(", "%r", "<", "5", ">", ")", "\"a{//\"", "\"b\""]);
+    }
+
+    #[test]
+    fn a_period_starts_a_word_or_is_in_a_number() {
+        let text = b".version 8.0.target sm_90.address_size 64.entry k.maxntid 1.2.3 . .. 8.";
+        let tokens: alloc::vec::Vec<_> = Tokens::new(text).map(|(_, token)| str::from_utf8(token).unwrap()).collect();
+        let expected = [
+            ".version",
+            "8.0",
+            ".target",
+            "sm_90",
+            ".address_size",
+            "64",
+            ".entry",
+            "k",
+            ".maxntid",
+            "1.2",
+            ".3",
+            ".",
+            ".",
+            ".",
+            "8",
+            ".",
+        ];
+        assert_eq!(tokens, expected);
     }
 }
