@@ -13,6 +13,7 @@ use offload_format::Device;
 use offload_format::bundle::{Bundle, BundleBuilder, Entry, HIP_ENTRY_PREFIX, HIP_HOST_ENTRY_ID, HIP_TABLE_LIMIT};
 use offload_format::select::{Candidate, Code, judge, select};
 use offload_format::target::{TargetId, amdgpu};
+use offload_tests::data::Random;
 use offload_tests::package::Package;
 use offload_tests::test;
 use offload_tests::tools::{Tool, llvm, stdout, succeed};
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
     offload_tests::run(vec![
         test("features_of_the_known_processors", &[Tool::Comgr], features_of_the_known_processors),
         test("every_device_and_every_image", &[Tool::Comgr], every_device_and_every_image),
+        test("the_first_entry_that_fits", &[Tool::Comgr], the_first_entry_that_fits),
         test("the_table_ends_within_the_first_4096_bytes", &[Tool::Comgr], the_table_ends_within_the_first_4096_bytes),
         test("the_pack_of_a_linked_program", &[Tool::Comgr, Tool::Llvm22], the_pack_of_a_linked_program),
     ])
@@ -127,6 +129,39 @@ fn every_device_and_every_image() {
         }
     }
     assert!(found >= 2 * devices.len() && found < pairs, "{found} of {pairs} pairs fit");
+}
+
+/// Bundles as no tool writes them: entries of all kinds that were ever written, in any order, several that fit.
+fn the_first_entry_that_fits() {
+    let comgr = comgr();
+    let mut random = Random::new(3);
+    let mut pick = |list: &[&str]| list[random.below(list.len())].to_owned();
+    let (mut found, mut second) = (BTreeSet::new(), 0);
+    for _ in 0..2000 {
+        let (mut table, mut entries) = (Vec::new(), Vec::new());
+        for _ in 0..pick(&["1", "2", "4", "6"]).parse().unwrap() {
+            let kind = pick(&["hip", "hipv4", "hcc", "openmp"]);
+            let target = pick(&["gfx906", "gfx90a"])
+                + &pick(&["", ":sramecc+", ":sramecc-"])
+                + &pick(&["", ":xnack+", ":xnack-"]);
+            let id = format!("{kind}-amdgcn-amd-amdhsa--{target}");
+            let (offset, size) = (4096 + 16 * entries.len() as u64, 1 + entries.len() as u64);
+            table.extend([offset, size, id.len() as u64].map(u64::to_le_bytes).concat());
+            table.extend_from_slice(id.as_bytes());
+            entries.push(kind);
+        }
+        let mut bundle = [&b"__CLANG_OFFLOAD_BUNDLE__"[..], &(entries.len() as u64).to_le_bytes(), &table].concat();
+        bundle.resize(4096 + 16 * entries.len(), 0);
+        let device = pick(&["gfx906", "gfx90a"]) + &pick(&[":sramecc+", ":sramecc-"]) + &pick(&[":xnack+", ":xnack-"]);
+        let entry = Bundle::parse(&bundle).unwrap().find_hip(&TargetId::parse(&device).unwrap());
+        let ours = entry.map(|entry| (entry.offset(), entry.code_object().len() as u64));
+        assert_eq!(comgr.lookup(&bundle, &device), Ok(ours), "{device} in {:?}", Bundle::parse(&bundle).unwrap());
+        if let Some((_, size)) = ours {
+            found.insert(entries[size as usize - 1].clone());
+            second += usize::from(size > 1);
+        }
+    }
+    assert!(found.len() == 3 && second > 100, "{found:?} {second}");
 }
 
 /// A bundle with an entry table of so many bytes, which ends with an entry for gfx90a.
