@@ -1017,7 +1017,7 @@ fn files_by_themselves() {
         assert_eq!(FileKind::identify(&file), Some(kind));
         let found = containers(&file);
         let [(place, container)] = &found[..] else { panic!("{kind:?}: {found:?}") };
-        assert_eq!(*place, Place { slice: None, member: None, section: None, offset: 0 });
+        assert_eq!((place.slice, place.member, place.section, place.offset), (None, None, None, 0));
         let is_it = match container {
             Container::Bundles(bytes) => {
                 matches!(kind, FileKind::Bundle | FileKind::CompressedBundle) && *bytes == file

@@ -84,6 +84,16 @@ impl Error {
         matches!(self.kind, ErrorKind::Truncated { .. } | ErrorKind::OutOfBounds { .. })
     }
 
+    /// The part that is wrong, in the format's words: `code object`, `string pairs`.
+    pub fn part(&self) -> &'static str {
+        self.what
+    }
+
+    /// Number of the entry that the part belongs to, counted from 0.
+    pub fn entry(&self) -> Option<u64> {
+        self.index
+    }
+
     /// What kind of failure this is.
     pub fn kind(&self) -> ErrorKind {
         self.kind

@@ -97,13 +97,17 @@ impl<'data> CompressedBundle<'data> {
         self.payload
     }
 
-    /// Size in bytes of the whole, header included, found by decompressing where the header does not say it. `limit` is how
-    /// many bytes the decoder may allocate.
+    /// Size in bytes of the whole, header included, found by decompressing where the header does not say it.
     ///
-    /// Returns an error if the stream is damaged, or its method was not built in.
+    /// Returns an error if that would be more than `limit` bytes, if the stream is damaged, or if its method was not built
+    /// in.
     pub fn find_size(&self, limit: u64) -> Result<u64> {
         if let Some(size) = self.total_size {
             return Ok(size);
+        }
+        if self.uncompressed_size > limit {
+            let kind = ErrorKind::LimitExceeded { need: self.uncompressed_size, limit };
+            return Err(Error::new(kind, STREAM, self.payload_offset));
         }
         let mut stream = self.stream(limit)?;
         // A stream that holds more than the header says is damaged, however far it goes on.

@@ -25,6 +25,7 @@ use absent as zstd;
 
 pub use decompressor::Decompressor;
 pub use method::Method;
+pub(crate) use whole::decompress_into;
 pub use whole::{compress, decompress};
 
 use crate::{Error, ErrorKind};

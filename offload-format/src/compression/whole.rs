@@ -1,6 +1,6 @@
 //! Whole streams at once.
 
-use super::{Context, Method, zlib, zstd};
+use super::{Context, Decompressor, Method, zlib, zstd};
 use crate::Result;
 use alloc::vec::Vec;
 
@@ -23,7 +23,33 @@ pub fn decompress(method: Method, input: &[u8], size: u64, limit: u64, what: &'s
         Method::Zlib => zlib::decompress(input, &mut out, limit, context)?,
         Method::Zstd => zstd::decompress(input, &mut out, limit, context)?,
     }
+    // The allocator may have given more room than was asked for.
+    if out.len() as u64 > size {
+        return Err(context.damaged("more comes out than was said"));
+    }
     Ok(out)
+}
+
+/// Decompresses the whole of `input` into `out`, as [`decompress`] does, and returns how many bytes came
+/// out. `limit` is for the decoder's window.
+pub(crate) fn decompress_into(
+    method: Method,
+    input: &[u8],
+    out: &mut [u8],
+    limit: u64,
+    what: &'static str,
+    at: u64,
+) -> Result<usize> {
+    let context = Context { method, what, at };
+    let mut stream = Decompressor::new(method, input, limit, what, at)?;
+    let size = stream.read(out)?;
+    if stream.read(&mut [0])? > 0 {
+        return Err(context.damaged("more comes out than was said"));
+    }
+    if stream.consumed() < input.len() as u64 {
+        return Err(context.damaged("something follows the stream"));
+    }
+    Ok(size)
 }
 
 /// Compresses `input`; `level` is the method's own, `None` its default (zlib 6, zstd 3).
@@ -39,7 +65,6 @@ pub fn compress(method: Method, level: Option<i32>, input: &[u8]) -> Result<Vec<
 
 #[cfg(all(test, feature = "zlib", feature = "zstd"))]
 mod tests {
-    use super::super::Decompressor;
     use super::*;
     use crate::ErrorKind;
     use alloc::vec;

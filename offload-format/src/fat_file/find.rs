@@ -16,11 +16,14 @@ const SHARED_LIMIT: u64 = 64;
 
 /// Where in the file something is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Place<'data> {
     /// The processor of the slice of a universal file, Mach-O's `cputype`.
     pub slice: Option<u32>,
     /// The name of the archive's member, the innermost one.
     pub member: Option<&'data [u8]>,
+    /// The name of the section's segment in a Mach-O file.
+    pub segment: Option<&'data [u8]>,
     /// The name of the section; for an object bundle, none.
     pub section: Option<&'data [u8]>,
     /// Offset in bytes from the start of the file.
@@ -54,7 +57,7 @@ pub enum Container<'data> {
 pub fn find<'data>(file: &'data [u8], mut visit: impl FnMut(Place<'data>, Result<Container<'data>>)) {
     let left = (file.len() as u64).saturating_mul(SHARED_LIMIT);
     let mut walk = Walk { visit: &mut visit, left };
-    walk.file(file, Place { slice: None, member: None, section: None, offset: 0 }, DEPTH);
+    walk.file(file, Place { slice: None, member: None, segment: None, section: None, offset: 0 }, DEPTH);
 }
 
 struct Walk<'walk, 'data> {
@@ -124,7 +127,8 @@ impl<'data> Walk<'_, 'data> {
         let mut has_bundle_entry = false;
         for section in sections {
             let section = section?;
-            let in_section = Place { section: Some(section.name), ..place };
+            let segment = Some(section.segment).filter(|name| !name.is_empty());
+            let in_section = Place { segment, section: Some(section.name), ..place };
             let contents = match section.data {
                 Ok(contents) => contents,
                 Err(error) => {

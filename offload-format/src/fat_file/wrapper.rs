@@ -35,6 +35,7 @@ pub struct Wrapper<'data> {
 
 /// Whose runtime a wrapper is for, by its magic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum WrapperKind {
     /// `HIPF`: HIP's, with bundles.
     Hip,

@@ -46,6 +46,7 @@ impl fmt::Display for ImageKind {
 
 /// The host's operating system that an image was packed for. nvJitLink 13.5 does not look at it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum HostOs {
     /// Linux.
     Linux,

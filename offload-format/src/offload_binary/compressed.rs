@@ -46,21 +46,25 @@ impl<'data> Compressed<'data> {
     /// decompress, or if it has another size than the header says.
     pub fn decompress(&self, limit: u64) -> Result<Vec<u8>> {
         let what = "offload binary";
+        let kind = ErrorKind::LimitExceeded { need: self.inflated_size, limit };
+        let too_much = Error::new(kind, what, INFLATED_SIZE_OFFSET);
         if self.inflated_size > limit {
-            let kind = ErrorKind::LimitExceeded { need: self.inflated_size, limit };
-            return Err(Error::new(kind, what, INFLATED_SIZE_OFFSET));
+            return Err(too_much);
         }
-        let at = self.head.len() as u64;
-        let size = self.inflated_size - at;
-        let content = compression::decompress(self.method(), self.stream, size, limit, what, at)?;
-        if content.len() as u64 != size {
+        let mut binary = Vec::new();
+        let size = usize::try_from(self.inflated_size).map_err(|_| too_much)?;
+        binary.try_reserve_exact(size).map_err(|_| too_much)?;
+        binary.extend_from_slice(self.head);
+        binary[SIZE_OFFSET as usize..][..8].copy_from_slice(&self.inflated_size.to_le_bytes());
+        binary[INFLATED_SIZE_OFFSET as usize..][..8].fill(0);
+        binary.resize(size, 0);
+        let at = self.head.len();
+        let found =
+            compression::decompress_into(self.method(), self.stream, &mut binary[at..], limit, what, at as u64)?;
+        if at + found != size {
             let what = "inflated size (more than the content has)";
             return Err(Error::new(ErrorKind::Malformed, what, INFLATED_SIZE_OFFSET));
         }
-        let mut binary = self.head.to_vec();
-        binary[SIZE_OFFSET as usize..][..8].copy_from_slice(&self.inflated_size.to_le_bytes());
-        binary[INFLATED_SIZE_OFFSET as usize..][..8].fill(0);
-        binary.extend_from_slice(&content);
         Ok(binary)
     }
 }
