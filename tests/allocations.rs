@@ -9,6 +9,7 @@ use offload_format::image::{Bitcode, Image, Kernels};
 use offload_format::nv_fatbin::NvFatbins;
 use offload_format::object_bundle::ObjectBundle;
 use offload_format::offload_binary::OffloadBinaries;
+use offload_format::target::TargetId;
 use offload_format::text_bundle::{CommentLeader, TextBundle};
 use offload_tests::counting::{Allocated, Counting};
 use offload_tests::data::{corpus, corpus_folders, read};
@@ -30,6 +31,11 @@ const VIEWS: &[(&str, View)] = &[
     ("bundle", |bytes| {
         let entries = Bundle::parse(bytes).into_iter().flat_map(|bundle| bundle.entries());
         entries.map(|entry| entry.code_object().len().min(1) + ids(entry.id_str())).sum()
+    }),
+    ("image_for_a_device", |bytes| {
+        let device = TargetId::parse("gfx906:sramecc+:xnack-");
+        let found = Bundle::parse(bytes).ok().and_then(|bundle| bundle.find_hip(&device.ok()?));
+        usize::from(found.is_some())
     }),
     ("entry_table", |bytes| {
         let entries = EntryTable::parse(bytes).into_iter().flat_map(|table| table.entries());

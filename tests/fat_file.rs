@@ -26,6 +26,7 @@ fn main() -> ExitCode {
         test("hip_objects", LLVM, hip_objects),
         test("hip_programs", ROC_OBJ, hip_programs),
         test("hip_programs_with_compressed_bundles", LINKERS, hip_programs_with_compressed_bundles),
+        test("a_bundle_behind_zeros", LLVM, a_bundle_behind_zeros),
         test("hip_objects_with_relocatable_device_code", LLVM, hip_objects_with_relocatable_device_code),
         test("offload_binaries_in_objects_and_programs", LINKERS, offload_binaries_in_objects_and_programs),
         test("the_type_without_the_name_and_the_reverse", LLVM, the_type_without_the_name_and_the_reverse),
@@ -388,6 +389,21 @@ fn hip_programs_with_compressed_bundles() {
     }
 }
 
+/// As a linker leaves them that puts something small in front.
+fn a_bundle_behind_zeros() {
+    let folder = scratch::folder("fat-file-zeros");
+    scratch::write(folder.join("bundle"), a_bundle());
+    for (zeros, for_llvm) in [(0, 2), (4096, 0)] {
+        let source = format!(".section .hip_fatbin,\"a\"\n.p2align 12\n.zero {zeros}\n.incbin \"bundle\"\n");
+        scratch::write(folder.join("fat.s"), source);
+        let clang = ["-c", "fat.s", "-o", "fat.o", "--target=x86_64-unknown-linux-gnu"];
+        succeed(in_folder(llvm("clang"), &folder).args(clang));
+        let entries = bundle_entries(&read(folder.join("fat.o")));
+        assert_eq!(uris(&entries).len(), 2, "{zeros}");
+        assert_eq!(readobj_lists(&folder.join("fat.o")).len(), for_llvm, "{zeros}");
+    }
+}
+
 fn hip_objects_with_relocatable_device_code() {
     let folder = scratch::folder("fat-file-rdc");
     copied(&INPUTS, &folder, &["k.hip"]);
@@ -497,6 +513,10 @@ fn the_type_without_the_name_and_the_reverse() {
     succeed(in_folder(llvm("clang"), &folder).args(["-c", "zeros.s"]));
     assert_eq!(uris(&bundle_entries(&read(folder.join("zeros.o")))).len(), 2);
     assert!(readobj_lists(&folder.join("zeros.o")).is_empty());
+
+    offload_object(&folder, "neither", ".foo,\"a\",@progbits");
+    assert_eq!(images(&read(folder.join("neither.o"))).len(), 2);
+    assert!(objdump_lists(&folder.join("neither.o")).is_empty());
 
     // No section has a name: the field that says where they are is zero.
     let mut nameless = read(folder.join("typed.o"));

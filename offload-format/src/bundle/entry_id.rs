@@ -35,11 +35,13 @@ impl<'a> EntryId<'a> {
     /// Returns an error if it has no offload kind or fewer than three triple fields. Neither kind nor triple nor target
     /// ID need be known ones.
     pub fn parse(text: &'a str) -> Result<Self, ParseError> {
+        Self::find_parts(text).ok_or_else(|| ParseError::new(text, 0, FORM))
+    }
+
+    /// The same without an error, which would have a copy of the text.
+    pub(super) fn find_parts(text: &'a str) -> Option<Self> {
         let id = Self::split(text);
-        match text.split('-').nth(3) {
-            Some(_) if !id.kind.is_empty() && !id.triple[0].is_empty() => Ok(id),
-            _ => Err(ParseError::new(text, 0, FORM)),
-        }
+        text.split('-').nth(3).filter(|_| !id.kind.is_empty() && !id.triple[0].is_empty()).map(|_| id)
     }
 
     /// Splits an ID as LLVM 21 and later take it, on the command line and in files: with a fourth triple field, which may be

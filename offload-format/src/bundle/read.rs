@@ -36,8 +36,8 @@ impl<'data> Bundle<'data> {
             // What HIP's compilers write needs no taking apart.
             let target = match entry.id_str().strip_prefix(HIP_ENTRY_PREFIX) {
                 Some(target) => target,
-                None => match entry.id() {
-                    Ok(id) if id.is_hip() => id.target(),
+                None => match EntryId::find_parts(entry.id_str()) {
+                    Some(id) if id.is_hip() => id.target(),
                     _ => return false,
                 },
             };
