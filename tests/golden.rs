@@ -416,7 +416,10 @@ impl Dump {
         }
         for argument in kernel.arguments {
             let kind = argument.value_kind.map(|kind| format!(", {kind}")).unwrap_or_default();
-            self.line(format_args!("argument: {} bytes at {}{kind}", argument.size, argument.offset));
+            self.line(format_args!(
+                "argument {}: {} bytes at {}{kind}",
+                argument.ordinal, argument.size, argument.offset
+            ));
         }
         self.depth -= 1;
     }

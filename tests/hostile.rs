@@ -47,13 +47,30 @@ fn places(length: usize) -> impl Iterator<Item = usize> {
     (0..length.min(FIRST)).chain((FIRST..length).step_by(step))
 }
 
+/// Every eighth byte of the section headers of a 64-bit little-endian ELF file or a COFF object, none of another file.
+fn section_headers(bytes: &[u8]) -> impl Iterator<Item = usize> {
+    let number = |at: usize, size: usize| {
+        let field = bytes.get(at..at + size)?;
+        Some(field.iter().rev().fold(0, |number, byte| number << 8 | usize::from(*byte)))
+    };
+    let (start, size) = match bytes {
+        [0x7f, b'E', b'L', b'F', 2, 1, ..] => {
+            (number(40, 8), number(58, 2).zip(number(60, 2)).map(|(size, n)| size * n))
+        }
+        [0x64, 0x86, ..] => (Some(20), number(2, 2).map(|n| 40 * n)),
+        _ => (None, None),
+    };
+    let (start, size) = start.zip(size).unwrap_or_default();
+    (start..start + size).step_by(8).take_while(|at| *at < bytes.len())
+}
+
 fn every_place(file: &Path) {
     let bytes = read(file);
     check(&bytes, "as it is");
     for at in 0..bytes.len() {
         check(&bytes[..at], &format!("cut at {at}"));
     }
-    for at in places(bytes.len()) {
+    for at in places(bytes.len()).chain(section_headers(&bytes)) {
         for changed in changed(&bytes, at) {
             check(&changed, &format!("changed at {at}"));
         }

@@ -44,31 +44,36 @@ impl<'a> TargetId<'a> {
     /// Returns an error if the processor is empty or has a character that no processor has, if a feature is empty, has no
     /// sign or is named twice, or if there are more than 16.
     pub fn parse(text: &'a str) -> Result<Self, ParseError> {
+        Self::check(text).map_err(|(position, reason)| ParseError::new(text, position, reason))
+    }
+
+    /// The same with no more of an error than where and why, which takes no allocation.
+    fn check(text: &'a str) -> Result<Self, (usize, &'static str)> {
         let (processor, features) = match text.find(':') {
             Some(colon) => (&text[..colon], &text[colon..]),
             None => (text, ""),
         };
         if processor.is_empty() {
-            return Err(ParseError::new(text, 0, "a target ID starts with a processor name"));
+            return Err((0, "a target ID starts with a processor name"));
         }
         let is_name = |c: u8| c.is_ascii_alphanumeric() || c == b'-' || c == b'_';
         if let Some(bad) = processor.bytes().position(|c| !is_name(c)) {
-            return Err(ParseError::new(text, bad, "a processor name has letters, digits, '-' and '_' only"));
+            return Err((bad, "a processor name has letters, digits, '-' and '_' only"));
         }
         let mut at = processor.len();
         for (count, feature) in features.split(':').skip(1).enumerate() {
             at += 1;
             if count == MOST_FEATURES {
-                return Err(ParseError::new(text, at, "a target ID names at most 16 features"));
+                return Err((at, "a target ID names at most 16 features"));
             }
             let Some(name) = feature.strip_suffix(['+', '-']) else {
-                return Err(ParseError::new(text, at, "a feature is a name followed by '+' or '-', such as 'xnack-'"));
+                return Err((at, "a feature is a name followed by '+' or '-', such as 'xnack-'"));
             };
             if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
-                return Err(ParseError::new(text, at, "a feature is a name followed by '+' or '-', such as 'xnack-'"));
+                return Err((at, "a feature is a name followed by '+' or '-', such as 'xnack-'"));
             }
             if (Features { rest: &features[..at - processor.len() - 1] }).any(|(other, _)| other == name) {
-                return Err(ParseError::new(text, at, "a feature is named twice"));
+                return Err((at, "a feature is named twice"));
             }
             at += feature.len();
         }
@@ -119,7 +124,7 @@ impl<'a> TargetId<'a> {
         let processor = provided.split(':').next().unwrap_or("");
         let [a, b] = [processor, requested.processor];
         let other = a != b && amdgpu::is_primary_name(a) && amdgpu::is_primary_name(b);
-        !other && TargetId::parse(provided).is_ok_and(|provided| provided.provides_for(requested))
+        !other && TargetId::check(provided).is_ok_and(|provided| provided.provides_for(requested))
     }
 
     /// Whether the two may not stand in one bundle: the same processor, and one of them names a feature that the other
