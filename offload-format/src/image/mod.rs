@@ -57,7 +57,8 @@ pub enum Image {
     },
 }
 
-const FATBIN_MAGIC: &[u8] = &[0x50, 0xed, 0x55, 0xba];
+/// What NVIDIA's fatbins start with.
+pub(crate) const FATBIN_MAGIC: [u8; 4] = [0x50, 0xed, 0x55, 0xba];
 const SPIRV_MAGIC: u32 = 0x0723_0203;
 
 impl Image {
@@ -76,7 +77,7 @@ impl Image {
                 _ => Image::Elf { machine },
             });
         }
-        if data.starts_with(FATBIN_MAGIC) {
+        if data.starts_with(&FATBIN_MAGIC) {
             return Ok(Image::Fatbin);
         }
         if Bitcode::is_bitcode(data) {

@@ -60,7 +60,7 @@ pub use scan::NvFatbins;
 pub use write::NvFatbinBuilder;
 
 /// What a fatbin starts with.
-pub const MAGIC: [u8; 4] = [0x50, 0xed, 0x55, 0xba];
+pub const MAGIC: [u8; 4] = crate::image::FATBIN_MAGIC;
 
 /// Alignment in bytes of entries, payloads and containers.
 pub const ALIGN: u64 = 8;
