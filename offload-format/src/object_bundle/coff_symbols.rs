@@ -1,6 +1,6 @@
 //! The symbols of a COFF object, and what refers to them by number.
 
-use super::coff::{Class, RELOCATION_SIZE};
+use super::coff_class::{Class, RELOCATION_SIZE};
 use crate::reader::Reader;
 use crate::string_table::{Names, StringTable};
 use crate::{Error, ErrorKind, Result};

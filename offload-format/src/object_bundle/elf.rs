@@ -9,11 +9,13 @@
 //! The tables of section and symbol names are made anew; they are one where they were one.
 
 use super::elf_file::{
-    Class, ElfFile, SHN_LORESERVE, SHN_XINDEX, SHT_CREL, SHT_NOBITS, SHT_NULL, SHT_SYMTAB_SHNDX, Section,
+    Class, ElfFile, SHN_LORESERVE, SHN_XINDEX, SHT_CREL, SHT_NOBITS, SHT_NULL, SHT_REL, SHT_RELA, SHT_SYMTAB_SHNDX,
+    Section,
 };
+use super::elf_numbers::SectionNumbers;
 use super::elf_symbols::Symbols;
 use super::read::Sections;
-use super::write::{Growth, NewSection, is_entry};
+use super::section::{Growth, NewSection};
 use crate::layout::{Layout, Piece};
 use crate::string_table::StringTable;
 use crate::{Error, ErrorKind, Result};
@@ -23,8 +25,6 @@ use alloc::vec::Vec;
 
 const SHT_PROGBITS: u32 = 1;
 const SHT_SYMTAB: u32 = 2;
-const SHT_RELA: u32 = 4;
-const SHT_REL: u32 = 9;
 const SHT_GROUP: u32 = 17;
 const SHF_INFO_LINK: u64 = 0x40;
 const SHF_EXCLUDE: u64 = 0x8000_0000;
@@ -37,9 +37,6 @@ pub(super) fn rewrite(data: &[u8], names: &Sections, strip: bool, new: &[NewSect
     let symtab = symbol_tables.next().map_or(0, |(index, _)| index);
     if symbol_tables.next().is_some() {
         return Err(Error::new(ErrorKind::Malformed, "second symbol table", 0));
-    }
-    if sections.has_gone(file.names as u32) {
-        return Err(Error::new(ErrorKind::Malformed, "section name table (it is an entry of the bundle)", 0));
     }
     let symbols = Symbols::parse(&file, symtab, &sections)?;
     let symbol_names = match file.sections[symtab].link as usize {
@@ -155,71 +152,6 @@ fn pad(layout: &mut Layout, growth: &mut Growth, at: u64, align: u64) -> Result<
     growth.take(end - at)?;
     layout.push(Piece::Zeros(end - at));
     Ok(end)
-}
-
-/// Which sections stay, and the numbers that they get.
-pub(super) struct SectionNumbers {
-    /// The new number of each section; [`GONE`] where it has none.
-    new: Vec<u32>,
-    kept: usize,
-}
-
-const GONE: u32 = u32::MAX;
-
-impl SectionNumbers {
-    fn new(file: &ElfFile, strip: bool) -> Self {
-        let stays: Vec<bool> = file.sections.iter().map(|section| !(strip && is_entry(section.name))).collect();
-        let mut numbers = Self { new: Vec::with_capacity(stays.len()), kept: 0 };
-        for (index, section) in file.sections.iter().enumerate() {
-            // Relocations go with the section that they are for.
-            let target = match section.kind {
-                SHT_REL | SHT_RELA | SHT_CREL => section.info as usize,
-                _ => index,
-            };
-            let goes = index != 0 && !(stays[index] && stays.get(target).is_none_or(|stays| *stays));
-            numbers.new.push(if goes { GONE } else { numbers.kept as u32 });
-            numbers.kept += usize::from(!goes);
-        }
-        numbers
-    }
-
-    /// The old numbers of the sections that stay, in order.
-    fn kept(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..self.new.len()).filter(|index| self.new[*index] != GONE)
-    }
-
-    pub(super) fn has_gone(&self, index: u32) -> bool {
-        self.new.get(index as usize) == Some(&GONE)
-    }
-
-    /// The new number of a section that something refers to; 0 where it is gone. As long as none is gone, numbers that
-    /// mean no section stay.
-    pub(super) fn map(&self, index: u32) -> Result<u32> {
-        match self.new.get(index as usize) {
-            Some(&GONE) => Ok(0),
-            Some(new) => Ok(*new),
-            None if self.kept == self.new.len() => Ok(index),
-            None => Err(Error::new(ErrorKind::Malformed, "section number", 0)),
-        }
-    }
-
-    /// The contents of a group: its flags, then the numbers of its members.
-    fn group(&self, class: Class, contents: &[u8]) -> Result<Vec<u8>> {
-        if self.kept == self.new.len() {
-            return Ok(contents.to_owned());
-        }
-        let mut out = Vec::with_capacity(contents.len());
-        let (numbers, _) = contents.as_chunks::<4>();
-        for (place, bytes) in numbers.iter().enumerate() {
-            let number = class.u32(*bytes);
-            if place == 0 {
-                out.extend_from_slice(bytes);
-            } else if !self.has_gone(number) {
-                out.extend_from_slice(&class.bytes_of_u32(self.map(number)?));
-            }
-        }
-        Ok(out)
-    }
 }
 
 /// The file header with the new place and number of section headers.

@@ -159,6 +159,8 @@ pub(super) const SHN_XINDEX: u16 = 0xffff;
 pub(super) const SHT_NULL: u32 = 0;
 pub(super) const SHT_NOBITS: u32 = 8;
 pub(super) const SHT_SYMTAB_SHNDX: u32 = 18;
+pub(super) const SHT_RELA: u32 = 4;
+pub(super) const SHT_REL: u32 = 9;
 pub(super) const SHT_CREL: u32 = 0x4000_0014;
 
 /// Fields one behind the other, in bytes that are known to be long enough.

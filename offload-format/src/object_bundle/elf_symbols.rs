@@ -1,7 +1,7 @@
 //! The symbols of a relocatable ELF file, and what refers to them by number.
 
-use super::elf::SectionNumbers;
 use super::elf_file::{Class, ElfFile, SHN_LORESERVE, SHN_XINDEX, SHT_CREL, SHT_SYMTAB_SHNDX, Section};
+use super::elf_numbers::SectionNumbers;
 use crate::string_table::{Names, StringTable};
 use crate::{Error, ErrorKind, Result};
 use alloc::borrow::ToOwned;

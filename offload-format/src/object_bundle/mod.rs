@@ -14,11 +14,14 @@
 //! short for them.
 
 mod coff;
+mod coff_class;
 mod coff_symbols;
 mod elf;
 mod elf_file;
+mod elf_numbers;
 mod elf_symbols;
 mod read;
+mod section;
 mod write;
 
 pub use read::{Entries, Entry, ObjectBundle};

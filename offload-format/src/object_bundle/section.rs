@@ -1,0 +1,40 @@
+//! Sections that come and go.
+
+use super::SECTION_PREFIX;
+use crate::layout::Piece;
+use crate::{Error, ErrorKind, Result};
+use alloc::string::String;
+
+/// A section to be added.
+pub(super) struct NewSection {
+    pub(super) name: String,
+    pub(super) contents: Piece,
+}
+
+/// How much longer than the file that it is made of the new one may become.
+///
+/// Sections of a hostile file lie over each other, or have any alignment: a small one would become a huge one.
+pub(super) struct Growth {
+    limit: u64,
+    left: u64,
+}
+
+impl Growth {
+    pub(super) fn new(data: &[u8]) -> Self {
+        let limit = (data.len() as u64).saturating_mul(4).saturating_add(1 << 20);
+        Self { limit, left: limit }
+    }
+
+    /// Returns an error if the sections that were there have more bytes and more zeros between them than they may.
+    pub(super) fn take(&mut self, bytes: u64) -> Result<()> {
+        let need = (self.limit - self.left).saturating_add(bytes);
+        let kind = ErrorKind::LimitExceeded { need, limit: self.limit };
+        self.left = self.left.checked_sub(bytes).ok_or(Error::new(kind, "sections and what aligns them", 0))?;
+        Ok(())
+    }
+}
+
+/// Whether a section of this name is a bundle entry.
+pub(super) fn is_entry(name: &[u8]) -> bool {
+    name.starts_with(SECTION_PREFIX.as_bytes())
+}
