@@ -31,7 +31,7 @@ pub struct Wheel {
 }
 
 /// Everything that comes from the system.
-pub const NEEDS: [Need; 4] = [
+pub const NEEDS: [Need; 5] = [
     Need {
         what: "LLVM 22",
         packages: &["clang-22", "lld-22", "llvm-22", "llvm-22-tools", "clang-tools-22"],
@@ -52,6 +52,13 @@ pub const NEEDS: [Need; 4] = [
         why: "loads our bundles as a HIP program would (no GPU needed)",
         elsewhere: "ROCm 5 in /opt/rocm",
         files: &["libamdhip64.so.5", "libamd_comgr.so.2", "hsa/hsa.h"],
+    },
+    Need {
+        what: "Perl",
+        packages: &["perl"],
+        why: "runs AMD's roc-obj-ls, which needs its standard modules",
+        elsewhere: "perl in PATH",
+        files: &["perl"],
     },
     Need {
         what: "Python with pip",
