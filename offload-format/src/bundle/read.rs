@@ -32,7 +32,7 @@ impl<'data> Bundle<'data> {
     ///
     /// Generic targets are another device to ask for: [`select`](crate::select()) knows which.
     pub fn find_hip(&self, device: &TargetId<'_>) -> Option<Entry<'data>> {
-        self.entries().find(|entry| {
+        let entry = self.table.entries().find(|entry| {
             // What HIP's compilers write needs no taking apart.
             let target = match entry.id_str().strip_prefix(HIP_ENTRY_PREFIX) {
                 Some(target) => target,
@@ -42,7 +42,10 @@ impl<'data> Bundle<'data> {
                 },
             };
             TargetId::provides_text_for(target, device)
-        })
+        })?;
+        // `Bundle::parse` has looked up every code object.
+        let code_object = code_object(self.data, &entry).ok()?;
+        Some(Entry { entry, code_object })
     }
 
     /// The entry table alone.

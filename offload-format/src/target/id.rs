@@ -121,10 +121,13 @@ impl<'a> TargetId<'a> {
     /// The same for a target ID that was not read yet; a malformed one provides for nothing. Most are for another processor,
     /// which shows without reading them.
     pub(crate) fn provides_text_for(provided: &str, requested: &TargetId<'_>) -> bool {
-        let processor = provided.split(':').next().unwrap_or("");
-        let [a, b] = [processor, requested.processor];
-        let other = a != b && amdgpu::is_primary_name(a) && amdgpu::is_primary_name(b);
-        !other && TargetId::check(provided).is_ok_and(|provided| provided.provides_for(requested))
+        if amdgpu::is_primary_name(provided) && amdgpu::is_primary_name(requested.processor) {
+            let features = provided.strip_prefix(requested.processor);
+            if !features.is_some_and(|rest| rest.is_empty() || rest.starts_with(':')) {
+                return false;
+            }
+        }
+        TargetId::check(provided).is_ok_and(|provided| provided.provides_for(requested))
     }
 
     /// Whether the two may not stand in one bundle: the same processor, and one of them names a feature that the other
