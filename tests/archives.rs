@@ -6,10 +6,11 @@ use offload_format::archive::{Archive, ArchiveBuilder, Kind, WriteError};
 use offload_format::device_archive::member_symbols;
 use offload_format::image::Bitcode;
 use offload_format::layout::Piece;
+use offload_tests::data::{Random, assert_same_bytes, read, some_bytes};
 use offload_tests::tools::{Tool, llvm, stdout, succeed};
 use offload_tests::{scratch, test};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
 const LLVM: &[Tool] = &[Tool::Llvm22];
@@ -265,7 +266,7 @@ fn random_archives() {
         object(&folder, "x86_64-pc-windows-msvc", "int g(void){return 1;}"),
         bitcode(&folder, "x86_64-linux-gnu", "int hh(void){return 1;}"),
     ];
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     for _ in 0..40 {
         let members = (0..random.below(8)).map(|_| {
             let mut name: String =
@@ -670,32 +671,4 @@ fn object(folder: &Path, triple: &str, source: &str) -> Vec<u8> {
 
 fn bitcode(folder: &Path, triple: &str, source: &str) -> Vec<u8> {
     compile(folder, triple, source, &["-emit-llvm"])
-}
-
-fn read(path: PathBuf) -> Vec<u8> {
-    fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
-
-fn some_bytes(number: usize, size: usize) -> Vec<u8> {
-    (0..size).map(|at| (number * 89 + at * 7 + at / 200 + 1) as u8).collect()
-}
-
-/// Equality that says where, for files too long to be read in a message.
-#[track_caller]
-fn assert_same_bytes(ours: &[u8], theirs: &[u8], what: &str) {
-    let differ = ours.iter().zip(theirs).position(|(a, b)| a != b);
-    let sizes = (ours.len(), theirs.len());
-    assert!(ours == theirs, "{what}\nsizes, ours and theirs: {sizes:?}, the first difference is at {differ:?}");
-}
-
-/// Numbers that look random and are the same each time.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % limit as u64) as usize
-    }
 }

@@ -4,6 +4,7 @@ use offload_format::ErrorKind;
 use offload_format::archive::Archive;
 use offload_format::bundle::{BundleBuilder, EntryId};
 use offload_format::device_archive::{UnbundleOptions, unbundle};
+use offload_tests::data::{Random, assert_same_bytes, read};
 use offload_tests::scratch::{self, workspace};
 use offload_tests::test;
 use offload_tests::tools::{Tool, llvm, stdout, succeed};
@@ -186,7 +187,7 @@ fn members_of_all_forms() {
 fn random_archives() {
     let folder = scratch::folder("device-archive-random");
     let (host, payloads) = (host(&folder), payloads(&folder));
-    let mut random = Random(11);
+    let mut random = Random::new(11);
     for _ in 0..12 {
         let mut names = Vec::new();
         for number in 0..1 + random.below(5) {
@@ -391,28 +392,4 @@ fn no_more_memory_than_allowed() {
 
 fn corpus(file: &str) -> PathBuf {
     workspace().join("tests/corpus/archive").join(file)
-}
-
-fn read(path: PathBuf) -> Vec<u8> {
-    fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
-
-/// Equality that says where, for files too long to be read in a message.
-#[track_caller]
-fn assert_same_bytes(ours: &[u8], theirs: &[u8], what: &str) {
-    let differ = ours.iter().zip(theirs).position(|(a, b)| a != b);
-    let sizes = (ours.len(), theirs.len());
-    assert!(ours == theirs, "{what}\nsizes, ours and theirs: {sizes:?}, the first difference is at {differ:?}");
-}
-
-/// Numbers that look random and are the same each time.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % limit as u64) as usize
-    }
 }

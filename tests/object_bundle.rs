@@ -6,9 +6,9 @@
 use offload_format::ErrorKind;
 use offload_format::bundle::BundleBuilder;
 use offload_format::object_bundle::{self, ObjectBundle};
+use offload_tests::data::{assert_same_bytes, read};
 use offload_tests::tools::{Tool, llvm, stdout, succeed};
 use offload_tests::{scratch, test};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -850,23 +850,6 @@ fn alignment_out_of_proportion() {
 
 // ------------------------------------------------------------------------------------------------------------- helpers
 
-fn read(path: impl AsRef<Path>) -> Vec<u8> {
-    fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.as_ref().display()))
-}
-
 fn corpus(file: &str) -> Vec<u8> {
     read(Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/object_bundle").join(file))
-}
-
-/// Equality that says where, for files too long to be read in a message.
-#[track_caller]
-fn assert_same_bytes(ours: &[u8], theirs: &[u8], what: &str) {
-    let differ = ours.iter().zip(theirs).position(|(a, b)| a != b);
-    assert!(
-        ours == theirs,
-        "{what}\nours has {} bytes, theirs {}, the first difference is at {:?}",
-        ours.len(),
-        theirs.len(),
-        differ.unwrap_or(ours.len().min(theirs.len()))
-    );
 }
