@@ -2,11 +2,11 @@
 
 use offload_format::ErrorKind;
 use offload_format::image::{Image, Kernel, Kernels};
+use offload_tests::data::{Random, read};
 use offload_tests::tools::{Tool, cuda, llvm, shared_library, stdout, succeed};
 use offload_tests::{scratch, test};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -85,10 +85,6 @@ fn compile(folder: &Path, out: &str, options: &[&str]) -> PathBuf {
     clang.arg(scratch::workspace().join("offload-build/include/offload/kernel.h"));
     succeed(clang.args(options).arg(folder.join("kernels.cu")).arg("-o").arg(&out));
     out
-}
-
-fn read(path: impl AsRef<Path>) -> Vec<u8> {
-    fs::read(path.as_ref()).unwrap_or_else(|error| panic!("{}: {error}", path.as_ref().display()))
 }
 
 fn corpus(file: &str) -> PathBuf {
@@ -541,23 +537,13 @@ fn cubins_before_and_behind_a_linker() {
     assert!(calls.private_memory >= Some(480), "the stack of what is called counts: {calls:?}");
 }
 
-/// Numbers that look random and are the same in each run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        ((self.0 >> 33) as usize) % end
-    }
-}
-
 fn parameters_of_all_kinds() {
     let folder = scratch::folder("kernels-parameters");
     let types = [
         ".u8", ".s8", ".b8", ".u16", ".s16", ".b16", ".f16", ".u32", ".s32", ".b32", ".f32", ".u64", ".s64", ".b64",
         ".f64",
     ];
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     let mut text = String::new();
     for number in 0..300 {
         let mut list = Vec::new();
@@ -716,7 +702,7 @@ fn truncations() {
 }
 
 fn bytes_changed_at_random() {
-    let mut random = Random(2);
+    let mut random = Random::new(2);
     for file in CORPUS {
         let data = read(corpus(file));
         for _ in 0..1000 {

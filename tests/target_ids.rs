@@ -6,6 +6,7 @@
 use offload_format::bundle::{Bundle, BundleBuilder, Compatibility, Composition, EntryId};
 use offload_format::target::amdgpu::{PROCESSORS, Processor};
 use offload_format::target::{NvidiaArch, TargetId, TargetTriple};
+use offload_tests::data::Random;
 use offload_tests::tools::{Tool, llvm, stderr, succeed};
 use offload_tests::{scratch, test};
 use std::collections::{BTreeMap, BTreeSet};
@@ -146,7 +147,7 @@ fn some_triple(random: &mut Random) -> String {
 }
 
 fn generated_triples() {
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     compare_spellings("triples", (0..4000).map(|_| format!("openmp-{}", some_triple(&mut random))));
 }
 
@@ -264,7 +265,7 @@ fn triples_that_go_together() {
         ],
     ];
     let folder = scratch::folder("target-ids-triples");
-    let mut random = Random(2);
+    let mut random = Random::new(2);
     let mut answers = BTreeMap::new();
     for round in 0..400 {
         let groups: [Vec<&str>; 4] = ALIKE.map(|groups| words(random.pick(groups)));
@@ -309,7 +310,7 @@ fn some_target(random: &mut Random, processors: &[&str]) -> String {
 
 fn code_objects_that_serve_a_target() {
     let folder = scratch::folder("target-ids-code-objects");
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     let mut answers = BTreeMap::new();
     for _ in 0..600 {
         let processors = random.pick(&[
@@ -360,7 +361,7 @@ fn is_overlooked(first: &str, second: &str) -> bool {
 
 fn targets_that_may_not_stand_together() {
     let folder = scratch::folder("target-ids-composition");
-    let mut random = Random(4);
+    let mut random = Random::new(4);
     let mut answers = BTreeMap::new();
     for _ in 0..300 {
         let mut ids = BTreeSet::new();
@@ -514,28 +515,5 @@ fn target_ids_that_clang_refuses() {
     for id in refused {
         let message = clang(std::slice::from_ref(&id)).expect_err(&id);
         assert!(message.contains(&format!("invalid target ID '{id}'")), "{message}");
-    }
-}
-
-// -------------------------------------------------------------------------------------------------------------- helpers
-
-/// Numbers that look random and are the same in every run (a linear congruential generator, upper half of its state).
-struct Random(u64);
-
-impl Random {
-    /// A number below `end`.
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % end
-    }
-
-    fn pick<T: Copy>(&mut self, items: &[T]) -> T {
-        items[self.below(items.len())]
-    }
-
-    fn shuffle<T>(&mut self, items: &mut [T]) {
-        for at in (1..items.len()).rev() {
-            items.swap(at, self.below(at + 1));
-        }
     }
 }

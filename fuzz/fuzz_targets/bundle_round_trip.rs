@@ -2,20 +2,13 @@
 #![no_main]
 
 use offload_format::bundle::{Bundle, BundleBuilder};
-use offload_fuzz::entry_id;
+use offload_fuzz::taken;
 
 libfuzzer_sys::fuzz_target!(|input: (u16, Vec<(u8, Vec<u8>)>)| {
     let (align, entries) = input;
     let mut builder = BundleBuilder::new();
     builder.align(align.into());
-    let mut expected: Vec<(String, &[u8])> = Vec::new();
-    for (name, code_object) in &entries {
-        let id = entry_id(*name);
-        // Some may not stand together.
-        if builder.entry(&id, code_object.len() as u64).is_ok() {
-            expected.push((id, code_object));
-        }
-    }
+    let expected = taken(&entries, |id, size| builder.entry(id, size).is_ok());
     let payloads: Vec<&[u8]> = expected.iter().map(|(_, code_object)| *code_object).collect();
     let bytes = builder.layout().to_vec(&payloads);
     let bundle = Bundle::parse(&bytes).unwrap();

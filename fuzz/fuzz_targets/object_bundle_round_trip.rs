@@ -3,7 +3,7 @@
 
 use offload_format::bundle::BundleBuilder;
 use offload_format::object_bundle::{ObjectBundle, bundle, strip};
-use offload_fuzz::entry_id;
+use offload_fuzz::taken;
 
 libfuzzer_sys::fuzz_target!(|input: (bool, Vec<(u8, Vec<u8>)>)| {
     let (elf, entries) = input;
@@ -12,13 +12,7 @@ libfuzzer_sys::fuzz_target!(|input: (bool, Vec<(u8, Vec<u8>)>)| {
         false => include_bytes!("../../tests/corpus/fat_file/llvm_offloading.obj"),
     };
     let mut builder = BundleBuilder::new();
-    let mut expected: Vec<(String, &[u8])> = Vec::new();
-    for (name, code_object) in &entries {
-        let id = entry_id(*name);
-        if builder.entry(&id, code_object.len() as u64).is_ok() {
-            expected.push((id, code_object));
-        }
-    }
+    let expected = taken(&entries, |id, size| builder.entry(id, size).is_ok());
     let payloads: Vec<&[u8]> = expected.iter().map(|(_, code_object)| *code_object).collect();
     let fat = bundle(host, &builder).unwrap().to_vec(&payloads);
     let found: Vec<_> = ObjectBundle::parse(&fat).unwrap().entries().collect();

@@ -1,7 +1,7 @@
 //! What the fuzz targets share.
 
 /// An entry ID, one of a few, in its canonical form.
-pub fn entry_id(number: u8) -> String {
+fn entry_id(number: u8) -> String {
     const KINDS: [&str; 3] = ["hip", "hipv4", "openmp"];
     const PROCESSORS: [&str; 6] = ["gfx906", "gfx90a", "gfx90a:xnack+", "gfx90a:sramecc+:xnack-", "gfx1100", "gfx9-4-generic"];
     let number = usize::from(number);
@@ -9,4 +9,13 @@ pub fn entry_id(number: u8) -> String {
         18 => "host-x86_64-unknown-linux-gnu-".to_owned(),
         other => format!("{}-amdgcn-amd-amdhsa--{}", KINDS[other % 3], PROCESSORS[other / 3]),
     }
+}
+
+/// Gives entries to a builder, and keeps those that it takes: some may not stand together.
+pub fn taken<'a>(
+    entries: impl IntoIterator<Item = &'a (u8, Vec<u8>)>,
+    mut take: impl FnMut(&str, u64) -> bool,
+) -> Vec<(String, &'a [u8])> {
+    let named = entries.into_iter().map(|(name, bytes)| (entry_id(*name), bytes.as_slice()));
+    named.filter(|(id, bytes)| take(id, bytes.len() as u64)).collect()
 }

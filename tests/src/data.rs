@@ -71,6 +71,11 @@ impl Random {
         (self.0 >> 33) as usize % end
     }
 
+    /// One of these.
+    pub fn pick<T: Copy>(&mut self, items: &[T]) -> T {
+        items[self.below(items.len())]
+    }
+
     /// A word of so many characters that `llvm-offload-binary --image` gives no meaning to.
     pub fn word(&mut self, length: usize) -> String {
         const CHARACTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:+/";

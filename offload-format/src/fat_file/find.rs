@@ -53,7 +53,8 @@ pub enum Container<'data> {
 /// Looks for device code in a file, and calls `visit` with each place and what is there, in file order.
 ///
 /// Where something is malformed, `visit` gets an error, whose offset counts from the start of the file, and the search goes
-/// on with the next section, slice or member; a section table that cannot be read is the end of its object. A file that cannot have device code in it has no places.
+/// on with the next section, slice or member; a section table that cannot be read is the end of its object. A file that
+/// cannot have device code in it has no places.
 pub fn find<'data>(file: &'data [u8], mut visit: impl FnMut(Place<'data>, Result<Container<'data>>)) {
     let left = (file.len() as u64).saturating_mul(SHARED_LIMIT);
     let mut walk = Walk { visit: &mut visit, left };
