@@ -2,7 +2,9 @@
 #![no_main]
 
 use offload_format::compression::Method;
-use offload_format::offload_binary::{ImageKind, OffloadBinaries, OffloadBinary, OffloadBinaryBuilder, OffloadKind, Version};
+use offload_format::offload_binary::{
+    ImageKind, OffloadBinaries, OffloadBinary, OffloadBinaryBuilder, OffloadKind, Version,
+};
 use std::collections::BTreeMap;
 
 /// Kinds, flags, strings, bytes.

@@ -14,6 +14,7 @@ libfuzzer_sys::fuzz_target!(|input: (u8, Vec<(u8, Vec<u8>)>)| {
     let payloads: Vec<&[u8]> = expected.iter().map(|(_, payload)| *payload).collect();
     let bytes = builder.layout().to_vec(&payloads);
     let bundle = TextBundle::parse(&bytes, leader).unwrap();
-    let found: Vec<(String, &[u8])> = bundle.entries().map(|entry| (entry.id_str().to_owned(), entry.payload())).collect();
+    let found: Vec<(String, &[u8])> =
+        bundle.entries().map(|entry| (entry.id_str().to_owned(), entry.payload())).collect();
     assert_eq!(found, expected);
 });
