@@ -1,0 +1,96 @@
+//! A file to read from.
+
+use super::interrupt;
+use memmap2::Mmap;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::ops::Range;
+use std::path::Path;
+
+/// The bytes of a file: mapped if it is a regular file, else read to its end.
+#[derive(Debug)]
+pub struct Input(Bytes);
+
+#[derive(Debug)]
+enum Bytes {
+    Mapped { file: File, map: Mmap },
+    Read(Vec<u8>),
+}
+
+impl Input {
+    /// Opens a file, pipe or device. A folder is an error.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let mut file = File::open(path)?;
+        let metadata = file.metadata()?;
+        if metadata.is_dir() {
+            return Err(io::Error::from(io::ErrorKind::IsADirectory));
+        }
+        // A size of 0 is also what files have whose content is made when it is read, as in /proc.
+        if !metadata.is_file() || metadata.len() == 0 {
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes)?;
+            return Ok(Self(Bytes::Read(bytes)));
+        }
+        interrupt::clean_up_when_signalled();
+        // SAFETY: The mapping is only read. Another process that writes to the file changes bytes that we have a shared
+        // reference to: readers here copy each number out before they check it, so that they see one value of it, and
+        // make no `str` of bytes without checking them. One that cuts the file short ends this process with a signal.
+        let map = unsafe { Mmap::map(&file)? };
+        Ok(Self(Bytes::Mapped { file, map }))
+    }
+
+    /// All that standard input has.
+    pub fn stdin() -> io::Result<Self> {
+        let mut bytes = Vec::new();
+        io::stdin().lock().read_to_end(&mut bytes)?;
+        Ok(Self(Bytes::Read(bytes)))
+    }
+
+    /// Bytes that are in memory.
+    pub fn of_bytes(bytes: Vec<u8>) -> Self {
+        Self(Bytes::Read(bytes))
+    }
+
+    /// The file's content.
+    pub fn bytes(&self) -> &[u8] {
+        match &self.0 {
+            Bytes::Mapped { map, .. } => map,
+            Bytes::Read(bytes) => bytes,
+        }
+    }
+
+    /// Its size in bytes.
+    pub fn size(&self) -> u64 {
+        self.bytes().len() as u64
+    }
+
+    /// Copies the bytes of `range`, offsets in bytes from the start of the file.
+    ///
+    /// # Panics
+    /// If it does not lie in the file as it was when it was opened.
+    pub(super) fn copy_to(&self, range: Range<u64>, out: &mut Destination<'_>) -> io::Result<()> {
+        assert!(range.start <= range.end && range.end <= self.size(), "{range:?} lies in {} bytes", self.size());
+        match (&self.0, out) {
+            // `io::copy` between files is done by the kernel, which may share the blocks.
+            (Bytes::Mapped { file, .. }, Destination::File(out)) => {
+                let mut file: &File = file;
+                file.seek(SeekFrom::Start(range.start))?;
+                let size = range.end - range.start;
+                match io::copy(&mut file.take(size), out)? == size {
+                    true => Ok(()),
+                    false => {
+                        Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the input became shorter while it was read"))
+                    }
+                }
+            }
+            (_, Destination::File(out)) => out.write_all(&self.bytes()[range.start as usize..range.end as usize]),
+            (_, Destination::Stream(out)) => out.write_all(&self.bytes()[range.start as usize..range.end as usize]),
+        }
+    }
+}
+
+/// Where bytes are copied to.
+pub(super) enum Destination<'a> {
+    File(&'a File),
+    Stream(&'a mut dyn Write),
+}

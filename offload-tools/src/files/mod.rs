@@ -1,0 +1,22 @@
+//! Files that come in and go out.
+//!
+//! Inputs are mapped, and what is copied from file to file is copied by the kernel. Outputs appear whole or not at all: they
+//! are written beside their place, and renamed. What an error or a signal cuts short is removed.
+
+mod input;
+mod interrupt;
+mod output;
+
+pub use input::Input;
+pub use output::{Output, Source};
+
+use std::io;
+
+/// The message of the operating system alone, as `strerror` has it: Rust adds the error's number.
+pub fn os_message(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.rfind(" (os error ") {
+        Some(end) => text[..end].to_owned(),
+        None => text,
+    }
+}

@@ -1,0 +1,210 @@
+//! A file to write to.
+
+use super::input::Destination;
+use super::{Input, interrupt};
+use offload_format::layout::{Layout, Piece};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A file that appears whole, when it is [committed](Output::commit), or not at all. Standard output, pipes and devices
+/// are written to as bytes come.
+#[derive(Debug)]
+pub struct Output(Target);
+
+#[derive(Debug)]
+enum Target {
+    Whole {
+        file: File,
+        unfinished: Unfinished,
+        path: PathBuf,
+    },
+    /// What cannot be replaced: a pipe, a device.
+    Direct(File),
+    Stdout(io::Stdout),
+}
+
+/// Where the bytes of a layout's payload come from.
+#[derive(Debug, Clone)]
+pub enum Source<'a> {
+    /// From memory.
+    Bytes(&'a [u8]),
+    /// From a whole file.
+    File(&'a Input),
+    /// From a part of a file: offsets in bytes from its start.
+    Part(&'a Input, Range<u64>),
+}
+
+impl Source<'_> {
+    /// Size in bytes.
+    pub fn size(&self) -> u64 {
+        match self {
+            Source::Bytes(bytes) => bytes.len() as u64,
+            Source::File(input) => input.size(),
+            Source::Part(_, range) => range.end - range.start,
+        }
+    }
+}
+
+impl Output {
+    /// Begins a file. One that is there stays as it is until the new one is committed.
+    ///
+    /// Returns an error if it is a folder, if it may not be written to, or if its folder is not there or takes no files.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        match fs::metadata(path) {
+            Ok(metadata) if metadata.is_file() => {
+                // Whether it may be written to is asked of the file, as if it were overwritten.
+                OpenOptions::new().write(true).open(path)?;
+                Self::beside(fs::canonicalize(path)?, Some(metadata.permissions()))
+            }
+            // Of a folder this is the error.
+            Ok(_) => Ok(Self(Target::Direct(OpenOptions::new().write(true).open(path)?))),
+            // A link to nowhere: what it names is made.
+            Err(_) if path.is_symlink() => {
+                let made = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+                drop(made);
+                Self::beside(fs::canonicalize(path)?, None)
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Self::beside(path.to_owned(), None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Standard output.
+    pub fn stdout() -> Self {
+        Self(Target::Stdout(io::stdout()))
+    }
+
+    fn beside(path: PathBuf, permissions: Option<fs::Permissions>) -> io::Result<Self> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+
+        // What the path names is no file: the error that opening it gives.
+        if path.file_name().is_none() || path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+            return File::create(&path).map(|file| Self(Target::Direct(file)));
+        }
+        loop {
+            let count = COUNT.fetch_add(1, Ordering::Relaxed);
+            let unfinished = path.with_file_name(format!(".offload-{}-{count}.tmp", std::process::id()));
+            interrupt::add(&unfinished);
+            match OpenOptions::new().write(true).create_new(true).open(&unfinished) {
+                Ok(file) => {
+                    let unfinished = Unfinished(unfinished);
+                    if let Some(permissions) = permissions {
+                        file.set_permissions(permissions)?;
+                    }
+                    return Ok(Self(Target::Whole { file, unfinished, path }));
+                }
+                Err(error) => {
+                    interrupt::remove(&unfinished);
+                    // Left by a process that had this number before.
+                    if error.kind() != io::ErrorKind::AlreadyExists {
+                        return Err(error);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Adds the bytes of `source`.
+    pub fn copy(&mut self, source: &Source<'_>) -> io::Result<()> {
+        let mut destination = match &mut self.0 {
+            Target::Whole { file, .. } | Target::Direct(file) => Destination::File(file),
+            Target::Stdout(stdout) => Destination::Stream(stdout),
+        };
+        match source {
+            Source::Bytes(bytes) => self.write_all(bytes),
+            Source::File(input) => input.copy_to(0..input.size(), &mut destination),
+            Source::Part(input, range) => input.copy_to(range.clone(), &mut destination),
+        }
+    }
+
+    /// Adds a layout with `payloads[index]` in the place of each payload.
+    ///
+    /// # Panics
+    /// If a payload is missing or has another size than the layout says.
+    pub fn layout(&mut self, layout: &Layout, payloads: &[Source<'_>]) -> io::Result<()> {
+        for piece in layout.pieces() {
+            match piece {
+                Piece::Bytes(bytes) => self.write_all(bytes)?,
+                Piece::Zeros(size) => self.zeros(*size)?,
+                Piece::Payload { index, size } => {
+                    assert_eq!(payloads[*index].size(), *size, "payload {index} is another size than was said");
+                    self.copy(&payloads[*index])?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn zeros(&mut self, mut size: u64) -> io::Result<()> {
+        let zeros = [0; 16 * 1024];
+        while size > 0 {
+            let step = size.min(zeros.len() as u64);
+            self.write_all(&zeros[..step as usize])?;
+            size -= step;
+        }
+        Ok(())
+    }
+
+    /// Writes `bytes` at `offset`, which was written before. An error for what cannot be gone back in.
+    pub fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        use std::io::{Seek, SeekFrom};
+        match &mut self.0 {
+            Target::Whole { file, .. } => {
+                let end = file.stream_position()?;
+                file.seek(SeekFrom::Start(offset))?;
+                file.write_all(bytes)?;
+                file.seek(SeekFrom::Start(end)).map(drop)
+            }
+            Target::Direct(_) | Target::Stdout(_) => Err(io::ErrorKind::NotSeekable.into()),
+        }
+    }
+
+    /// Whether [`Output::write_at`] can be used.
+    pub fn is_seekable(&self) -> bool {
+        matches!(self.0, Target::Whole { .. })
+    }
+
+    /// The file is complete, and takes its place.
+    pub fn commit(mut self) -> io::Result<()> {
+        self.flush()?;
+        match self.0 {
+            Target::Whole { unfinished, path, file } => {
+                drop(file);
+                fs::rename(&unfinished.0, path)
+                // What has been renamed is no longer there to be removed.
+            }
+            Target::Direct(_) | Target::Stdout(_) => Ok(()),
+        }
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.0 {
+            Target::Whole { file, .. } | Target::Direct(file) => file.write(bytes),
+            Target::Stdout(stdout) => stdout.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.0 {
+            Target::Whole { file, .. } | Target::Direct(file) => file.flush(),
+            Target::Stdout(stdout) => stdout.flush(),
+        }
+    }
+}
+
+/// A file that is removed when it is dropped.
+#[derive(Debug)]
+struct Unfinished(PathBuf);
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        // After a commit it is not there any more.
+        let _ = fs::remove_file(&self.0);
+        interrupt::remove(&self.0);
+    }
+}

@@ -1,0 +1,19 @@
+//! The command lines: `offload`, and drop-ins for LLVM's `clang-offload-bundler`, `clang-offload-packager` and
+//! `llvm-offload-binary`. Nobody's dependency; each `main` is a few lines around a function of this crate.
+//!
+//! | module | has |
+//! |---|---|
+//! | [`offload`] | the commands of `offload`, for people |
+//! | [`bundler`], [`packager`] | the drop-ins, with LLVM 22's options, messages and exit statuses |
+//! | [`inventory`] | what device images a file has, as all commands of `offload` see them |
+//! | [`llvm_args`] | the grammar of LLVM's command lines |
+//! | [`files`] | inputs that are mapped, outputs that appear whole or not at all |
+//!
+//! Where the drop-ins differ from LLVM 22 on purpose: docs/llvm-differences.md in the repository.
+
+pub mod bundler;
+pub mod files;
+pub mod inventory;
+pub mod llvm_args;
+pub mod offload;
+pub mod packager;
