@@ -67,8 +67,9 @@ impl Error {
         Self { kind, what, index: None, offset }
     }
 
-    /// The same error in bytes that start `base` bytes further on.
-    pub(crate) const fn shifted(mut self, base: u64) -> Self {
+    /// The same error where offsets count from `base` bytes before: of a container, so that they count from its file's start.
+    #[must_use]
+    pub const fn shifted(mut self, base: u64) -> Self {
         self.offset = self.offset.saturating_add(base);
         self
     }

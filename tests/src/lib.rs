@@ -6,6 +6,7 @@
 
 pub mod counting;
 pub mod data;
+pub mod own;
 pub mod package;
 pub mod scratch;
 pub mod tools;
