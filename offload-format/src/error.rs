@@ -63,7 +63,8 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    pub(crate) const fn new(kind: ErrorKind, what: &'static str, offset: u64) -> Self {
+    /// An error of this kind in this part, at this offset in bytes from the start of the bytes that were parsed.
+    pub const fn new(kind: ErrorKind, what: &'static str, offset: u64) -> Self {
         Self { kind, what, index: None, offset }
     }
 

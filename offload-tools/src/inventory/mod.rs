@@ -64,6 +64,16 @@ impl<'a> Inventory<'a> {
         &self.containers[image.container]
     }
 
+    /// The problem that reading an image had, from the error that [`Images::read`] returned.
+    pub fn problem_of(&self, image: &Image<'a>, error: Error) -> Problem<'a> {
+        let place = self.container(image).place;
+        // In an image that lies in the file, offsets are its own.
+        match image.offset {
+            Some(offset) => Problem { place, error: error.shifted(offset), decompressed: false },
+            None => Problem { place, error, decompressed: true },
+        }
+    }
+
     /// The images of a container.
     pub fn images_of(&self, container: &Container<'a>) -> &[Image<'a>] {
         &self.images[container.images.clone()]

@@ -122,7 +122,8 @@ impl KernelRecord {
 }
 
 impl ImageRecord {
-    /// What JSON says of `image`, whose bytes `images` reads; with the errors of what could not be read.
+    /// What JSON says of `image`, whose bytes `images` reads; with the error of what could not be read,
+    /// for [`Inventory::problem_of`].
     pub fn new<'a>(
         inventory: &Inventory<'a>,
         image: &Image<'a>,
@@ -149,7 +150,7 @@ impl ImageRecord {
         };
         let bytes = match images.read(image) {
             Ok(bytes) => bytes,
-            Err(error) => return (record, Some(error.shifted(container.place.offset))),
+            Err(error) => return (record, Some(error)),
         };
         let kind = image.kind(&bytes);
         record.image_kind = kind.name();
@@ -157,7 +158,7 @@ impl ImageRecord {
         record.sha256 = Some(Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect());
         match KernelRecord::all_of(kind, &bytes) {
             Ok(kernels) => record.kernels = kernels,
-            Err(error) => return (record, Some(error.shifted(image.offset.unwrap_or(0)))),
+            Err(error) => return (record, Some(error)),
         }
         (record, None)
     }

@@ -14,14 +14,16 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Images may share bytes. All images of a container may have this many times its size together.
+/// Images may share bytes. All that lie in the file may together have this many times its size, and all of something that
+/// is compressed this many times its own.
 const SHARED_LIMIT: u64 = 64;
 
 /// What an entry table may have: memory of the decoder comes to it.
 const TABLE_LIMIT: u64 = 1 << 28;
 
 pub(super) fn walk(file: &[u8], limit: u64) -> Inventory<'_> {
-    let mut walk = Walk { inventory: Inventory::default(), limit, left: limit };
+    let in_file = (file.len() as u64).saturating_mul(SHARED_LIMIT);
+    let mut walk = Walk { inventory: Inventory::default(), limit, left: limit, in_file };
     fat_file::find(file, |place, found| match found {
         Ok(found) => walk.found(place, found),
         Err(error) => walk.inventory.problems.push(Problem { place, error, decompressed: false }),
@@ -35,6 +37,8 @@ struct Walk<'a> {
     limit: u64,
     /// What may still be kept.
     left: u64,
+    /// How many bytes images in the file may still have.
+    in_file: u64,
 }
 
 impl<'a> Walk<'a> {
@@ -93,19 +97,29 @@ impl<'a> Walk<'a> {
         self.inventory.containers.last_mut().expect("one was just added")
     }
 
-    /// Adds images to the last container; `size` is that of its content. Returns whether all were added: those that share
-    /// their bytes beyond all reason are not.
-    fn add_images(&mut self, size: u64, images: impl IntoIterator<Item = Image<'a>>) {
-        let mut left = size.saturating_mul(SHARED_LIMIT);
+    /// Adds images to the last container. Those that lie in the file as they are share what it has; others have
+    /// `inflated_size` bytes between them. Where they share them beyond all reason, the rest is a problem.
+    fn add_images(&mut self, inflated_size: Option<u64>, images: impl IntoIterator<Item = Image<'a>>) {
+        let mut left = inflated_size.map_or(self.in_file, |size| size.saturating_mul(SHARED_LIMIT));
+        let Some(container) = self.inventory.containers.last_mut() else { return };
+        let mut too_much = false;
         for image in images {
-            left = left.saturating_sub(image.size);
-            if left == 0 && image.size > 0 {
-                break;
+            match left.checked_sub(image.size) {
+                Some(rest) => left = rest,
+                None => {
+                    too_much = true;
+                    break;
+                }
             }
             self.inventory.images.push(image);
         }
-        if let Some(container) = self.inventory.containers.last_mut() {
-            container.images.end = self.inventory.images.len();
+        container.images.end = self.inventory.images.len();
+        let place = container.place;
+        if inflated_size.is_none() {
+            self.in_file = left;
+        }
+        if too_much {
+            self.problem(place, Error::new(ErrorKind::Malformed, "images (they share too many bytes)", 0));
         }
     }
 
@@ -115,8 +129,7 @@ impl<'a> Walk<'a> {
     }
 
     fn bundle(&mut self, place: Place<'a>, bundle: Bundle<'a>) {
-        let size = bundle.size();
-        self.add(place, ContainerKind::Bundle, size, View::Bundle(bundle));
+        self.add(place, ContainerKind::Bundle, bundle.size(), View::Bundle(bundle));
         let container = self.last();
         let images = bundle.entries().map(|entry| {
             let bytes = entry.code_object();
@@ -125,7 +138,7 @@ impl<'a> Walk<'a> {
             name(&mut image, Cow::Borrowed(entry.id_str()));
             image
         });
-        self.add_images(size, images);
+        self.add_images(None, images);
     }
 
     fn compressed_bundle(&mut self, place: Place<'a>, bundle: CompressedBundle<'a>) {
@@ -180,7 +193,7 @@ impl<'a> Walk<'a> {
                 self.inventory.problems.push(Problem { place, error, decompressed: true });
             }
         }
-        self.add_images(inflated, images.into_iter().filter(|image| image.size <= inflated));
+        self.add_images(Some(inflated), images.into_iter().filter(|image| image.size <= inflated));
     }
 
     /// A text bundle in a compressed one. If it is none, the error is why it is no binary bundle either.
@@ -207,7 +220,7 @@ impl<'a> Walk<'a> {
             })
             .collect();
         self.left = self.left.saturating_sub(whole.len() as u64);
-        self.add_images(whole.len() as u64, images);
+        self.add_images(Some(whole.len() as u64), images);
     }
 
     fn text_bundle(&mut self, place: Place<'a>, bundle: TextBundle<'a>) {
@@ -221,7 +234,7 @@ impl<'a> Walk<'a> {
             name(&mut image, Cow::Borrowed(entry.id_str()));
             image
         });
-        self.add_images(size, images);
+        self.add_images(None, images);
     }
 
     fn object_bundle(&mut self, place: Place<'a>, bundle: ObjectBundle<'a>) {
@@ -237,7 +250,7 @@ impl<'a> Walk<'a> {
             name(&mut image, Cow::Borrowed(entry.id_str()));
             image
         });
-        self.add_images(size, images);
+        self.add_images(None, images);
     }
 
     fn offload_binary(&mut self, place: Place<'a>, binary: OffloadBinary<'a>) {
@@ -251,7 +264,7 @@ impl<'a> Walk<'a> {
                 describe(&mut image, &found);
                 image
             });
-            return self.add_images(binary.size(), images);
+            return self.add_images(None, images);
         };
         added.inflated_size = Some(compressed.inflated_size());
         added.method = Some(compressed.method().to_string());
@@ -280,7 +293,7 @@ impl<'a> Walk<'a> {
             })
             .collect();
         self.left = self.left.saturating_sub(whole.len() as u64);
-        self.add_images(whole.len() as u64, images);
+        self.add_images(Some(whole.len() as u64), images);
     }
 
     fn fatbin(&mut self, place: Place<'a>, fatbin: NvFatbin<'a>) {
@@ -295,7 +308,7 @@ impl<'a> Walk<'a> {
                         describe_nvidia(&mut image, &found);
                         image
                     });
-                    self.add_images(entry.size(), images);
+                    self.add_images(None, images);
                 }
                 _ => {
                     let images = entry.images().enumerate().map(|(number, found)| {
@@ -304,7 +317,7 @@ impl<'a> Walk<'a> {
                         describe_nvidia(&mut image, &found);
                         image
                     });
-                    self.add_images(entry.size(), images);
+                    self.add_images(Some(entry.size()), images);
                 }
             }
         }
@@ -321,7 +334,7 @@ impl<'a> Walk<'a> {
             Ok(image::Image::Ptx(header)) => Some(Cow::Owned(header.arch().to_string())),
             _ => None,
         };
-        self.add_images(size, [image]);
+        self.add_images(None, [image]);
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{Error, Result};
 use super::{bundle, completions, extract, ls, out, pack, select, size, verify};
 use crate::files::Input;
-use crate::inventory::{Inventory, Problem};
+use crate::inventory::Inventory;
 use clap::builder::Styles;
 use clap::{Parser, Subcommand, ValueEnum};
 use std::path::Path;
@@ -91,7 +91,7 @@ impl Context {
     }
 
     /// Says on standard error what could not be read in a file.
-    pub fn warn_of(&self, path: &Path, problem: &Problem<'_>) {
+    pub fn warn_of(&self, path: &Path, problem: impl std::fmt::Display) {
         out::warn(&format!("{}: {problem}", super::text::escaped(path.as_os_str().as_encoded_bytes())));
     }
 }
