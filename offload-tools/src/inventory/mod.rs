@@ -23,6 +23,7 @@
 //! * What cannot be read is a [`Problem`] beside what can.
 //! * A fatbin inside an offload binary or a bundle is one image, of an unknown kind: it is not gone into.
 
+mod code;
 mod container;
 mod image;
 mod kind;
@@ -30,6 +31,7 @@ mod read;
 mod record;
 mod walk;
 
+pub use code::Named;
 pub use container::{Container, ContainerKind, View};
 pub use image::Image;
 pub use kind::ImageKind;
@@ -85,9 +87,9 @@ impl<'a> Inventory<'a> {
 pub struct Problem<'a> {
     /// Where it is.
     pub place: Place<'a>,
-    /// What is wrong. Offsets count from the start of the file, but see `decompressed`.
+    /// What is wrong. Its offsets count from the start of the file, but see `decompressed`.
     pub error: Error,
-    /// Offsets of the error count from the start of the decompressed content of the container at `place`.
+    /// It is in a compressed container: its offsets count from where that starts, or from where its content does.
     pub decompressed: bool,
 }
 
@@ -105,7 +107,7 @@ impl fmt::Display for Problem<'_> {
             write!(f, "section {}: ", escaped(section))?;
         }
         if self.decompressed {
-            write!(f, "in what the container at offset {} decompresses to: ", self.place.offset)?;
+            write!(f, "compressed container at offset {}: ", self.place.offset)?;
         }
         self.error.fmt(f)
     }

@@ -381,7 +381,10 @@ fn describe_nvidia<'a>(image: &mut Image<'a>, found: &nv_fatbin::Image<'a>) {
     image.module = Some(found.name()).filter(|name| !name.is_empty()).map(String::from_utf8_lossy);
     image.offload_kind = Some(Cow::Borrowed("cuda"));
     image.triple = Some(Cow::Borrowed(if found.is_64_bit() { "nvptx64-nvidia-cuda" } else { "nvptx-nvidia-cuda" }));
-    image.target_id = found.arch().map(|arch| Cow::Owned(arch.to_string()));
+    image.target_id = match found.kind() {
+        nv_fatbin::ImageKind::LTO_IR => Some(Cow::Owned(format!("lto_{}", found.compute_capability()))),
+        _ => found.arch().map(|arch| Cow::Owned(arch.to_string())),
+    };
     image.said = Some(match found.kind() {
         nv_fatbin::ImageKind::CUBIN => ImageKind::Cubin,
         kind if kind.is_ptx() => ImageKind::Ptx,
