@@ -163,10 +163,9 @@ impl Run<'_> {
             self.value_error(option, &wrong);
             return Ok(());
         }
-        if truth(&value) == Some(true) && GENERIC.iter().any(|generic| generic.name == option.name) {
-            if let Some(text) = self.generic(option.name) {
-                return Err(text);
-            }
+        let generic = truth(&value) == Some(true) && GENERIC.iter().any(|generic| generic.name == option.name);
+        if let Some(text) = generic.then(|| self.generic(option.name)).flatten() {
+            return Err(text);
         }
         let values = self.parsed.values.entry(option.name).or_default();
         match option.value {
