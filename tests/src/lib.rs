@@ -9,6 +9,7 @@ pub mod data;
 pub mod own;
 pub mod package;
 pub mod scratch;
+pub mod side_by_side;
 pub mod tools;
 pub mod visit;
 

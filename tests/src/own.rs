@@ -1,40 +1,30 @@
-//! This project's own programs.
+//! The project's own command lines, built as users get them.
 
-use crate::scratch::workspace;
-use std::env;
+use crate::scratch;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// One of the programs of offload-tools, built with all features when the first one is asked for.
+/// The program of that name, one of offload-tools.
 ///
 /// # Panics
-/// If they do not build.
+/// If offload-tools cannot be built.
 pub fn tool(name: &str) -> PathBuf {
-    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
-    let folder = FOLDER.get_or_init(|| {
-        // <target>/<profile>: the profile that the tests were built with.
-        let profile = env::current_exe().expect("a test knows its own path");
-        let profile = profile.ancestors().nth(2).expect("a test lies in <target>/<profile>/deps").to_owned();
-        let name = match profile.file_name().and_then(|name| name.to_str()) {
-            Some("debug") | None => "dev",
-            Some(name) => name,
-        };
-        let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        cargo.args([
-            "build",
-            "--quiet",
-            "--offline",
-            "--package",
-            "offload-tools",
-            "--all-features",
-            "--profile",
-            name,
-        ]);
-        cargo.arg("--target-dir").arg(crate::scratch::target_dir()).current_dir(workspace());
-        let status = cargo.status().expect("cargo starts");
-        assert!(status.success(), "{cargo:?}: {status}");
-        profile
+    folder().join(name).with_extension(std::env::consts::EXE_EXTENSION)
+}
+
+/// The folder in which all of them are. They are built when it is first asked for.
+///
+/// # Panics
+/// If offload-tools cannot be built.
+pub fn folder() -> PathBuf {
+    static BUILT: OnceLock<()> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let mut build = Command::new(cargo);
+        build.args(["build", "--offline", "--quiet", "-p", "offload-tools", "--features", "drop-in"]);
+        let status = build.current_dir(scratch::workspace()).status().expect("cargo runs");
+        assert!(status.success(), "offload-tools is built: {status}");
     });
-    folder.join(name).with_extension(env::consts::EXE_EXTENSION)
+    scratch::target_dir().join("debug")
 }
