@@ -1,18 +1,17 @@
 //! What the rules of selection need to know of an image.
 
-use super::{Image, ImageKind};
-use offload_format::image;
+use super::image::Bytes;
+use super::{Header, Image, ImageKind};
 use offload_format::select::{Candidate, Code};
 use offload_format::target::{NvidiaArch, NvidiaCode, PtxVersion, TargetId, TargetTriple, amdgpu};
 
-/// An image by its names and, where it lies in the file, its header: a candidate of
+/// An image by its header and, where that says nothing, by its names: a candidate of
 /// [`offload_format::select`](mod@offload_format::select). Nothing is decompressed for it.
 #[derive(Debug, Clone)]
 pub struct Named<'i> {
     image: &'i Image<'i>,
+    header: Header,
     is_ptx: bool,
-    /// The code object version.
-    version: Option<u32>,
     ptx_version: Option<PtxVersion>,
 }
 
@@ -24,14 +23,13 @@ impl<'i> Named<'i> {
 
     /// The same with the image's first bytes, where somebody has read them.
     pub fn with_header(image: &'i Image<'i>, bytes: Option<&[u8]>) -> Self {
-        let mut named = Self { image, is_ptx: false, version: None, ptx_version: None };
-        match bytes.map(image::Image::parse) {
-            Some(Ok(image::Image::CodeObject(header))) => named.version = Some(header.version()),
-            Some(Ok(image::Image::Ptx(header))) => named.ptx_version = Some(header.version()),
-            _ => {}
-        }
-        named.is_ptx = named.ptx_version.is_some() || image.known_kind() == Some(ImageKind::Ptx);
-        named
+        let header = bytes.map_or(Header::None, Header::of);
+        let is_ptx = matches!(header, Header::Ptx(_)) || image.known_kind() == Some(ImageKind::Ptx);
+        let ptx_version = match &image.bytes {
+            Bytes::Fatbin(..) => image.ptx_version,
+            _ => None,
+        };
+        Self { image, header, is_ptx, ptx_version }
     }
 
     /// The image.
@@ -39,39 +37,50 @@ impl<'i> Named<'i> {
         self.image
     }
 
-    fn target(&self) -> Code<'_> {
-        let Some(target) = self.image.target_id.as_deref() else { return Code::Other };
+    /// What the image's names say.
+    pub fn by_name(&self) -> Code<'_> {
+        match by_name(self.image.target_id.as_deref(), self.image.triple.as_deref(), self.is_ptx) {
+            Code::Ptx { arch, version: None } => Code::Ptx { arch, version: self.ptx_version },
+            code => code,
+        }
+    }
+
+    /// What the image's header says, if it is another thing than its names do.
+    pub fn contradiction(&self) -> Option<String> {
+        self.header.contradicts(&self.by_name()).then(|| self.header.to_string())
+    }
+}
+
+impl Candidate for Named<'_> {
+    fn code(&self) -> Code<'_> {
+        self.header.code(self.by_name())
+    }
+
+    fn label(&self) -> &str {
+        self.image.label()
+    }
+}
+
+/// What a target ID and a target triple say. PTX may go by the name of the GPU that it was made for, as clang has it.
+pub fn by_name<'a>(target: Option<&'a str>, triple: Option<&'a str>, is_ptx: bool) -> Code<'a> {
+    if let Some(target) = target {
         match NvidiaArch::parse(target) {
-            // clang names PTX after the GPU that it was made for.
-            Ok(arch) if self.is_ptx || arch.code == NvidiaCode::Ptx => {
-                return Code::Ptx { arch: arch.with_code(NvidiaCode::Ptx), version: self.ptx_version };
+            Ok(arch) if is_ptx || arch.code == NvidiaCode::Ptx => {
+                return Code::Ptx { arch: arch.with_code(NvidiaCode::Ptx), version: None };
             }
             Ok(arch) => return Code::Cubin(arch),
             Err(_) => {}
         }
         match TargetId::parse(target) {
             Ok(id) if amdgpu::is_processor_name(id.processor()) || id.processor() == amdgpu::SPIRV => {
-                Code::Amdgpu { id, version: self.version }
+                return Code::Amdgpu { id, version: None };
             }
-            _ => Code::Other,
+            _ => {}
         }
     }
-}
-
-impl Candidate for Named<'_> {
-    fn code(&self) -> Code<'_> {
-        match self.target() {
-            Code::Other => {}
-            code => return code,
-        }
-        let triple = self.image.triple.as_deref().and_then(|triple| TargetTriple::parse(triple).ok());
-        match triple.filter(|triple| !matches!(triple.arch, "amdgcn" | "r600" | "nvptx" | "nvptx64" | "spirv64")) {
-            Some(triple) => Code::Cpu(triple),
-            None => Code::Other,
-        }
-    }
-
-    fn label(&self) -> &str {
-        self.image.label()
+    let triple = triple.and_then(|triple| TargetTriple::parse(triple).ok());
+    match triple.filter(|triple| !matches!(triple.arch, "amdgcn" | "r600" | "nvptx" | "nvptx64" | "spirv64")) {
+        Some(triple) => Code::Cpu(triple),
+        None => Code::Other,
     }
 }

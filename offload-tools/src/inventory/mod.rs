@@ -25,14 +25,16 @@
 
 mod code;
 mod container;
+mod header;
 mod image;
 mod kind;
 mod read;
 mod record;
 mod walk;
 
-pub use code::Named;
+pub use code::{Named, by_name};
 pub use container::{Container, ContainerKind, View};
+pub use header::Header;
 pub use image::Image;
 pub use kind::ImageKind;
 pub use offload_format::fat_file::Place;

@@ -44,6 +44,19 @@ impl<'a> Images<'a> {
         }
     }
 
+    /// The image's first bytes, `size` at most, if no more than what lies before them has to be decompressed for them: `None`
+    /// inside of compressed fatbins, which say themselves what their images are.
+    ///
+    /// Returns an error where [`Images::read`] does.
+    pub fn start<'b>(&'b mut self, image: &'b Image<'a>, size: u64) -> Result<Option<Cow<'b, [u8]>>> {
+        let size = size.min(image.size);
+        match &image.bytes {
+            Bytes::Bundle(bundle, offset) => self.code_objects(bundle)?.read(*offset, size).map(Some),
+            Bytes::Fatbin(..) => Ok(None),
+            Bytes::Here(_) | Bytes::Inflated(..) => self.read(image).map(Some),
+        }
+    }
+
     fn code_objects(&mut self, bundle: &CompressedBundle<'a>) -> Result<&mut CodeObjects<'a>> {
         if !matches!(&self.open, Open::Bundle(open, _) if std::ptr::eq(open.payload(), bundle.payload())) {
             self.open = Open::Bundle(*bundle, bundle.code_objects(self.limit)?);
