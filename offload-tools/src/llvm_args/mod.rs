@@ -9,7 +9,7 @@
 
 mod grammar;
 mod help;
-mod nearest;
+pub(crate) mod nearest;
 mod number;
 mod parse;
 mod response_file;

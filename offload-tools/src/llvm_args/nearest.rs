@@ -8,7 +8,7 @@ pub(super) fn nearest(name: &str, options: impl Iterator<Item = &'static Spec>) 
 }
 
 /// How many letters must be put in, taken out or replaced.
-fn distance(from: &str, to: &str) -> usize {
+pub(crate) fn distance(from: &str, to: &str) -> usize {
     let to: Vec<char> = to.chars().collect();
     // `row[i]`: from the letters of `from` so far to the first `i` of `to`.
     let mut row: Vec<usize> = (0..=to.len()).collect();

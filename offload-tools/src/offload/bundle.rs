@@ -1,23 +1,110 @@
 //! `offload bundle`: a bundle from files.
 
-use super::{Context, Error, Result};
+use super::pack::write;
+use super::parts::{Part, Target};
+use super::{Context, Error, Result, text};
+use crate::files::Source;
+use crate::inventory::Header;
+use offload_format::bundle::{BundleBuilder, EntryId, HIP_ALIGN, HIP_ENTRY_PREFIX, HIP_HOST_ENTRY_ID, HIP_TABLE_LIMIT};
+use offload_format::compressed::{CompressOptions, compress};
+use offload_format::target::{OffloadArch, amdgpu};
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 /// Arguments of `offload bundle`.
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = "TARGET is gfx90a:xnack-, gfx11-generic, or a bundle entry ID: host-x86_64-unknown-linux-gnu-, \
+    openmp-nvptx64-nvidia-cuda--sm_80.\n\n\
+    The bundle is as HIP's runtime wants it: an empty entry for the host first, unless one is given, and code objects \
+    at multiples of 4096 bytes."
+)]
 pub struct Args {
     /// An image and what it is for: gfx90a:xnack-=a.hsaco
     #[arg(required = true, value_name = "TARGET=FILE")]
     images: Vec<String>,
-    /// The file to write
+    /// The file to write; - is standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
+    /// Put images at multiples of so many bytes
+    #[arg(long, value_name = "BYTES", default_value_t = HIP_ALIGN, value_parser = clap::value_parser!(u64).range(1..))]
+    align: u64,
     /// Compress it
     #[arg(long)]
     compress: bool,
+    /// Take images whose headers say that they are for something else, and tables too long for HIP's runtime
+    #[arg(long)]
+    force: bool,
 }
 
 /// Makes a bundle.
-pub fn run(_args: &Args, _context: &Context) -> Result {
-    Err(Error::text("bundle is not there yet"))
+pub fn run(args: &Args, context: &Context) -> Result {
+    let parts = args.images.iter().map(|argument| Part::parse(argument, args.force, context));
+    let parts = parts.collect::<Result<Vec<_>>>()?;
+    let ids = parts.iter().map(entry_id).collect::<Result<Vec<_>>>()?;
+    let is_host = |id: &String| EntryId::parse(id).is_ok_and(|id| id.is_host());
+    let mut builder = BundleBuilder::new();
+    builder.align(args.align);
+    let mut sources: Vec<Source<'_>> = Vec::with_capacity(parts.len() + 1);
+    if !ids.iter().any(is_host) {
+        builder.entry(HIP_HOST_ENTRY_ID, 0).map_err(|error| Error::text(error.to_string()))?;
+        sources.push(Source::Bytes(b""));
+    }
+    for (id, part) in ids.iter().zip(&parts) {
+        let added = builder.entry(id, part.input.size());
+        added.map_err(|error| Error::text(format!("{}: {error}", text::escaped_str(part.text))))?;
+        sources.push(Source::File(&part.input));
+    }
+    let layout = builder.layout();
+    let table = layout.pieces().first().map_or(0, |table| table.size());
+    if table > HIP_TABLE_LIMIT && !args.compress && !args.force {
+        return Err(Error::text(format!(
+            "{} images make an entry table of {table} bytes, and HIP's runtime reads the first {HIP_TABLE_LIMIT} alone",
+            parts.len()
+        ))
+        .advice("leave some out, or say --force if no runtime is to load it"));
+    }
+    let written = match args.compress {
+        true => {
+            let images: Vec<&[u8]> = sources
+                .iter()
+                .map(|source| match source {
+                    Source::File(input) | Source::Part(input, _) => input.bytes(),
+                    Source::Bytes(bytes) => bytes,
+                })
+                .collect();
+            let compressed = compress(&layout.to_vec(&images), &CompressOptions::default());
+            let compressed = compressed.map_err(|error| Error::new("cannot compress", error))?;
+            write(&args.output, |output| output.copy(&Source::Bytes(&compressed)))
+        }
+        false => write(&args.output, |output| output.layout(&layout, &sources)),
+    };
+    written.map(|()| ExitCode::SUCCESS)
+}
+
+/// The entry ID for an image.
+fn entry_id(part: &Part<'_>) -> Result<String> {
+    let shown = text::escaped_str(part.text);
+    match &part.target {
+        Target::Arch(OffloadArch::Amdgpu(id)) if id.processor() == amdgpu::SPIRV => {
+            Ok(format!("hipv4-spirv64-amd-amdhsa--{id}"))
+        }
+        Target::Arch(OffloadArch::Amdgpu(id)) => Ok(match part.header {
+            // Kind hipv4 came with version 4. Of earlier ones the runtime reads the header.
+            Header::CodeObject { version: ..4, .. } => format!("hip-amdgcn-amd-amdhsa--{}", id.to_canonical()),
+            _ => format!("{HIP_ENTRY_PREFIX}{}", id.to_canonical()),
+        }),
+        Target::Arch(OffloadArch::Nvidia(arch)) => {
+            Err(Error::text(format!("{shown}: HIP's bundles have no images for NVIDIA's GPUs")).advice(format!(
+                "use 'offload pack', or write openmp-nvptx64-nvidia-cuda--{arch} if OpenMP is to have it"
+            )))
+        }
+        Target::Arch(OffloadArch::Cpu) => Err(Error::text("cpu: HIP's bundles have no images for CPUs".to_owned())
+            .advice("use 'offload pack', or write a bundle entry ID, as host-x86_64-unknown-linux-gnu-")),
+        Target::Full { kind, triple, target } if kind.is_empty() => {
+            Err(Error::text(format!("{shown}: a bundle entry ID has an offload kind before the triple"))
+                .advice(format!("write hip-{triple}--{target} or openmp-{triple}--{target}")))
+        }
+        Target::Full { .. } => Ok(part.text.to_owned()),
+    }
 }

@@ -11,6 +11,7 @@ pub mod extract;
 pub mod ls;
 pub mod out;
 pub mod pack;
+mod parts;
 pub mod progress;
 pub mod select;
 pub mod size;

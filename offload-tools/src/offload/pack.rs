@@ -1,23 +1,234 @@
 //! `offload pack`: an offload binary from files.
 
-use super::{Context, Error, Result};
-use std::path::PathBuf;
+use super::parts::{Part, Target};
+use super::{Context, Error, Result, out, text};
+use crate::files::{Output, Source};
+use crate::inventory::Header;
+use offload_format::compression::Method;
+use offload_format::image::Image;
+use offload_format::layout::{Layout, Piece};
+use offload_format::offload_binary::{ALIGN, ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
+use offload_format::target::{OffloadArch, TargetId, amdgpu};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 /// Arguments of `offload pack`.
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = "TARGET is gfx90a:xnack-, sm_80, compute_80, cpu, or a full name: x86_64-unknown-linux-gnu, \
+    openmp-amdgcn-amd-amdhsa--gfx90a.\n\n\
+    Version 1 is what LLVM 22 writes and all that it reads; 3 is for LLVM 23 and later. PTX gets a line feed or a NUL \
+    at its end where no NUL would follow, as drivers want it."
+)]
 pub struct Args {
     /// An image and what it is for: gfx90a=a.hsaco, sm_80=a.cubin
     #[arg(required = true, value_name = "TARGET=FILE")]
     images: Vec<String>,
-    /// The file to write
+    /// The file to write; - is standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
+    /// A name for what the images are versions of
+    #[arg(long, value_name = "NAME")]
+    module: Option<String>,
+    /// The format's version: 1, 2 or 3 [default: 1, or 3 with --compress]
+    #[arg(long = "version", value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
+    format: Option<u8>,
     /// Compress it
     #[arg(long)]
     compress: bool,
+    /// Take images whose headers say that they are for something else
+    #[arg(long)]
+    force: bool,
 }
 
 /// Makes an offload binary.
-pub fn run(_args: &Args, _context: &Context) -> Result {
-    Err(Error::text("pack is not there yet"))
+pub fn run(args: &Args, context: &Context) -> Result {
+    let version = match (args.format, args.compress) {
+        (None | Some(3), true) | (Some(3), false) => Version::V3,
+        (None | Some(1), false) => Version::V1,
+        (Some(2), false) => Version::V2,
+        (Some(other), _) => {
+            return Err(Error::text(format!("--compress: version {other} of the format cannot be compressed"))
+                .advice("leave out --version, or say --version 3"));
+        }
+    };
+    if version == Version::V1 && args.module.as_deref().is_some_and(|name| name.contains('\0')) {
+        return Err(Error::text("--module: version 1 of the format has no NUL in names"));
+    }
+    let parts = args.images.iter().map(|argument| Part::parse(argument, args.force, context));
+    let parts = parts.collect::<Result<Vec<_>>>()?;
+    if !args.force {
+        check_together(&parts)?;
+    }
+
+    let mut builder = OffloadBinaryBuilder::new();
+    let mut tails = Vec::with_capacity(parts.len());
+    for (number, part) in parts.iter().enumerate() {
+        let described = describe(part)?;
+        let tail = tail(part, version, number + 1 == parts.len());
+        let size = part.input.size() + tail.len() as u64;
+        let image = builder.image(image_kind(part), described.kind, size);
+        image.string("triple", &described.triple);
+        if !described.arch.is_empty() {
+            image.string("arch", &described.arch);
+        }
+        if let Some(module) = &args.module {
+            image.string("module", module);
+        }
+        tails.push(tail);
+    }
+    let written = match args.compress {
+        true => {
+            let whole: Vec<Vec<u8>> = parts.iter().zip(&tails).map(|(it, tail)| [it.input.bytes(), tail].concat()).collect();
+            let images: Vec<&[u8]> = whole.iter().map(Vec::as_slice).collect();
+            let compressed = builder.compressed(Method::Zstd, None, &images);
+            let compressed = compressed.map_err(|error| Error::new("cannot compress", error))?;
+            write(&args.output, |output| output.copy(&Source::Bytes(&compressed)))
+        }
+        false => {
+            let layout = builder.layout(version).nest(|number| {
+                let mut image = Layout::payload(number, parts[number].input.size());
+                image.push(Piece::Bytes(tails[number].to_vec()));
+                image
+            });
+            let sources: Vec<Source<'_>> = parts.iter().map(|part| Source::File(&part.input)).collect();
+            write(&args.output, |output| output.layout(&layout, &sources))
+        }
+    };
+    written.map(|()| ExitCode::SUCCESS)
+}
+
+/// Writes a file, or to standard output if its name is `-`.
+pub(super) fn write(path: &Path, fill: impl FnOnce(&mut Output) -> std::io::Result<()>) -> Result<()> {
+    if path == Path::new("-") {
+        let mut output = Output::stdout();
+        return Ok(fill(&mut output).and_then(|()| output.commit())?);
+    }
+    let written = Output::create(path).and_then(|mut output| {
+        fill(&mut output)?;
+        output.commit()
+    });
+    written.map_err(|error| Error::write(path, &error))
+}
+
+/// What an offload binary says of an image.
+struct Described {
+    kind: OffloadKind,
+    triple: String,
+    arch: String,
+}
+
+fn describe(part: &Part<'_>) -> Result<Described> {
+    let described = |kind, triple: &str, arch: String| Described { kind, triple: triple.to_owned(), arch };
+    Ok(match &part.target {
+        Target::Arch(OffloadArch::Amdgpu(id)) if id.processor() == amdgpu::SPIRV => {
+            described(OffloadKind::HIP, "spirv64-amd-amdhsa", id.to_canonical())
+        }
+        Target::Arch(OffloadArch::Amdgpu(id)) => described(OffloadKind::HIP, "amdgcn-amd-amdhsa", id.to_canonical()),
+        Target::Arch(OffloadArch::Nvidia(arch)) => {
+            described(OffloadKind::CUDA, "nvptx64-nvidia-cuda", arch.to_string())
+        }
+        Target::Arch(OffloadArch::Cpu) => described(OffloadKind::NONE, &host_triple()?, String::new()),
+        Target::Full { kind, triple, target } => {
+            let is = |names: [&str; 2]| names.contains(&triple.split('-').next().unwrap_or(""));
+            let (amd, nvidia) = (is(["amdgcn", "r600"]), is(["nvptx64", "nvptx"]));
+            let kind = match kind.as_str() {
+                "hip" | "hipv4" => OffloadKind::HIP,
+                "openmp" => OffloadKind::OPENMP,
+                "cuda" => OffloadKind::CUDA,
+                "sycl" => OffloadKind::SYCL,
+                "" if amd => OffloadKind::HIP,
+                "" if nvidia => OffloadKind::CUDA,
+                _ => OffloadKind::NONE,
+            };
+            if target.is_empty() && (amd || nvidia) {
+                let example = if amd { "-gfx90a" } else { "-sm_80" };
+                return Err(Error::text(format!("{}: which GPU?", text::escaped_str(part.text)))
+                    .advice(format!("write it behind the triple, as in {triple}-{example}")));
+            }
+            described(kind, triple, target.clone())
+        }
+    })
+}
+
+/// The triple of the machine that this runs on.
+fn host_triple() -> Result<String> {
+    let arch = std::env::consts::ARCH;
+    let system = match (std::env::consts::OS, cfg!(target_env = "musl")) {
+        ("linux", false) => "unknown-linux-gnu",
+        ("linux", true) => "unknown-linux-musl",
+        ("windows", _) => "pc-windows-msvc",
+        ("macos", _) => "apple-darwin",
+        (other, _) => {
+            return Err(Error::text(format!("cpu: what the target triple of {arch} with {other} is, is not known here"))
+                .advice("write the triple in place of cpu"));
+        }
+    };
+    Ok(format!("{arch}-{system}"))
+}
+
+/// What kind of image the file is: by its bytes, else by its name as LLVM's tool does.
+fn image_kind(part: &Part<'_>) -> ImageKind {
+    match Image::parse(part.input.bytes()) {
+        Ok(Image::CodeObject(_) | Image::Elf { .. }) => ImageKind::OBJECT,
+        Ok(Image::Cubin(_)) => ImageKind::CUBIN,
+        Ok(Image::Ptx(_)) => ImageKind::PTX,
+        Ok(Image::Fatbin) => ImageKind::FATBINARY,
+        Ok(Image::Bitcode) => ImageKind::BITCODE,
+        Ok(Image::SpirV { .. }) => ImageKind::SPIRV,
+        _ => {
+            let extension = part.path.extension().and_then(|it| it.to_str()).unwrap_or("");
+            let kind = ImageKind::from_extension(extension);
+            out::note(&format!("{}: no image of a known kind; packed as kind '{kind}'", part.name()));
+            kind
+        }
+    }
+}
+
+/// What goes behind an image so that a NUL follows where a driver reads up to one. In version 1 zeros fill the file up to
+/// a multiple of 8; in later ones the next image follows at once.
+fn tail(part: &Part<'_>, version: Version, is_last: bool) -> &'static [u8] {
+    let Header::Ptx(_) = part.header else { return b"" };
+    match version {
+        Version::V1 if part.input.size().is_multiple_of(ALIGN) => b"\n",
+        Version::V1 => b"",
+        _ if is_last && !part.input.bytes().ends_with(b"\0") => b"\0",
+        _ if part.input.bytes().ends_with(b"\0") => b"",
+        _ => b"\0",
+    }
+}
+
+/// Two images for one target, or two of which some device could get either, are a mistake.
+fn check_together(parts: &[Part<'_>]) -> Result<()> {
+    for (number, part) in parts.iter().enumerate() {
+        for earlier in &parts[..number] {
+            let same = match (describe(part), describe(earlier)) {
+                (Ok(a), Ok(b)) => (a.kind, a.triple, a.arch) == (b.kind, b.triple, b.arch),
+                _ => false,
+            };
+            if same {
+                return Err(Error::text(format!(
+                    "{} and {} are both for {}",
+                    earlier.name(),
+                    part.name(),
+                    text::escaped_str(part.text)
+                ))
+                .advice("leave one out, or say --force to put in both"));
+            }
+            if let (Some(a), Some(b)) = (target_id(earlier), target_id(part))
+                && a.conflicts_with(&b)
+            {
+                return Err(Error::text(format!("{a} and {b} may not stand together: some device fits both"))
+                    .advice("name the same features in both, or say --force"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn target_id<'a>(part: &Part<'a>) -> Option<TargetId<'a>> {
+    match part.target {
+        Target::Arch(OffloadArch::Amdgpu(id)) => Some(id),
+        _ => None,
+    }
 }

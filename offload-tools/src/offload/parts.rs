@@ -1,0 +1,189 @@
+//! `TARGET=FILE` arguments: what `pack` and `bundle` put together.
+
+use super::{Context, Error, Result, out, text};
+use crate::files::Input;
+use crate::inventory::{Header, by_name};
+use crate::llvm_args::nearest::distance;
+use offload_format::bundle::EntryId;
+use offload_format::select::Code;
+use offload_format::target::{NvidiaArch, OffloadArch, TargetTriple, amdgpu};
+use std::path::{Path, PathBuf};
+
+/// An image to be put in, and what it is for.
+#[derive(Debug)]
+pub(super) struct Part<'a> {
+    /// The target as it was given.
+    pub(super) text: &'a str,
+    pub(super) target: Target<'a>,
+    pub(super) path: PathBuf,
+    pub(super) input: Input,
+    /// What the image says of itself.
+    pub(super) header: Header,
+}
+
+/// What an image is for.
+#[derive(Debug, Clone)]
+pub(super) enum Target<'a> {
+    /// `gfx90a:xnack-`, `sm_80`, `compute_80`, `cpu`.
+    Arch(OffloadArch<'a>),
+    /// A target triple, with an offload kind before and a target ID behind it, or not.
+    Full {
+        /// `hip`; empty if it was not given.
+        kind: String,
+        /// As it was given, without dashes at its end.
+        triple: String,
+        /// `gfx90a:xnack-`, `sm_80`; empty if it was not given.
+        target: String,
+    },
+}
+
+/// Offload kinds, of bundles and of offload binaries.
+const KINDS: [&str; 6] = ["host", "hip", "hipv4", "openmp", "cuda", "sycl"];
+
+impl<'a> Part<'a> {
+    /// Reads an argument and opens its file.
+    ///
+    /// Returns an error if the target is none, if the file cannot be read, or if its header contradicts the target and
+    /// nobody has said `--force`.
+    pub(super) fn parse(argument: &'a str, force: bool, context: &Context) -> Result<Self> {
+        let Some((target, path)) = argument.split_once('=') else { return Err(no_target(argument)) };
+        let parsed = Target::parse(target)?;
+        let path = PathBuf::from(path);
+        let input = context.open(&path)?;
+        let header = Header::of(input.bytes());
+        let part = Self { text: target, target: parsed, path, input, header };
+        if !force {
+            part.check()?;
+        }
+        Ok(part)
+    }
+
+    /// The file's name, for messages.
+    pub(super) fn name(&self) -> String {
+        escaped_path(&self.path)
+    }
+
+    fn check(&self) -> Result<()> {
+        if let Target::Arch(OffloadArch::Amdgpu(id)) = &self.target
+            && let Some(feature) = id.unsupported_feature()
+        {
+            let has = amdgpu::find(id.processor()).map_or(&[][..], |row| row.features);
+            let has = if has.is_empty() { "none".to_owned() } else { has.join(" and ") };
+            return Err(Error::text(format!(
+                "{}: {} has no feature '{feature}' in its target ID; it has {has}",
+                text::escaped_str(self.text),
+                id.processor()
+            )));
+        }
+        match self.header.contradicts(&self.code()) {
+            true => Err(Error::text(format!(
+                "{} is not for {}: its header says {}",
+                self.name(),
+                text::escaped_str(self.text),
+                self.header
+            ))
+            .advice(match &self.header {
+                Header::CodeObject { id: Some(name), .. } => {
+                    format!("write {name}={}, or say --force to put it in all the same", self.path.display())
+                }
+                _ => "name what it is for, or say --force to put it in all the same".to_owned(),
+            })),
+            false => {
+                self.warn_if_unknown();
+                Ok(())
+            }
+        }
+    }
+
+    /// A processor that no table holds may be a new one, or mistyped; its image has not said that it is another.
+    fn warn_if_unknown(&self) {
+        let Target::Arch(OffloadArch::Amdgpu(id)) = &self.target else { return };
+        if amdgpu::find(id.processor()).is_none() && id.processor() != amdgpu::SPIRV {
+            let similar = similar(id.processor());
+            let similar = if similar.is_empty() { String::new() } else { format!("; did you mean {similar}?") };
+            out::warn(&format!("{} is no processor that offload knows{similar}", id.processor()));
+        }
+    }
+
+    fn code(&self) -> Code<'_> {
+        let is_ptx = matches!(self.header, Header::Ptx(_));
+        match &self.target {
+            Target::Arch(OffloadArch::Amdgpu(id)) => Code::Amdgpu { id: *id, version: None },
+            Target::Arch(OffloadArch::Nvidia(_)) => by_name(Some(self.text), None, is_ptx),
+            // Another name for a triple that is no GPU's.
+            Target::Arch(OffloadArch::Cpu) => by_name(None, Some("cpu-"), is_ptx),
+            Target::Full { triple, target, .. } => {
+                let target = Some(target.as_str()).filter(|target| !target.is_empty());
+                by_name(target, Some(triple), is_ptx)
+            }
+        }
+    }
+}
+
+impl<'a> Target<'a> {
+    fn parse(name: &'a str) -> Result<Self> {
+        let error = match OffloadArch::parse(name) {
+            Ok(arch) => return Ok(Target::Arch(arch)),
+            Err(error) => error,
+        };
+        if let Ok(id) = EntryId::parse(name)
+            && KINDS.contains(&id.kind())
+        {
+            return Ok(Self::full(id.kind(), name, id.kind().len() + 1, id.target()));
+        }
+        if TargetTriple::parse(name).is_ok_and(|triple| triple.is_known()) {
+            let with_kind = format!("none-{name}");
+            let target = EntryId::parse(&with_kind).map_or("", |id| id.target()).to_owned();
+            return Ok(Self::full("", name, 0, &target));
+        }
+        let error = Error::text(error.to_string());
+        let similar = similar(name);
+        Err(if similar.is_empty() { error } else { error.advice(format!("did you mean {similar}?")) })
+    }
+
+    fn full(kind: &str, name: &str, start: usize, target: &str) -> Self {
+        // A dash without a target ID may stand at the end.
+        let end = name.len() - if name.ends_with(target) { target.len() } else { 0 };
+        let triple = name[start..end].trim_end_matches('-').to_owned();
+        Target::Full { kind: kind.to_owned(), triple, target: target.to_owned() }
+    }
+}
+
+/// Names that `name` may be meant for: those that take the fewest changes of a letter, if these are few.
+fn similar(name: &str) -> String {
+    let (name, features) = name.split_at(name.find(':').unwrap_or(name.len()));
+    let name = name.to_ascii_lowercase();
+    let amd = amdgpu::PROCESSORS.iter().flat_map(|row| row.aliases.iter().copied().chain([row.name]));
+    let nvidia = (10..1000).filter_map(|number: u32| {
+        let arch = NvidiaArch::parse(&format!("sm_{number}")).ok()?;
+        arch.lowest_ptx().map(|_| arch.to_string())
+    });
+    let nvidia = nvidia.flat_map(|sm| [sm.replace("sm_", "compute_"), sm]);
+    let names: Vec<String> = amd.map(str::to_owned).chain(nvidia).chain(["cpu".to_owned()]).collect();
+    // Of names as near as each other, those whose letters are.
+    let letters = |known: &str| -> u32 { name.bytes().zip(known.bytes()).map(|(a, b)| u32::from(a.abs_diff(b))).sum() };
+    let mut nearest: Vec<(usize, u32, &String)> =
+        names.iter().map(|known| (distance(&name, known), letters(known), known)).collect();
+    nearest.sort_unstable();
+    let least = nearest[0].0;
+    // More changes make any short name of any other.
+    nearest.retain(|(distance, ..)| *distance == least && *distance <= 2.min(name.len() / 2));
+    let nearest = nearest.iter().take(2).map(|(_, _, known)| format!("{known}{features}"));
+    nearest.collect::<Vec<_>>().join(" or ")
+}
+
+/// The error for an argument without `=`. If it is a file that says what it is for, that is what to write.
+fn no_target(argument: &str) -> Error {
+    let shown = text::escaped_str(argument);
+    let error = Error::text(format!("'{shown}' does not say what it is for"));
+    let header = Input::open(Path::new(argument)).map_or(Header::None, |input| Header::of(input.bytes()));
+    error.advice(match header {
+        Header::CodeObject { id: Some(_), .. } | Header::Cubin(_) | Header::Ptx(_) => format!("write {header}={shown}"),
+        _ => format!("write TARGET={shown}, where TARGET is gfx90a:xnack-, sm_80, compute_80, cpu or a full triple"),
+    })
+}
+
+/// A path for messages.
+pub(super) fn escaped_path(path: &Path) -> String {
+    text::escaped(path.as_os_str().as_encoded_bytes())
+}
