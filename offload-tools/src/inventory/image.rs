@@ -99,6 +99,11 @@ impl<'a> Image<'a> {
         }
     }
 
+    /// What its container says that it is: fatbins do.
+    pub fn said_kind(&self) -> Option<ImageKind> {
+        self.said
+    }
+
     /// Whether this is the byte that stands in an object bundle for the host's code.
     pub fn is_placeholder(&self) -> bool {
         self.said == Some(ImageKind::Empty)

@@ -1,0 +1,139 @@
+//! The entries of bundles.
+
+use super::check::{Check, Report, Subject};
+use crate::inventory::{Image, Place};
+use offload_format::bundle::{Bundle, Composition, EntryId, HIP_ALIGN, HIP_ENTRY_PREFIX, HIP_TABLE_LIMIT};
+use offload_format::host_object::{ObjectFormat, SectionNames};
+use offload_format::target::{TargetId, amdgpu};
+use std::collections::BTreeSet;
+
+/// An entry by its name.
+pub(super) struct Entry<'e> {
+    id: &'e str,
+    size: u64,
+}
+
+impl<'e> Entry<'e> {
+    pub(super) fn new(id: &'e str, size: u64) -> Self {
+        Self { id, size }
+    }
+
+    pub(super) fn of(image: &'e Image<'_>) -> Self {
+        Self::new(image.entry_id.as_deref().unwrap_or(""), image.size)
+    }
+}
+
+/// Checks each ID, and all of them together.
+pub(super) fn names<'e>(report: &mut Report, subject: Subject<'_, '_>, entries: impl Iterator<Item = Entry<'e>>) {
+    let (mut seen, mut ids) = (BTreeSet::new(), Vec::new());
+    for entry in entries {
+        let id = match EntryId::parse(entry.id) {
+            Ok(id) => id,
+            Err(error) => {
+                report.finding(Check::EntryId, subject.entry(entry.id), error.to_string());
+                continue;
+            }
+        };
+        name(report, subject.entry(entry.id), &id);
+        if entry.size == 0 && !id.is_host() {
+            // clang's objects for -fgpu-rdc have such entries where there is no device code.
+            report.note(Check::Image, subject.entry(entry.id), "there is nothing in it");
+        }
+        let target = id.target_id().map_or(id.target().to_owned(), |target| target.to_canonical());
+        if !seen.insert(format!("{}-{}-{target}", id.kind(), id.triple())) {
+            report.finding(Check::Duplicate, subject.entry(entry.id), "an entry before it is for the same target");
+        }
+        ids.push(entry.id);
+    }
+    if let Some((a, b)) = Composition::find_conflict(ids) {
+        let text = format!("it may not stand beside {}: some device fits both", crate::offload::text::escaped_str(&a));
+        report.finding(Check::Composition, subject.entry(&b), text);
+    }
+}
+
+fn name(report: &mut Report, subject: Subject<'_, '_>, id: &EntryId<'_>) {
+    // hcc is what HIP's first compilers wrote, and runtimes still take it.
+    if !id.is_known_kind() && !id.is_hip() {
+        let text = format!("no tool reads the offload kind '{}'", crate::offload::text::escaped_str(id.kind()));
+        report.finding(Check::EntryId, subject, text);
+    }
+    if !id.triple().is_amdgpu() {
+        return;
+    }
+    if id.target().is_empty() {
+        report.finding(Check::EntryId, subject, "it names no processor");
+        return;
+    }
+    match TargetId::parse(id.target()) {
+        Err(error) => report.finding(Check::EntryId, subject, error.to_string()),
+        Ok(target) => {
+            if let Some(feature) = target.unsupported_feature() {
+                let text = format!("{} has no feature '{feature}'", target.processor());
+                report.finding(Check::EntryId, subject, text);
+            }
+        }
+    }
+}
+
+/// Checks what HIP's runtime wants of the bundles that a program hands to it. Of a bundle that is a file by itself nobody
+/// knows whether it is meant for the runtime.
+pub(super) fn hip(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle<'_>, is_compressed: bool) {
+    let ids = || bundle.entries().filter_map(|entry| entry.id().ok());
+    let has_hip = ids().any(|id| id.is_hip());
+    if !has_hip || !ids().all(|id| id.is_hip() || id.is_host()) {
+        return;
+    }
+    let in_program = is_hip_section(&subject.container.place);
+    let first = bundle.entries().next();
+    if !first.is_some_and(|entry| entry.id().is_ok_and(|id| id.is_host()) && entry.code_object().is_empty()) {
+        report.add_if(in_program, Check::HipHost, subject, "its first entry is not an empty one for the host");
+    }
+    let table = bundle.table().size();
+    if table > HIP_TABLE_LIMIT && !is_compressed {
+        let text = format!("the entry table has {table} bytes, the runtime reads {HIP_TABLE_LIMIT}");
+        report.add_if(in_program, Check::HipTable, subject, text);
+    }
+    for entry in bundle.entries() {
+        let Ok(id) = entry.id() else { continue };
+        if id.is_host() || entry.code_object().is_empty() {
+            continue;
+        }
+        let subject = subject.entry(entry.id_str());
+        if !is_spelled_for_hip(&id, entry.id_str()) {
+            let is_finding = in_program && id.kind() == "hipv4";
+            let text = format!("the runtime knows it as {HIP_ENTRY_PREFIX}{}", canonical(id.target()));
+            report.add_if(is_finding, Check::HipEntry, subject, text);
+        }
+        if !entry.offset().is_multiple_of(HIP_ALIGN) && !is_compressed {
+            let text = format!("it starts at {}, which is no multiple of {HIP_ALIGN}", entry.offset());
+            report.add_if(in_program, Check::Alignment, subject, text);
+        }
+    }
+}
+
+/// Whether a program hands what is there to HIP's runtime.
+fn is_hip_section(place: &Place<'_>) -> bool {
+    let text = |name: Option<&[u8]>| String::from_utf8_lossy(name.unwrap_or_default()).into_owned();
+    let (segment, section) = (text(place.segment), text(place.section));
+    let formats = match place.segment {
+        Some(_) => &[ObjectFormat::MachO][..],
+        None => &[ObjectFormat::Elf, ObjectFormat::Coff],
+    };
+    formats.iter().any(|format| SectionNames::HIP_FATBIN.matches(*format, &segment, &section))
+}
+
+fn is_spelled_for_hip(id: &EntryId<'_>, text: &str) -> bool {
+    if id.target() == amdgpu::SPIRV {
+        return true;
+    }
+    // The runtime takes kind and triple as these bytes, and sramecc before xnack.
+    let (_, prefix) = HIP_ENTRY_PREFIX.split_once('-').unwrap_or_default();
+    let rest = text.strip_prefix(id.kind()).and_then(|rest| rest.strip_prefix('-'));
+    rest.and_then(|rest| rest.strip_prefix(prefix)).is_some_and(|target| target == canonical(target))
+}
+
+/// The target ID in its canonical form, if it is one; aliases stay.
+fn canonical(target: &str) -> String {
+    let Ok(id) = TargetId::parse(target) else { return target.to_owned() };
+    id.to_canonical().replacen(id.primary_processor(), id.processor(), 1)
+}

@@ -1,0 +1,179 @@
+//! What is checked, and what was found.
+
+use crate::inventory::{Container, Image, Place};
+use crate::offload::text;
+
+/// A kind of thing that can be wrong: its name, and what it means. The table is what `--help` prints.
+macro_rules! checks {
+    ($($variant:ident, $name:literal, $meaning:literal;)*) => {
+        /// One kind of thing that can be wrong.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(super) enum Check {
+            $(#[doc = $meaning] $variant,)*
+        }
+
+        /// All of them, with their names and what they mean.
+        pub(super) const CHECKS: &[(Check, &str, &str)] = &[$((Check::$variant, $name, $meaning),)*];
+    };
+}
+
+checks! {
+    Unreadable, "unreadable", "a container, archive or section table is malformed, or something lies outside of it";
+    Decompress, "decompress", "a compressed container does not decompress";
+    Hash, "hash", "the hash that a compressed bundle stores is not that of its content";
+    Size, "size", "a size that is stored is not the real one";
+    Overlap, "overlap", "images share bytes with each other or with the entry table";
+    Padding, "padding", "bytes between the images of a bundle, or behind them, are not zero";
+    EntryId, "entry-id", "a bundle entry ID or the target ID in it is malformed, or names a feature that its processor lacks";
+    Duplicate, "duplicate", "two entries of a bundle are for the same target";
+    Composition, "composition", "target IDs of a bundle may not stand together: some device fits both";
+    HipEntry, "hip-entry", "an entry in .hip_fatbin is not called hipv4-amdgcn-amd-amdhsa--<target ID>, as HIP's runtime compares it";
+    HipHost, "hip-host", "a bundle in .hip_fatbin does not start with an empty entry for the host";
+    HipTable, "hip-table", "the entry table of a bundle in .hip_fatbin goes past the 4096 bytes that HIP's runtime reads";
+    HipVersion, "hip-version", "an entry of kind hipv4 has a code object of version 2 or 3";
+    Alignment, "alignment", "an image is not at a multiple of 4096 bytes (bundles in .hip_fatbin) or 8 (offload binaries, fatbins)";
+    Image, "image", "an image's own header is malformed, or the image is cut short";
+    ImageKind, "image-kind", "an image is of another kind than its container says";
+    Target, "target", "an image's own header says that it does not run on all that its name promises";
+    Generic, "generic", "code for a generic target is not of code object version 6, which loaders want";
+    Kernels, "kernels", "what an image says of its kernels cannot be read";
+    PtxEnd, "ptx-end", "no NUL follows PTX text in a fatbin, and drivers read up to one";
+}
+
+impl Check {
+    pub(super) fn name(self) -> &'static str {
+        CHECKS.iter().find(|(check, ..)| *check == self).map_or("", |(_, name, _)| name)
+    }
+}
+
+/// The table for `--help`.
+pub(super) fn help() -> String {
+    let width = CHECKS.iter().map(|(_, name, _)| name.len()).max().unwrap_or(0);
+    let mut help = String::from("Findings:\n");
+    for (_, name, meaning) in CHECKS {
+        // clap wraps without indentation.
+        let mut line = format!("  {name:width$} ");
+        for word in meaning.split(' ') {
+            if line.chars().count() + 1 + word.chars().count() > 79 {
+                help += line.trim_end();
+                help.push('\n');
+                line = " ".repeat(width + 3);
+            }
+            line.push(' ');
+            line += word;
+        }
+        help += &line;
+        help.push('\n');
+    }
+    help + "\n\
+        Notes, which leave the exit status at 0, are what tools in use write although something\n\
+        speaks against it: the linker wrapper's kind 'hip' for newer code objects, bundles of\n\
+        their own that are not as HIP's runtime wants them, images that are empty or that no\n\
+        header identifies, PTX in offload binaries without a NUL behind it."
+}
+
+/// Something that was found.
+#[derive(Debug)]
+pub(super) struct Finding {
+    /// Where its container starts in the file: what findings are sorted by.
+    pub(super) at: u64,
+    /// `section .hip_fatbin: bundle [2]: gfx906`, without the name of the file.
+    pub(super) place: String,
+    pub(super) check: Check,
+    pub(super) text: String,
+    /// Nothing that has to be wrong.
+    pub(super) is_note: bool,
+}
+
+/// Findings of one file.
+#[derive(Debug, Default)]
+pub(super) struct Report {
+    pub(super) findings: Vec<Finding>,
+}
+
+/// What a finding is about: a container, or an image of it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Subject<'s, 'a> {
+    /// The number of the container, as `ls` has it.
+    pub(super) number: usize,
+    pub(super) container: &'s Container<'a>,
+    pub(super) image: Option<&'s str>,
+}
+
+impl<'s, 'a> Subject<'s, 'a> {
+    pub(super) fn new(number: usize, container: &'s Container<'a>) -> Self {
+        Self { number, container, image: None }
+    }
+
+    /// An image of the container.
+    pub(super) fn image(self, image: &'s Image<'a>) -> Self {
+        Self { image: Some(image.label()), ..self }
+    }
+
+    /// An entry of the container by its name.
+    pub(super) fn entry(self, id: &'s str) -> Self {
+        Self { image: Some(id), ..self }
+    }
+
+    fn place(&self) -> String {
+        let mut place = place(&self.container.place);
+        place += &format!("{} [{}]: ", self.container.kind.name(), self.number);
+        if let Some(image) = self.image {
+            place += &text::shortened(&text::escaped_str(image), LONGEST_NAME);
+            place += ": ";
+        }
+        place
+    }
+}
+
+/// Names in files may have any length; this is more than a real one has.
+const LONGEST_NAME: usize = 200;
+
+/// `member a.o: section .hip_fatbin: `.
+fn place(place: &Place<'_>) -> String {
+    let name = |name| text::shortened(&text::escaped(name), LONGEST_NAME).into_owned();
+    let mut out = String::new();
+    if let Some(slice) = place.slice {
+        out += &format!("slice for processor {slice:#x}: ");
+    }
+    if let Some(member) = place.member {
+        out += &format!("member {}: ", name(member));
+    }
+    if let Some(section) = place.section {
+        out += &format!("section {}: ", name(section));
+    }
+    out
+}
+
+impl Report {
+    /// Something is wrong.
+    pub(super) fn finding(&mut self, check: Check, subject: Subject<'_, '_>, text: impl Into<String>) {
+        self.add(check, subject, text.into(), false);
+    }
+
+    /// Something is odd.
+    pub(super) fn note(&mut self, check: Check, subject: Subject<'_, '_>, text: impl Into<String>) {
+        self.add(check, subject, text.into(), true);
+    }
+
+    /// A finding if `is_finding`, else a note.
+    pub(super) fn add_if(
+        &mut self,
+        is_finding: bool,
+        check: Check,
+        subject: Subject<'_, '_>,
+        text: impl Into<String>,
+    ) {
+        self.add(check, subject, text.into(), !is_finding);
+    }
+
+    fn add(&mut self, check: Check, subject: Subject<'_, '_>, text: String, is_note: bool) {
+        let at = subject.container.place.offset;
+        self.findings.push(Finding { at, place: subject.place(), check, text, is_note });
+    }
+
+    /// Whether something is wrong.
+    pub(super) fn has_findings(&self) -> bool {
+        self.findings.iter().any(|finding| !finding.is_note)
+    }
+}

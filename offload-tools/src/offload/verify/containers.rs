@@ -1,0 +1,202 @@
+//! What containers say of themselves.
+
+use super::bundles::{self, Entry};
+use super::check::{Check, Report, Subject};
+use super::images;
+use crate::inventory::{Container, Image, ImageKind, Images, Inventory, View};
+use offload_format::bundle::{self, Bundle};
+use offload_format::compressed::{self, CompressedBundle};
+use offload_format::offload_binary::{self, OffloadBinary, Version};
+use offload_format::{ErrorKind, nv_fatbin};
+
+/// Checks a container and its images.
+pub(super) fn check<'a>(
+    report: &mut Report,
+    subject: Subject<'_, 'a>,
+    inventory: &Inventory<'a>,
+    file: &'a [u8],
+    images: &mut Images<'a>,
+    limit: u64,
+) {
+    let container = subject.container;
+    let found = inventory.images_of(container);
+    match container.view {
+        View::CompressedBundle(bundle) => return compressed_bundle(report, subject, &bundle, found, limit),
+        View::Bundle(bundle) => {
+            plain_bundle(report, subject, &bundle, bytes_of(container, file));
+        }
+        View::ObjectBundle(_) | View::TextBundle(_) => bundles::names(report, subject, found.iter().map(Entry::of)),
+        View::OffloadBinary(binary) => offload_binary(report, subject, &binary, found, file),
+        View::Fatbin(fatbin) => self::fatbin(report, subject, &fatbin),
+        View::Raw(_) => {}
+    }
+    for image in found {
+        match images.read(image) {
+            Ok(bytes) => images::check(report, subject.image(image), image, &bytes),
+            Err(error) => failed(report, subject.image(image), inventory, image, error),
+        }
+    }
+}
+
+fn failed<'a>(
+    report: &mut Report,
+    subject: Subject<'_, 'a>,
+    inventory: &Inventory<'a>,
+    image: &Image<'a>,
+    error: offload_format::Error,
+) {
+    report.finding(Check::Decompress, subject, inventory.problem_of(image, error).error.to_string());
+}
+
+/// The bytes of a container, or as many of them as the file has.
+fn bytes_of<'a>(container: &Container<'_>, file: &'a [u8]) -> &'a [u8] {
+    let part = |start: u64, size: u64| {
+        let start = usize::try_from(start).ok()?;
+        file.get(start..start.checked_add(usize::try_from(size).ok()?)?)
+    };
+    part(container.place.offset, container.size).unwrap_or(&[])
+}
+
+fn plain_bundle(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle<'_>, bytes: &[u8]) {
+    let entries = || bundle.entries().map(|entry| Entry::new(entry.id_str(), entry.code_object().len() as u64));
+    bundles::names(report, subject, entries());
+    bundles::hip(report, subject, bundle, false);
+    places(report, subject, bundle, bytes);
+}
+
+/// What lies where in a bundle: nothing twice, and zeros between.
+fn places(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle<'_>, bytes: &[u8]) {
+    let mut ranges: Vec<(u64, u64, &str)> = bundle
+        .entries()
+        .map(|entry| (entry.offset(), entry.offset() + entry.code_object().len() as u64, entry.id_str()))
+        .filter(|(start, end, _)| start < end)
+        .collect();
+    ranges.sort_unstable();
+    let (mut at, mut before) = (bundle.table().size(), "the entry table");
+    for (start, end, id) in ranges {
+        if start < at {
+            let last = at.min(end) - 1;
+            report.finding(Check::Overlap, subject.entry(id), format!("bytes {start} to {last} are also those of {before}"));
+        } else if !is_zero(bytes, at, start) {
+            let text = format!("bytes {at} to {} lie between images and are not zero", start - 1);
+            report.finding(Check::Padding, subject.entry(id), text);
+        }
+        if end > at {
+            (at, before) = (end, id);
+        }
+    }
+    if !is_zero(bytes, at, bytes.len() as u64) {
+        report.finding(Check::Padding, subject, format!("bytes from {at} on belong to no image and are not zero"));
+    }
+}
+
+fn is_zero(bytes: &[u8], start: u64, end: u64) -> bool {
+    let range = usize::try_from(start).ok().zip(usize::try_from(end).ok());
+    range.and_then(|(start, end)| bytes.get(start..end)).is_none_or(|gap| gap.iter().all(|byte| *byte == 0))
+}
+
+fn compressed_bundle(
+    report: &mut Report,
+    subject: Subject<'_, '_>,
+    bundle: &CompressedBundle<'_>,
+    found: &[Image<'_>],
+    limit: u64,
+) {
+    if bundle.total_size().is_none() && bundle.version() > 1 {
+        report.note(Check::Size, subject, "the header does not say how long it is");
+    }
+    let whole = match bundle.decompress(limit) {
+        Ok(whole) => whole,
+        Err(error) => {
+            // The inventory has said it if it came to decompress anything.
+            let check = match error.kind() {
+                ErrorKind::OutOfBounds { .. } | ErrorKind::Truncated { .. } => Check::Size,
+                _ => Check::Decompress,
+            };
+            let error = error.shifted(subject.container.place.offset);
+            let is_new = !report.findings.iter().any(|it| it.check == check && it.text.ends_with(&error.to_string()));
+            return if is_new { report.finding(check, subject, error.to_string()) };
+        }
+    };
+    if whole.len() as u64 != bundle.uncompressed_size() {
+        let (says, is) = (bundle.uncompressed_size(), whole.len());
+        report.finding(Check::Size, subject, format!("{is} bytes come out, the header says {says}"));
+    }
+    let hash = compressed::hash(&whole);
+    if hash != bundle.hash() {
+        let stored = bundle.hash();
+        report.finding(Check::Hash, subject, format!("the content has the hash {hash:016x}, the header {stored:016x}"));
+    }
+    let Ok(plain) = Bundle::parse(&whole) else {
+        // In text, or malformed; the inventory has the images that there are.
+        bundles::names(report, subject, found.iter().map(Entry::of));
+        if whole.starts_with(bundle::MAGIC)
+            && let Err(error) = Bundle::parse(&whole)
+        {
+            report.finding(Check::Unreadable, subject, format!("in what it decompresses to: {error}"));
+        }
+        return;
+    };
+    bundles::names(report, subject, plain.entries().map(|it| Entry::new(it.id_str(), it.code_object().len() as u64)));
+    bundles::hip(report, subject, &plain, true);
+    places(report, subject, &plain, &whole);
+    // Those of the inventory, unless it has left some out.
+    for (image, entry) in found.iter().zip(plain.entries()) {
+        if image.entry_id.as_deref() == Some(entry.id_str()) {
+            images::check(report, subject.image(image), image, entry.code_object());
+        }
+    }
+}
+
+fn offload_binary(
+    report: &mut Report,
+    subject: Subject<'_, '_>,
+    binary: &OffloadBinary<'_>,
+    found: &[Image<'_>],
+    file: &[u8],
+) {
+    let align = offload_binary::ALIGN;
+    if binary.compressed().is_none() && !binary.size().is_multiple_of(align) {
+        report.finding(Check::Size, subject, format!("{} bytes, which is no multiple of {align}", binary.size()));
+    }
+    let mut ranges = Vec::new();
+    for (stated, image) in binary.images().zip(found) {
+        let subject = subject.image(image);
+        // Later versions put images behind each other as they are.
+        if binary.version() == Version::V1 && !stated.offset().is_multiple_of(align) {
+            let text = format!("it starts at {}, which is no multiple of {align}", stated.offset());
+            report.finding(Check::Alignment, subject, text);
+        }
+        images::stated_kind(report, subject, stated.image_kind(), stated.data());
+        if !stated.data().is_empty() {
+            ranges.push((stated.offset(), stated.offset() + stated.data().len() as u64, image.label()));
+        }
+        let end = image.offset.and_then(|offset| usize::try_from(offset.checked_add(image.size)?).ok());
+        let next = end.and_then(|end| file.get(end));
+        let is_ptx = image.known_kind() == Some(ImageKind::Ptx);
+        if is_ptx && next != Some(&0) && !stated.data().ends_with(b"\0") {
+            // llvm-offload-binary 22 leaves none behind one text in eight.
+            report.note(Check::PtxEnd, subject, "no NUL follows the text, and a driver would read on");
+        }
+    }
+    ranges.sort_unstable();
+    for pair in ranges.windows(2) {
+        let ((.., end, before), (start, _, label)) = (pair[0], pair[1]);
+        if start < end {
+            report.finding(Check::Overlap, subject.entry(label), format!("its first bytes are also those of {before}"));
+        }
+    }
+}
+
+fn fatbin(report: &mut Report, subject: Subject<'_, '_>, fatbin: &nv_fatbin::NvFatbin<'_>) {
+    for entry in fatbin.entries() {
+        if !entry.offset().is_multiple_of(nv_fatbin::ALIGN) {
+            let text = format!("a payload starts at {}, which is no multiple of {}", entry.offset(), nv_fatbin::ALIGN);
+            report.finding(Check::Alignment, subject, text);
+        }
+        let is_plain_ptx = entry.kind().is_ptx() && entry.compression() == nv_fatbin::Compression::None;
+        if is_plain_ptx && !entry.stored().ends_with(b"\0") {
+            report.finding(Check::PtxEnd, subject, format!("no NUL follows the text at {}", entry.offset()));
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! What an image's own bytes say, beside what is said of it.
+
+use super::check::{Check, Report, Subject};
+use crate::inventory::{Header, Image, ImageKind, KernelRecord, Named};
+use offload_format::image;
+use offload_format::offload_binary;
+use offload_format::select::{Candidate, Code};
+use offload_format::target::amdgpu;
+
+/// Checks an image.
+pub(super) fn check(report: &mut Report, subject: Subject<'_, '_>, image: &Image<'_>, bytes: &[u8]) {
+    let kind = image.kind(bytes);
+    if kind == ImageKind::Empty {
+        return;
+    }
+    let parsed = image::Image::parse(bytes);
+    match &parsed {
+        Err(error) if kind == ImageKind::Elf => report.finding(Check::Image, subject, error.to_string()),
+        // It may be what only its maker knows, or not be there any more. What fatbins have is in the fatbin's own check.
+        Err(_) if kind == ImageKind::Unknown && !image.is_host() => {
+            report.note(Check::Image, subject, "it is of no kind that offload knows");
+        }
+        _ => {}
+    }
+    said_kind(report, subject, image, kind);
+    let named = Named::with_header(image, Some(bytes));
+    if let Some(header) = named.contradiction() {
+        report.finding(Check::Target, subject, format!("its header says {header}"));
+    }
+    code_object(report, subject, image, &named, bytes);
+    if let Err(error) = KernelRecord::all_of(kind, bytes) {
+        report.finding(Check::Kernels, subject, error.to_string());
+    }
+}
+
+fn code_object(report: &mut Report, subject: Subject<'_, '_>, image: &Image<'_>, named: &Named<'_>, bytes: &[u8]) {
+    let Header::CodeObject { version, .. } = Header::of(bytes) else { return };
+    if let Code::Amdgpu { id, .. } = named.code()
+        && amdgpu::is_generic(id.processor())
+        && version < amdgpu::FIRST_GENERIC_VERSION
+    {
+        let text = format!("it is for a generic target, and of code object version {version}");
+        report.finding(Check::Generic, subject, text);
+    }
+    match (image.offload_kind.as_deref(), version) {
+        (Some("hipv4"), ..4) => {
+            report.finding(Check::HipVersion, subject, format!("kind hipv4 with code object version {version}"));
+        }
+        // So does clang-linker-wrapper, and runtimes take it.
+        (Some("hip"), 4..) if image.entry_id.is_some() => {
+            report.note(Check::HipVersion, subject, format!("kind hip with code object version {version}"));
+        }
+        _ => {}
+    }
+}
+
+/// The kind of an image in a fatbin.
+fn said_kind(report: &mut Report, subject: Subject<'_, '_>, image: &Image<'_>, kind: ImageKind) {
+    let Some(said) = image.said_kind().filter(|said| *said != ImageKind::Unknown && *said != ImageKind::Empty) else {
+        return;
+    };
+    if said != kind {
+        let text = format!("the container says that it is {}, its bytes are {}", said.name(), kind.name());
+        report.finding(Check::ImageKind, subject, text);
+    }
+}
+
+/// Checks the kind that an offload binary states.
+pub(super) fn stated_kind(
+    report: &mut Report,
+    subject: Subject<'_, '_>,
+    stated: offload_binary::ImageKind,
+    bytes: &[u8],
+) {
+    use offload_binary::ImageKind as Stated;
+    let found = match image::Image::parse(bytes) {
+        Ok(image::Image::CodeObject(_) | image::Image::Elf { .. }) => Stated::OBJECT,
+        Ok(image::Image::Cubin(_)) => Stated::CUBIN,
+        Ok(image::Image::Ptx(_)) => Stated::PTX,
+        Ok(image::Image::Fatbin) => Stated::FATBINARY,
+        Ok(image::Image::Bitcode) => Stated::BITCODE,
+        Ok(image::Image::SpirV { .. }) => Stated::SPIRV,
+        _ => return,
+    };
+    let is_so = match stated {
+        // LLVM's tool goes by the file's name, and says nothing of most.
+        Stated::NONE => true,
+        // clang calls cubins objects, and bitcode too before it is linked.
+        Stated::OBJECT => matches!(found, Stated::OBJECT | Stated::CUBIN | Stated::BITCODE | Stated::SPIRV),
+        _ => stated == found,
+    };
+    if !is_so {
+        let text = format!("the container says that it is {stated}, its bytes are {found}");
+        report.finding(Check::ImageKind, subject, text);
+    }
+}

@@ -1,0 +1,117 @@
+//! `offload verify`: all that can be checked.
+//!
+//! | module | checks |
+//! |---|---|
+//! | `check` | (the table of what is checked, and how findings are written) |
+//! | `containers` | sizes, hashes, what lies where |
+//! | `bundles` | the entries of bundles: their names, and what HIP's runtime wants of them |
+//! | `images` | an image's own bytes beside what is said of it |
+
+mod bundles;
+mod check;
+mod containers;
+mod images;
+
+use super::progress::Progress;
+use super::text::{self, BAD, FAINT, styled};
+use super::{Context, Result, out};
+use crate::inventory::{ImageKind, Images, Inventory, Problem};
+use check::{Check, Finding, Report};
+use offload_format::ErrorKind;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Arguments of `offload verify`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Each finding is a line, with the name of the check in brackets; the exit status is then 1. \
+    --help lists the checks.",
+    after_long_help = check::help()
+)]
+pub struct Args {
+    /// Executables, libraries, objects, archives, bundles, fatbins, code objects
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Show what is odd, too, and not wrong
+    #[arg(short, long)]
+    notes: bool,
+    /// Say nothing of a file without findings
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// Checks files.
+pub fn run(args: &Args, context: &Context) -> Result {
+    let mut out = out::stdout();
+    let mut good = true;
+    for path in &args.files {
+        // The other files are checked all the same.
+        let input = match context.open(path) {
+            Ok(input) => input,
+            Err(error) => {
+                out.flush()?;
+                out::error(&error.to_string());
+                good = false;
+                continue;
+            }
+        };
+        let name = text::escaped(path.as_os_str().as_encoded_bytes());
+        let inventory = context.inventory(&input);
+        let report = check(&inventory, input.bytes(), context);
+        for finding in report.findings.iter().filter(|finding| args.notes || !finding.is_note) {
+            let Finding { place, text, check, is_note, .. } = finding;
+            let kind = if *is_note { "note: ".to_owned() } else { String::new() };
+            let check = styled(FAINT, &format!("[{}]", check.name()));
+            let text = if *is_note { text.clone() } else { styled(BAD, text) };
+            writeln!(out, "{name}: {kind}{place}{text} {check}")?;
+        }
+        match report.has_findings() {
+            true => good = false,
+            false if !args.quiet => writeln!(out, "{name}: ok: {}", count(&inventory))?,
+            false => {}
+        }
+        for member in &inventory.elsewhere {
+            out::note(&format!("{name}: {}: not checked, as it is in a file of its own", text::escaped(member)));
+        }
+    }
+    out.flush()?;
+    Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// `3 containers, 12 images`.
+fn count(inventory: &Inventory<'_>) -> String {
+    let images = inventory.images.iter().filter(|image| image.known_kind() != Some(ImageKind::Empty)).count();
+    let plural = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    match inventory.containers.len() {
+        0 => "no device code".to_owned(),
+        containers => format!("{}, {}", plural(containers, "container"), plural(images, "image")),
+    }
+}
+
+/// Checks a file; findings come out in file order.
+fn check(inventory: &Inventory<'_>, file: &[u8], context: &Context) -> Report {
+    let mut report = Report::default();
+    report.findings.extend(inventory.problems.iter().map(finding_of));
+    let mut images = Images::new(context.max_size);
+    let total = inventory.containers.iter().map(|container| container.size).fold(0, u64::saturating_add);
+    let mut progress = Progress::new("checking", total);
+    for (number, container) in inventory.containers.iter().enumerate() {
+        let subject = check::Subject::new(number, container);
+        containers::check(&mut report, subject, inventory, file, &mut images, context.max_size);
+        progress.add(container.size);
+    }
+    report.findings.sort_by_key(|finding| finding.at);
+    report
+}
+
+/// What could not be read.
+fn finding_of(problem: &Problem<'_>) -> Finding {
+    let check = match problem.error.kind() {
+        ErrorKind::Compression { .. } | ErrorKind::UnsupportedCompression { .. } | ErrorKind::LimitExceeded { .. } => {
+            Check::Decompress
+        }
+        _ => Check::Unreadable,
+    };
+    Finding { at: problem.place.offset, place: String::new(), check, text: problem.to_string(), is_note: false }
+}
