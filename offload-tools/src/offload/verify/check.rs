@@ -65,11 +65,10 @@ pub(super) fn help() -> String {
         help += &line;
         help.push('\n');
     }
-    help + "\n\
-        Notes, which leave the exit status at 0, are what tools in use write although something\n\
-        speaks against it: the linker wrapper's kind 'hip' for newer code objects, bundles of\n\
-        their own that are not as HIP's runtime wants them, images that are empty or that no\n\
-        header identifies, PTX in offload binaries without a NUL behind it."
+    help + "\nNotes (--notes) leave the exit status at 0. They are about what tools in use write although something \
+        speaks against it: the linker wrapper's kind hip for newer code objects, bundles by themselves that are not \
+        as HIP's runtime wants them, images that are empty or that no header identifies, LTO-IR, PTX in offload \
+        binaries without a NUL behind it."
 }
 
 /// Something that was found.
@@ -107,7 +106,7 @@ impl<'s, 'a> Subject<'s, 'a> {
 
     /// An image of the container.
     pub(super) fn image(self, image: &'s Image<'a>) -> Self {
-        Self { image: Some(image.label()), ..self }
+        Self { image: Some(image.entry_id.as_deref().unwrap_or(image.label())), ..self }
     }
 
     /// An entry of the container by its name.
@@ -119,6 +118,7 @@ impl<'s, 'a> Subject<'s, 'a> {
         let mut place = place(&self.container.place);
         place += &format!("{} [{}]: ", self.container.kind.name(), self.number);
         if let Some(image) = self.image {
+            let image = if image.is_empty() { "an entry without a name" } else { image };
             place += &text::shortened(&text::escaped_str(image), LONGEST_NAME);
             place += ": ";
         }

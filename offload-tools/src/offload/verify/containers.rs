@@ -45,7 +45,11 @@ fn failed<'a>(
     image: &Image<'a>,
     error: offload_format::Error,
 ) {
-    report.finding(Check::Decompress, subject, inventory.problem_of(image, error).error.to_string());
+    // LTO-IR is scrambled; nobody but NVIDIA's linker reads it.
+    let is_ours = !matches!(image.said_kind(), Some(ImageKind::Unknown));
+    let is_finding = is_ours || !matches!(error.kind(), ErrorKind::UnsupportedCompression { .. });
+    let text = inventory.problem_of(image, error).error.to_string();
+    report.add_if(is_finding, Check::Decompress, subject, text);
 }
 
 /// The bytes of a container, or as many of them as the file has.

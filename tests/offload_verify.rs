@@ -1,0 +1,299 @@
+//! `offload verify`: each check has a file that passes it and the same file, changed, that does not; what toolchains
+//! write has no findings.
+
+use offload_format::bundle::BundleBuilder;
+use offload_format::host_object::{self, CargoTarget, DeviceSection, Machine};
+use offload_format::nv_fatbin::{HostOs, NvFatbinBuilder};
+use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
+use offload_tests::data::{Random, corpus, corpus_folders, read};
+use offload_tests::tools::{Tool, llvm, stdout, succeed};
+use offload_tests::{own, scratch, test};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+fn main() -> ExitCode {
+    offload_tests::run(vec![
+        test("each_check", &[], each_check),
+        test("what_tools_write_has_no_findings", &[], what_tools_write_has_no_findings),
+        test("what_clang_writes_has_no_findings", &[Tool::Llvm22], what_clang_writes_has_no_findings),
+        test("lines_and_statuses", &[], lines_and_statuses),
+        test("notes", &[], notes),
+        test("damaged_files", &[], damaged_files),
+    ])
+}
+
+/// The exit status and the lines.
+fn verify(arguments: &[&str], files: &[&Path]) -> (i32, Vec<String>) {
+    let output = Command::new(own::tool("offload")).arg("verify").args(arguments).args(files).output().unwrap();
+    let status = output.status.code().unwrap_or_else(|| panic!("{files:?}: {}", output.status));
+    (status, stdout(&output).lines().map(str::to_owned).collect())
+}
+
+fn image(name: &str) -> Vec<u8> {
+    read(scratch::workspace().join("tests/corpus/image").join(name))
+}
+
+fn sample(path: &str) -> Vec<u8> {
+    read(scratch::workspace().join("tests/corpus").join(path))
+}
+
+fn bundle(align: u64, entries: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut builder = BundleBuilder::hip();
+    builder.align(align);
+    for (id, code_object) in entries {
+        builder.entry(id, code_object.len() as u64).unwrap();
+    }
+    let images: Vec<&[u8]> = [&b""[..]].into_iter().chain(entries.iter().map(|(_, image)| *image)).collect();
+    builder.layout().to_vec(&images)
+}
+
+/// An object with this in `.hip_fatbin`.
+fn hip_object(bundle: &[u8]) -> Vec<u8> {
+    let target = CargoTarget { arch: "x86_64", os: "linux", pointer_width: "64", endian: "little" };
+    let machine = Machine::of(&target).unwrap();
+    let object = host_object::write(machine, DeviceSection::HipFatbin, "pack", bundle.len() as u64).unwrap();
+    object.to_vec(&[bundle])
+}
+
+/// The file with the first place of `from` replaced by `to`, of the same length.
+fn replaced(file: &[u8], from: &str, to: &str) -> Vec<u8> {
+    assert_eq!(from.len(), to.len());
+    let at = file.windows(from.len()).position(|window| window == from.as_bytes()).expect("it is there");
+    with(file, at, to.as_bytes())
+}
+
+fn with(file: &[u8], at: usize, bytes: &[u8]) -> Vec<u8> {
+    let mut file = file.to_vec();
+    file[at..at + bytes.len()].copy_from_slice(bytes);
+    file
+}
+
+/// For each check a file that passes and the same file as it must not be.
+fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
+    let mut cases = Vec::new();
+    let mut case = |check, good: Vec<u8>, bad: Vec<u8>| cases.push((check, good, bad));
+    const GFX90A: &str = "hipv4-amdgcn-amd-amdhsa--gfx90a";
+
+    let plain = sample("bundle/nohost.bc");
+    case("unreadable", plain.clone(), plain[..plain.len() - 1].to_vec());
+    // The second entry's offset is at 85: 4 bytes into the first code object.
+    case("overlap", plain.clone(), with(&plain, 85, &142u64.to_le_bytes()));
+    case("entry-id", plain.clone(), replaced(&plain, "hip-", "hop-"));
+    case("duplicate", plain.clone(), replaced(&plain, "gfx908", "gfx906"));
+    let aligned = sample("bundle/hipv4_4096.hipfb");
+    case("padding", aligned.clone(), with(&aligned, 4000, b"x"));
+    let both = bundle(
+        8,
+        &[("hip-amdgcn-amd-amdhsa--gfx906:xnack+", b"one"), ("hip-amdgcn-amd-amdhsa--gfx90a:sramecc+", b"two")],
+    );
+    case("composition", both.clone(), replaced(&both, "gfx90a", "gfx906"));
+
+    for (size, stream, hash) in [(16, 32, 24), (12, 24, 16)] {
+        let file = sample(if stream == 32 { "compressed/v3_zstd.ccob" } else { "compressed/v2_zstd.ccob" });
+        case("decompress", file.clone(), with(&file, stream, b"x"));
+        case("hash", file.clone(), with(&file, hash, &[file[hash] ^ 1]));
+        case("size", file.clone(), with(&file, size, &[file[size] ^ 1]));
+    }
+
+    let object = sample("fat_file/hip_nordc.o");
+    case("hip-entry", object.clone(), replaced(&object, "hipv4-amdgcn-amd-", "hipv4-amdgcn-xyz-"));
+    let start = object.windows(24).position(|window| window == b"__CLANG_OFFLOAD_BUNDLE__").unwrap();
+    case("hip-host", object.clone(), with(&object, start + 40, &[1]));
+    let many = |count: usize| {
+        let ids: Vec<String> = (0..count).map(|number| format!("hipv4-amdgcn-amd-amdhsa--gfx{}", 7000 + number)).collect();
+        hip_object(&bundle(4096, &ids.iter().map(|id| (id.as_str(), &b"x"[..])).collect::<Vec<_>>()))
+    };
+    case("hip-table", many(71), many(72));
+    let old = image("v3.hsaco");
+    let of_kind = |kind: &str| bundle(4096, &[(&format!("{kind}-amdgcn-amd-amdhsa--gfx906"), &old)]);
+    case("hip-version", of_kind("hip"), of_kind("hipv4"));
+    let code_object = image("saxpy.gfx90a.hsaco");
+    let of_align = |align| hip_object(&bundle(align, &[(GFX90A, &code_object)]));
+    case("alignment", of_align(4096), of_align(2048));
+
+    let good = bundle(4096, &[(GFX90A, &code_object)]);
+    let at = good.len() - code_object.len();
+    // ELF's OS/ABI.
+    case("image", good.clone(), with(&good, at + 7, &[0]));
+    case("target", good.clone(), replaced(&good, "gfx90a", "gfx908"));
+    case("kernels", code_object.clone(), code_object[..code_object.len() - 1].to_vec());
+    // `e_flags` of gfx9-generic; ABI version 4 is code object version 6, 3 is 5.
+    let generic = |abi_version| {
+        let code_object = with(&with(&code_object, 48, &0x0100_0051u32.to_le_bytes()), 8, &[abi_version]);
+        bundle(4096, &[("hipv4-amdgcn-amd-amdhsa--gfx9-generic", &code_object)])
+    };
+    case("generic", generic(4), generic(3));
+
+    let cubin = image("saxpy.sm_90.cubin");
+    let mut builder = OffloadBinaryBuilder::new();
+    builder.image(ImageKind::CUBIN, OffloadKind::CUDA, cubin.len() as u64).string("arch", "sm_90");
+    let binary = builder.layout(Version::V1).to_vec(&[&cubin]);
+    case("image-kind", binary.clone(), with(&binary, 32, &[5]));
+    case("target", binary.clone(), replaced(&binary, "sm_90\0", "sm_80\0"));
+    let ptx = image("saxpy.compute_80.ptx");
+    let mut builder = NvFatbinBuilder::new(HostOs::Linux);
+    builder.ptx(&ptx).unwrap();
+    let fatbin = builder.layout().to_vec(&[&ptx]);
+    let zeros = fatbin.iter().rev().take_while(|byte| **byte == 0).count();
+    case("ptx-end", fatbin.clone(), with(&fatbin, fatbin.len() - zeros, &vec![b'\n'; zeros]));
+    // What the fatbin says is the compute capability at 28 of its entry, at 16.
+    case("target", fatbin.clone(), with(&fatbin, 16 + 28, &[75]));
+    case("image-kind", fatbin.clone(), with(&fatbin, 16, &[2]));
+    cases
+}
+
+fn each_check() {
+    let folder = scratch::folder("offload-verify-each");
+    let mut covered = BTreeSet::new();
+    for (number, (check, good, bad)) in cases().into_iter().enumerate() {
+        let [good_path, bad_path] = ["good", "bad"].map(|which| folder.join(format!("{number}-{check}-{which}")));
+        scratch::write(&good_path, good);
+        scratch::write(&bad_path, bad);
+        let (status, lines) = verify(&[], &[&good_path]);
+        assert!(status == 0 && lines.len() == 1 && lines[0].contains(": ok: "), "{check}: {status} {lines:#?}");
+        let (status, lines) = verify(&[], &[&bad_path]);
+        assert_eq!(status, 1, "{check}: {lines:#?}");
+        assert!(lines.iter().any(|line| line.ends_with(&format!(" [{check}]"))), "{check}: {lines:#?}");
+        assert!(lines.iter().all(|line| line.starts_with(bad_path.to_str().unwrap())), "{check}: {lines:#?}");
+        covered.insert(check.to_owned());
+    }
+    // What the help lists is what there is.
+    let help = stdout(&succeed(Command::new(own::tool("offload")).args(["verify", "--help"])));
+    let listed = help.lines().skip_while(|line| *line != "Findings:").skip(1).take_while(|line| !line.is_empty());
+    let listed = listed.filter(|line| !line.starts_with("   ")).filter_map(|line| line.split_whitespace().next());
+    assert_eq!(covered, listed.map(str::to_owned).collect::<BTreeSet<_>>());
+}
+
+fn what_tools_write_has_no_findings() {
+    let mut count = 0;
+    for folder in corpus_folders().iter().filter(|folder| *folder != "malformed") {
+        for file in corpus(folder) {
+            let (status, lines) = verify(&[], &[&file]);
+            // clang-offload-bundler 22 has lost the processor there (docs/llvm-differences.md).
+            if file.ends_with("threefield.bc") {
+                assert!(status == 1 && lines.len() == 1 && lines[0].contains("names no processor"), "{lines:#?}");
+            } else {
+                assert!(status == 0 && lines.len() == 1, "{lines:#?}");
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 50, "{count}");
+}
+
+fn clang(folder: &Path, source: &str, output: &str, options: &[&str]) -> PathBuf {
+    let output = folder.join(output);
+    let mut clang = llvm("clang");
+    clang.current_dir(folder).args(["-x", "hip", "-nogpuinc", "-nogpulib", "--hip-path=/nonexistent", "-O1"]);
+    succeed(clang.args(options).args(["-c", source, "-o"]).arg(&output));
+    output
+}
+
+fn what_clang_writes_has_no_findings() {
+    let folder = scratch::folder("offload-verify-clang");
+    scratch::write(
+        folder.join("k.hip"),
+        "struct dim3 { unsigned x, y, z; };\n\
+         extern \"C\" int hipLaunchKernel(const void *, dim3, dim3, void **, unsigned long, void *);\n\
+         extern \"C\" int __hipPopCallConfiguration(dim3 *, dim3 *, unsigned long *, void *);\n\
+         __attribute__((global)) void one(int *p) { *p = 1; }\n\
+         __attribute__((device)) int variable;\n\
+         int main() { return 0; }\n",
+    );
+    const OLD: &str = "--no-offload-new-driver";
+    const NEW: &str = "--offload-new-driver";
+    let cases: &[(&str, &[&str], usize)] = &[
+        ("old", &[OLD, "--offload-arch=gfx906,gfx90a:xnack-,gfx90a:xnack+,gfx9-4-generic,gfx1201"], 5),
+        ("compressed", &[OLD, "--offload-compress", "--offload-arch=gfx906,gfx90a:sramecc+:xnack-"], 2),
+        ("version-4", &[OLD, "-mcode-object-version=4", "--offload-arch=gfx906,gfx1030"], 2),
+        ("device-only", &[OLD, "--cuda-device-only", "--offload-arch=gfx906,gfx1030"], 2),
+        ("rdc", &[OLD, "-fgpu-rdc", "--offload-arch=gfx906,gfx1030"], 2),
+        ("new-rdc", &[NEW, "-fgpu-rdc", "--offload-arch=gfx906,gfx1010:xnack-"], 2),
+        ("new-rdc-spirv", &[NEW, "-fgpu-rdc", "--offload-arch=gfx906,amdgcnspirv"], 2),
+    ];
+    for (name, options, images) in cases {
+        let object = clang(&folder, "k.hip", name, options);
+        let (status, lines) = verify(&[], &[&object]);
+        assert!(status == 0 && lines.len() == 1, "{name}: {lines:#?}");
+        assert!(lines[0].ends_with(&format!(", {images} images")), "{name}: {lines:#?}");
+    }
+}
+
+fn lines_and_statuses() {
+    let folder = scratch::folder("offload-verify-lines");
+    let good = scratch::workspace().join("tests/corpus/bundle/hip_dev.hipfb");
+    let bad = folder.join("bad\n.hipfb");
+    scratch::write(&bad, replaced(&read(&good), "gfx1100", "gfx1030"));
+    let name = format!("{}/bad\\n.hipfb", folder.display());
+    let line = format!("{name}: bundle [0]: hipv4-amdgcn-amd-amdhsa--gfx1030: its header says gfx1100 [target]");
+    let ok = format!("{}: ok: 1 container, 2 images", good.display());
+    assert_eq!(verify(&[], &[&bad]), (1, vec![line.clone()]));
+    assert_eq!(verify(&[], &[&good, &bad]), (1, vec![ok.clone(), line.clone()]));
+    assert_eq!(verify(&["--quiet"], &[&good, &bad]), (1, vec![line]));
+    assert_eq!(verify(&["-q"], &[&good]), (0, vec![]));
+    // The others are checked all the same.
+    assert_eq!(verify(&[], &[&folder.join("missing"), &good]), (1, vec![ok]));
+    let text = folder.join("text");
+    scratch::write(&text, "no device code\n");
+    assert_eq!(verify(&[], &[&text]), (0, vec![format!("{}: ok: no device code", text.display())]));
+    // A limit is said, and keeps to it.
+    let compressed = scratch::workspace().join("tests/corpus/compressed/v3_zstd.ccob");
+    let (status, lines) = verify(&["--max-size=1000"], &[&compressed]);
+    assert!(status == 1 && lines.len() == 1 && lines[0].ends_with("[decompress]"), "{lines:#?}");
+}
+
+fn notes() {
+    let folder = scratch::folder("offload-verify-notes");
+    let workspace = scratch::workspace();
+    let lto = workspace.join("tests/corpus/nv_fatbin/lto.fatbin");
+    let (status, lines) = verify(&["--notes"], &[&lto]);
+    assert!(status == 0 && lines.len() == 2 && lines[0].contains(": note: fatbin [0]: lto_80: "), "{lines:#?}");
+
+    // A text of a multiple of 8 bytes, and something behind it.
+    let mut ptx = image("saxpy.compute_80.ptx");
+    ptx.resize(ptx.len().next_multiple_of(8), b'\n');
+    let mut builder = OffloadBinaryBuilder::new();
+    for _ in 0..2 {
+        builder.image(ImageKind::PTX, OffloadKind::CUDA, ptx.len() as u64).string("arch", "compute_80");
+    }
+    let file = folder.join("ptx");
+    scratch::write(&file, builder.layout(Version::V1).to_vec(&[&ptx, &ptx]));
+    let (status, lines) = verify(&["-n"], &[&file]);
+    let notes = lines.iter().filter(|line| line.ends_with(" [ptx-end]")).count();
+    assert!(status == 0 && notes == 2, "{lines:#?}");
+
+    let code_object = image("saxpy.gfx90a.hsaco");
+    scratch::write(&file, bundle(64, &[("hip-amdgcn-amd-amdhsa--gfx90a", &code_object)]));
+    let (status, lines) = verify(&["-n"], &[&file]);
+    assert_eq!(status, 0);
+    for check in ["alignment", "hip-version"] {
+        assert!(lines.iter().any(|line| line.contains(": note: ") && line.ends_with(&format!("[{check}]"))), "{lines:#?}");
+    }
+}
+
+/// Whatever is in a file, the program ends by itself and says something.
+fn damaged_files() {
+    let folder = scratch::folder("offload-verify-damaged");
+    let mut random = Random::new(11);
+    let files: Vec<PathBuf> = corpus_folders().iter().flat_map(|folder| corpus(folder)).collect();
+    let mut found = 0;
+    for number in 0..300 {
+        let mut bytes = read(&files[random.below(files.len())]);
+        for _ in 0..=random.below(4) {
+            if let Some(last) = bytes.len().checked_sub(1) {
+                let at = random.below(last + 1);
+                bytes[at] = random.pick(&[0, 1, 0x7f, 0x80, 0xff, bytes[at] ^ 1]);
+            }
+        }
+        if random.below(4) == 0 {
+            bytes.truncate(random.below(bytes.len() + 1));
+        }
+        let file = folder.join(format!("{number}"));
+        scratch::write(&file, &bytes);
+        let (status, lines) = verify(&["--max-size=64M"], &[&file]);
+        assert!(matches!(status, 0 | 1) && !lines.is_empty(), "{number}: {status} {lines:#?}");
+        found += status;
+    }
+    assert!(found > 50, "{found}");
+}
