@@ -5,6 +5,7 @@ use crate::files::Input;
 use crate::inventory::{Container, ContainerKind, Image, ImageKind, Images, Inventory, KernelRecord, Place};
 use crate::offload::out::{self, Out};
 use crate::offload::text::{self, FAINT, HEADING, TARGET, styled};
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::Path;
@@ -232,8 +233,13 @@ impl Row {
     }
 }
 
+/// No column is made wider for a name that is very long.
+const WIDEST: usize = 64;
+
 /// How wide each column is; 0 for one that is not shown.
 struct Widths {
+    /// Whether what is wider is shortened: on a terminal. Elsewhere it is whole, and the row as long as it takes.
+    shorten: bool,
     target: usize,
     offload_kind: usize,
     kind: usize,
@@ -248,9 +254,10 @@ impl Widths {
         let headings = Row::headings();
         let column = |cell: fn(&Row) -> &str| {
             let widest = rows.iter().map(|row| cell(row).chars().count()).max().unwrap_or(0);
-            if widest == 0 { 0 } else { widest.max(cell(&headings).len()) }
+            if widest == 0 { 0 } else { widest.clamp(cell(&headings).len(), WIDEST) }
         };
         let mut widths = Self {
+            shorten: terminal.is_some(),
             target: column(|row| &row.target),
             offload_kind: column(|row| &row.offload_kind),
             kind: column(|row| row.kind),
@@ -276,7 +283,7 @@ impl Widths {
         let mut line = String::new();
         let left = [(self.target, row.target.as_str()), (self.offload_kind, &row.offload_kind), (self.kind, row.kind)];
         for (width, cell) in left.into_iter().filter(|(width, _)| *width > 0) {
-            let _ = write!(line, "{:width$}  ", text::shortened(cell, width));
+            let _ = write!(line, "{:width$}  ", self.cell(cell, width));
         }
         for (width, cell) in [(self.size, &row.size), (self.stored, &row.stored), (self.offset, &row.offset)] {
             if width > 0 {
@@ -284,10 +291,14 @@ impl Widths {
             }
         }
         if self.module > 0 {
-            line.push_str(&text::shortened(&row.module, self.module));
+            line.push_str(&self.cell(&row.module, self.module));
         }
         line.truncate(line.trim_end().len());
         line
+    }
+
+    fn cell<'text>(&self, text: &'text str, width: usize) -> Cow<'text, str> {
+        if self.shorten { text::shortened(text, width) } else { Cow::Borrowed(text) }
     }
 
     /// Where the first column of a line ends, in bytes.
