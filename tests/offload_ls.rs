@@ -157,6 +157,9 @@ fn golden(folder: &str) {
     }
 }
 
+/// Whether a field has what it may have.
+type IsRight<'a> = &'a dyn Fn(&Value) -> bool;
+
 fn json_has_these_fields() {
     let is_text = |value: &Value| value.is_string();
     let is_text_or_null = |value: &Value| value.is_string() || value.is_null();
@@ -173,7 +176,7 @@ fn json_has_these_fields() {
         assert_eq!(number(&document["size"]), read(scratch::workspace().join("tests/corpus").join(&file)).len() as u64);
         let mut last = 0;
         for image in document["images"].as_array().expect("an array") {
-            let fields: [(&str, &dyn Fn(&Value) -> bool); 14] = [
+            let fields: [(&str, IsRight<'_>); 14] = [
                 ("section", &is_text_or_null),
                 ("container", &one_of(containers)),
                 ("container_index", &Value::is_u64),
