@@ -15,8 +15,8 @@ use offload_format::select::{Candidate, Code, judge, select};
 use offload_format::target::{TargetId, amdgpu};
 use offload_tests::data::Random;
 use offload_tests::package::Package;
-use offload_tests::test;
 use offload_tests::tools::{Tool, llvm, stdout, succeed};
+use offload_tests::{own, scratch, test};
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString, c_char};
 use std::fs;
@@ -30,6 +30,7 @@ fn main() -> ExitCode {
         test("every_device_and_every_image", &[Tool::Comgr], every_device_and_every_image),
         test("the_first_entry_that_fits", &[Tool::Comgr], the_first_entry_that_fits),
         test("the_table_ends_within_the_first_4096_bytes", &[Tool::Comgr], the_table_ends_within_the_first_4096_bytes),
+        test("offload_select", &[Tool::Comgr], offload_select),
         test("the_pack_of_a_linked_program", &[Tool::Comgr, Tool::Llvm22], the_pack_of_a_linked_program),
     ])
 }
@@ -195,6 +196,46 @@ fn the_table_ends_within_the_first_4096_bytes() {
         let shown = &bundle[..HIP_TABLE_LIMIT as usize];
         assert_eq!(comgr.lookup(shown, device), if readable { found } else { Err(ERROR) }, "{table}");
     }
+}
+
+/// The command line chooses what comgr does, in files that it has written itself.
+fn offload_select() {
+    let comgr = comgr();
+    let folder = scratch::folder("comgr-select");
+    scratch::write(folder.join("junk"), "no header says what this is for");
+    let code_object = scratch::workspace().join("tests/corpus/image/saxpy.gfx90a.hsaco");
+    let code_object = format!("gfx90a={}", code_object.display());
+    let states = |processor| with_states(processor, &["sramecc", "xnack"]);
+    let mut devices: Vec<String> = ["gfx906", "gfx908", "gfx90a"].into_iter().flat_map(states).collect();
+    devices.extend(["gfx803", "gfx1030", "gfx1010:xnack+", "gfx1010:xnack-", "gfx900"].map(str::to_owned));
+    let mut chosen = BTreeSet::new();
+    for (number, targets) in [
+        &["gfx906=junk", "gfx908=junk", &code_object][..],
+        &["gfx906:xnack-=junk", "gfx906:xnack+=junk", "fiji=junk", "gfx1010:xnack-=junk"],
+        &["gfx90a:sramecc+:xnack-=junk", "gfx90a:sramecc-:xnack-=junk", "gfx90a:xnack+:sramecc+=junk"],
+        &["gfx900=junk", "hip-amdgcn-amd-amdhsa--gfx906=junk", "hipv4-amdgcn-amd-amdhsa--gfx1030=junk"],
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let offload = || Command::new(own::tool("offload"));
+        succeed(offload().current_dir(&folder).args(["bundle", "-o", "bundle"]).args(targets));
+        let bundle = fs::read(folder.join("bundle")).unwrap();
+        for device in &devices {
+            let output =
+                offload().current_dir(&folder).args(["select", "bundle", "--json", "-d", device]).output().unwrap();
+            let json = stdout(&output);
+            let field = |name: &str| {
+                let start = format!("  \"{name}\": ");
+                json.lines().find_map(|line| line.strip_prefix(&start)?.trim_end_matches(',').parse::<u64>().ok())
+            };
+            let ours = field("offset").zip(field("size"));
+            assert_eq!(output.status.success(), ours.is_some(), "{json}");
+            assert_eq!(comgr.lookup(&bundle, device), Ok(ours), "{device} in {targets:?}");
+            chosen.extend(ours.map(|ours| (number, ours)));
+        }
+    }
+    assert_eq!(chosen.len(), 13, "every image is some device's");
 }
 
 /// What is in the section of a program that Cargo linked.

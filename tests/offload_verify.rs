@@ -101,7 +101,8 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     let start = object.windows(24).position(|window| window == b"__CLANG_OFFLOAD_BUNDLE__").unwrap();
     case("hip-host", object.clone(), with(&object, start + 40, &[1]));
     let many = |count: usize| {
-        let ids: Vec<String> = (0..count).map(|number| format!("hipv4-amdgcn-amd-amdhsa--gfx{}", 7000 + number)).collect();
+        let ids: Vec<String> =
+            (0..count).map(|number| format!("hipv4-amdgcn-amd-amdhsa--gfx{}", 7000 + number)).collect();
         hip_object(&bundle(4096, &ids.iter().map(|id| (id.as_str(), &b"x"[..])).collect::<Vec<_>>()))
     };
     case("hip-table", many(71), many(72));
@@ -268,7 +269,10 @@ fn notes() {
     let (status, lines) = verify(&["-n"], &[&file]);
     assert_eq!(status, 0);
     for check in ["alignment", "hip-version"] {
-        assert!(lines.iter().any(|line| line.contains(": note: ") && line.ends_with(&format!("[{check}]"))), "{lines:#?}");
+        assert!(
+            lines.iter().any(|line| line.contains(": note: ") && line.ends_with(&format!("[{check}]"))),
+            "{lines:#?}"
+        );
     }
 }
 

@@ -175,7 +175,13 @@ mod tests {
         assert_eq!(code(&code_object("gfx906:sramecc-:xnack-", 3), "gfx906"), amd("gfx906", Some(3)));
         assert_eq!(code(&Header::CodeObject { id: None, version: 2 }, "gfx906"), amd("gfx906", Some(2)));
         assert_eq!(code(&Header::None, "gfx906"), amd("gfx906", None));
-        assert_eq!(code(&Header::Cubin(90), "sm_90a"), format!("{:?}", Code::Cubin(NvidiaArch::parse("sm_90a").unwrap())));
-        assert_eq!(code(&Header::Cubin(90), "sm_80"), format!("{:?}", Code::Cubin(NvidiaArch::parse("sm_90").unwrap())));
+        assert_eq!(
+            code(&Header::Cubin(90), "sm_90a"),
+            format!("{:?}", Code::Cubin(NvidiaArch::parse("sm_90a").unwrap()))
+        );
+        assert_eq!(
+            code(&Header::Cubin(90), "sm_80"),
+            format!("{:?}", Code::Cubin(NvidiaArch::parse("sm_90").unwrap()))
+        );
     }
 }

@@ -94,11 +94,10 @@ fn entry_id(part: &Part<'_>) -> Result<String> {
             Header::CodeObject { version: ..4, .. } => format!("hip-amdgcn-amd-amdhsa--{}", id.to_canonical()),
             _ => format!("{HIP_ENTRY_PREFIX}{}", id.to_canonical()),
         }),
-        Target::Arch(OffloadArch::Nvidia(arch)) => {
-            Err(Error::text(format!("{shown}: HIP's bundles have no images for NVIDIA's GPUs")).advice(format!(
-                "use 'offload pack', or write openmp-nvptx64-nvidia-cuda--{arch} if OpenMP is to have it"
-            )))
-        }
+        Target::Arch(OffloadArch::Nvidia(arch)) => Err(Error::text(format!(
+            "{shown}: HIP's bundles have no images for NVIDIA's GPUs"
+        ))
+        .advice(format!("use 'offload pack', or write openmp-nvptx64-nvidia-cuda--{arch} if OpenMP is to have it"))),
         Target::Arch(OffloadArch::Cpu) => Err(Error::text("cpu: HIP's bundles have no images for CPUs".to_owned())
             .advice("use 'offload pack', or write a bundle entry ID, as host-x86_64-unknown-linux-gnu-")),
         Target::Full { kind, triple, target } if kind.is_empty() => {

@@ -14,12 +14,10 @@ use std::process::ExitCode;
 
 /// Arguments of `offload pack`.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "TARGET is gfx90a:xnack-, sm_80, compute_80, cpu, or a full name: x86_64-unknown-linux-gnu, \
+#[command(after_help = "TARGET is gfx90a:xnack-, sm_80, compute_80, cpu, or a full name: x86_64-unknown-linux-gnu, \
     openmp-amdgcn-amd-amdhsa--gfx90a.\n\n\
     Version 1 is what LLVM 22 writes and all that it reads; 3 is for LLVM 23 and later. PTX gets a line feed or a NUL \
-    at its end where no NUL would follow, as drivers want it."
-)]
+    at its end where no NUL would follow, as drivers want it.")]
 pub struct Args {
     /// An image and what it is for: gfx90a=a.hsaco, sm_80=a.cubin
     #[arg(required = true, value_name = "TARGET=FILE")]
@@ -79,7 +77,8 @@ pub fn run(args: &Args, context: &Context) -> Result {
     }
     let written = match args.compress {
         true => {
-            let whole: Vec<Vec<u8>> = parts.iter().zip(&tails).map(|(it, tail)| [it.input.bytes(), tail].concat()).collect();
+            let whole: Vec<Vec<u8>> =
+                parts.iter().zip(&tails).map(|(it, tail)| [it.input.bytes(), tail].concat()).collect();
             let images: Vec<&[u8]> = whole.iter().map(Vec::as_slice).collect();
             let compressed = builder.compressed(Method::Zstd, None, &images);
             let compressed = compressed.map_err(|error| Error::new("cannot compress", error))?;
@@ -160,8 +159,10 @@ fn host_triple() -> Result<String> {
         ("windows", _) => "pc-windows-msvc",
         ("macos", _) => "apple-darwin",
         (other, _) => {
-            return Err(Error::text(format!("cpu: what the target triple of {arch} with {other} is, is not known here"))
-                .advice("write the triple in place of cpu"));
+            return Err(Error::text(format!(
+                "cpu: what the target triple of {arch} with {other} is, is not known here"
+            ))
+            .advice("write the triple in place of cpu"));
         }
     };
     Ok(format!("{arch}-{system}"))

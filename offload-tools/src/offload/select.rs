@@ -60,8 +60,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
                 error.into_iter().for_each(|error| context.warn_of(&args.file, inventory.problem_of(image, error)));
                 record
             });
-            serde_json::to_writer_pretty(&mut out, &record).map_err(std::io::Error::from)?;
-            writeln!(out)?;
+            super::ls::print_json(&mut out, &record)?;
         }
         false => print(&mut out, &args.file, &inventory, &device, chosen, &verdicts)?,
     }

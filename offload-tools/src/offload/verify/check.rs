@@ -157,13 +157,7 @@ impl Report {
     }
 
     /// A finding if `is_finding`, else a note.
-    pub(super) fn add_if(
-        &mut self,
-        is_finding: bool,
-        check: Check,
-        subject: Subject<'_, '_>,
-        text: impl Into<String>,
-    ) {
+    pub(super) fn add_if(&mut self, is_finding: bool, check: Check, subject: Subject<'_, '_>, text: impl Into<String>) {
         self.add(check, subject, text.into(), !is_finding);
     }
 

@@ -8,20 +8,22 @@ use offload_format::bundle::{self, Bundle};
 use offload_format::compressed::{self, CompressedBundle};
 use offload_format::offload_binary::{self, OffloadBinary, Version};
 use offload_format::{ErrorKind, nv_fatbin};
+use std::collections::BTreeSet;
 
-/// Checks a container and its images.
+/// Checks a container and its images. `known` are the offsets of containers that the inventory has a problem with.
 pub(super) fn check<'a>(
     report: &mut Report,
     subject: Subject<'_, 'a>,
     inventory: &Inventory<'a>,
     file: &'a [u8],
+    known: &BTreeSet<u64>,
     images: &mut Images<'a>,
     limit: u64,
 ) {
     let container = subject.container;
     let found = inventory.images_of(container);
     match container.view {
-        View::CompressedBundle(bundle) => return compressed_bundle(report, subject, &bundle, found, limit),
+        View::CompressedBundle(bundle) => return compressed_bundle(report, subject, &bundle, known, found, limit),
         View::Bundle(bundle) => {
             plain_bundle(report, subject, &bundle, bytes_of(container, file));
         }
@@ -80,7 +82,11 @@ fn places(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle<'_>, by
     for (start, end, id) in ranges {
         if start < at {
             let last = at.min(end) - 1;
-            report.finding(Check::Overlap, subject.entry(id), format!("bytes {start} to {last} are also those of {before}"));
+            report.finding(
+                Check::Overlap,
+                subject.entry(id),
+                format!("bytes {start} to {last} are also those of {before}"),
+            );
         } else if !is_zero(bytes, at, start) {
             let text = format!("bytes {at} to {} lie between images and are not zero", start - 1);
             report.finding(Check::Padding, subject.entry(id), text);
@@ -103,6 +109,7 @@ fn compressed_bundle(
     report: &mut Report,
     subject: Subject<'_, '_>,
     bundle: &CompressedBundle<'_>,
+    known: &BTreeSet<u64>,
     found: &[Image<'_>],
     limit: u64,
 ) {
@@ -112,14 +119,12 @@ fn compressed_bundle(
     let whole = match bundle.decompress(limit) {
         Ok(whole) => whole,
         Err(error) => {
-            // The inventory has said it if it came to decompress anything.
-            let check = match error.kind() {
-                ErrorKind::OutOfBounds { .. } | ErrorKind::Truncated { .. } => Check::Size,
-                _ => Check::Decompress,
-            };
-            let error = error.shifted(subject.container.place.offset);
-            let is_new = !report.findings.iter().any(|it| it.check == check && it.text.ends_with(&error.to_string()));
-            return if is_new { report.finding(check, subject, error.to_string()) };
+            // The inventory has found it, too, if it came so far.
+            let place = subject.container.place;
+            if !known.contains(&place.offset) {
+                report.finding(Check::Decompress, subject, error.shifted(place.offset).to_string());
+            }
+            return;
         }
     };
     if whole.len() as u64 != bundle.uncompressed_size() {

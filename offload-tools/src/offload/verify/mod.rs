@@ -93,12 +93,13 @@ fn count(inventory: &Inventory<'_>) -> String {
 fn check(inventory: &Inventory<'_>, file: &[u8], context: &Context) -> Report {
     let mut report = Report::default();
     report.findings.extend(inventory.problems.iter().map(finding_of));
+    let known = inventory.problems.iter().map(|problem| problem.place.offset).collect();
     let mut images = Images::new(context.max_size);
     let total = inventory.containers.iter().map(|container| container.size).fold(0, u64::saturating_add);
     let mut progress = Progress::new("checking", total);
     for (number, container) in inventory.containers.iter().enumerate() {
         let subject = check::Subject::new(number, container);
-        containers::check(&mut report, subject, inventory, file, &mut images, context.max_size);
+        containers::check(&mut report, subject, inventory, file, &known, &mut images, context.max_size);
         progress.add(container.size);
     }
     report.findings.sort_by_key(|finding| finding.at);
