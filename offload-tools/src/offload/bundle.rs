@@ -15,7 +15,7 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "TARGET is gfx90a:xnack-, gfx11-generic, or a bundle entry ID: host-x86_64-unknown-linux-gnu-, \
-    openmp-nvptx64-nvidia-cuda--sm_80.\n\n\
+    openmp-nvptx64-nvidia-cuda--sm_80. \
     The bundle is as HIP's runtime wants it: an empty entry for the host first, unless one is given, and code objects \
     at multiples of 4096 bytes."
 )]
@@ -32,7 +32,7 @@ pub struct Args {
     /// Compress it
     #[arg(long)]
     compress: bool,
-    /// Take images whose headers say that they are for something else, and tables too long for HIP's runtime
+    /// Take images that are for something else by their headers, and more than HIP's runtime can find
     #[arg(long)]
     force: bool,
 }

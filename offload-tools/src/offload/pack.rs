@@ -15,9 +15,8 @@ use std::process::ExitCode;
 /// Arguments of `offload pack`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "TARGET is gfx90a:xnack-, sm_80, compute_80, cpu, or a full name: x86_64-unknown-linux-gnu, \
-    openmp-amdgcn-amd-amdhsa--gfx90a.\n\n\
-    Version 1 is what LLVM 22 writes and all that it reads; 3 is for LLVM 23 and later. PTX gets a line feed or a NUL \
-    at its end where no NUL would follow, as drivers want it.")]
+    openmp-amdgcn-amd-amdhsa--gfx90a. Version 1 is all that LLVM 22 reads. Where no NUL would follow PTX, it gets a \
+    line feed or a NUL at its end.")]
 pub struct Args {
     /// An image and what it is for: gfx90a=a.hsaco, sm_80=a.cubin
     #[arg(required = true, value_name = "TARGET=FILE")]
@@ -28,13 +27,13 @@ pub struct Args {
     /// A name for what the images are versions of
     #[arg(long, value_name = "NAME")]
     module: Option<String>,
-    /// The format's version: 1, 2 or 3 [default: 1, or 3 with --compress]
+    /// The format's version: 1, 2 or 3 [default: 1; compressed 3]
     #[arg(long = "version", value_name = "N", value_parser = clap::value_parser!(u8).range(1..=3))]
     format: Option<u8>,
     /// Compress it
     #[arg(long)]
     compress: bool,
-    /// Take images whose headers say that they are for something else
+    /// Take images that are for something else by their headers
     #[arg(long)]
     force: bool,
 }

@@ -1,9 +1,9 @@
 //! What is checked, and what was found.
 
 use crate::inventory::{Container, Image, Place};
-use crate::offload::text;
+use crate::offload::text::{self, HEADING, styled};
 
-/// A kind of thing that can be wrong: its name, and what it means. The table is what `--help` prints.
+/// A kind of thing that can be wrong: its name, and what it means. The table is what `--checks` prints.
 macro_rules! checks {
     ($($variant:ident, $name:literal, $meaning:literal;)*) => {
         /// One kind of thing that can be wrong.
@@ -46,29 +46,14 @@ impl Check {
     }
 }
 
-/// The table for `--help`.
-pub(super) fn help() -> String {
+/// The table, for people.
+pub(super) fn table() -> String {
     let width = CHECKS.iter().map(|(_, name, _)| name.len()).max().unwrap_or(0);
-    let mut help = String::from("Findings:\n");
-    for (_, name, meaning) in CHECKS {
-        // clap wraps without indentation.
-        let mut line = format!("  {name:width$} ");
-        for word in meaning.split(' ') {
-            if line.chars().count() + 1 + word.chars().count() > 79 {
-                help += line.trim_end();
-                help.push('\n');
-                line = " ".repeat(width + 3);
-            }
-            line.push(' ');
-            line += word;
-        }
-        help += &line;
-        help.push('\n');
-    }
-    help + "\nNotes (--notes) leave the exit status at 0. They are about what tools in use write although something \
-        speaks against it: the linker wrapper's kind hip for newer code objects, bundles by themselves that are not \
-        as HIP's runtime wants them, images that are empty or that no header identifies, LTO-IR, PTX in offload \
-        binaries without a NUL behind it."
+    let lines = CHECKS.iter().map(|(_, name, meaning)| {
+        let name = styled(HEADING, &format!("{name:width$}"));
+        format!("{name}  {meaning}\n")
+    });
+    lines.collect()
 }
 
 /// Something that was found.

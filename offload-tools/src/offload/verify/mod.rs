@@ -25,13 +25,12 @@ use std::process::ExitCode;
 /// Arguments of `offload verify`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Each finding is a line, with the name of the check in brackets; the exit status is then 1. \
-    --help lists the checks.",
-    after_long_help = check::help()
+    after_help = "Each finding is a line that ends with the name of the check in brackets, and the exit status is then \
+    1. Notes are about what tools in use write although something speaks against it."
 )]
 pub struct Args {
     /// Executables, libraries, objects, archives, bundles, fatbins, code objects
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(required_unless_present = "checks", value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Show what is odd, too, and not wrong
     #[arg(short, long)]
@@ -39,11 +38,17 @@ pub struct Args {
     /// Say nothing of a file without findings
     #[arg(short, long)]
     quiet: bool,
+    /// List the checks, and what they mean
+    #[arg(long)]
+    checks: bool,
 }
 
 /// Checks files.
 pub fn run(args: &Args, context: &Context) -> Result {
     let mut out = out::stdout();
+    if args.checks {
+        out.write_all(check::table().as_bytes())?;
+    }
     let mut good = true;
     for path in &args.files {
         // The other files are checked all the same.
