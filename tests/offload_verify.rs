@@ -94,12 +94,15 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
         case("decompress", file.clone(), with(&file, stream, b"x"));
         case("hash", file.clone(), with(&file, hash, &[file[hash] ^ 1]));
         case("size", file.clone(), with(&file, size, &[file[size] ^ 1]));
+        // The size of the whole: without the last byte.
+        case("decompress", file.clone(), with(&file, 8, &[file[8] - 1]));
     }
 
     let object = sample("fat_file/hip_nordc.o");
     case("hip-entry", object.clone(), replaced(&object, "hipv4-amdgcn-amd-", "hipv4-amdgcn-xyz-"));
     let start = object.windows(24).position(|window| window == b"__CLANG_OFFLOAD_BUNDLE__").unwrap();
     case("hip-host", object.clone(), with(&object, start + 40, &[1]));
+    case("wrapper", object.clone(), with(&object, start, &[0; 0x1000]));
     let many = |count: usize| {
         let ids: Vec<String> =
             (0..count).map(|number| format!("hipv4-amdgcn-amd-amdhsa--gfx{}", 7000 + number)).collect();

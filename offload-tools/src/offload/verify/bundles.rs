@@ -88,6 +88,13 @@ pub(super) fn hip(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle
     if !first.is_some_and(|entry| entry.id().is_ok_and(|id| id.is_host()) && entry.code_object().is_empty()) {
         report.add_if(in_program, Check::HipHost, subject, "its first entry is not an empty one for the host");
     }
+    let start = subject.container.place.offset;
+    // The member of an archive may start anywhere.
+    let is_placed = in_program && !is_compressed && subject.container.place.member.is_none();
+    if is_placed && !start.is_multiple_of(HIP_ALIGN) {
+        // clang-linker-wrapper 22 leaves it to the linker.
+        report.note(Check::Alignment, subject, format!("it starts at {start}, which is no multiple of {HIP_ALIGN}"));
+    }
     let table = bundle.table().size();
     if table > HIP_TABLE_LIMIT && !is_compressed {
         let text = format!("the entry table has {table} bytes, the runtime reads {HIP_TABLE_LIMIT}");

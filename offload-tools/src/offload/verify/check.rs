@@ -38,6 +38,7 @@ checks! {
     Generic, "generic", "code for a generic target is not of code object version 6, which loaders want";
     Kernels, "kernels", "what an image says of its kernels cannot be read";
     PtxEnd, "ptx-end", "no NUL follows PTX text in a fatbin, and drivers read up to one";
+    Wrapper, "wrapper", "what a program registers with HIP's or CUDA's runtime points to no device code";
 }
 
 impl Check {

@@ -6,11 +6,13 @@
 //! | `containers` | sizes, hashes, what lies where |
 //! | `bundles` | the entries of bundles: their names, and what HIP's runtime wants of them |
 //! | `images` | an image's own bytes beside what is said of it |
+//! | `wrappers` | what a program hands to its runtime |
 
 mod bundles;
 mod check;
 mod containers;
 mod images;
+mod wrappers;
 
 use super::progress::Progress;
 use super::text::{self, BAD, FAINT, styled};
@@ -107,6 +109,7 @@ fn check(inventory: &Inventory<'_>, file: &[u8], context: &Context) -> Report {
         containers::check(&mut report, subject, inventory, file, &known, &mut images, context.max_size);
         progress.add(container.size);
     }
+    wrappers::check(&mut report, file);
     report.findings.sort_by_key(|finding| finding.at);
     report
 }

@@ -1,0 +1,35 @@
+//! What a program hands to its runtime.
+
+use super::check::{Check, Finding, Report};
+use offload_format::fat_file::{WrapperKind, wrappers};
+use offload_format::image::Image;
+use offload_format::{bundle, compressed, nv_fatbin};
+
+/// Checks where the structures point that a program registers its device code with.
+pub(super) fn check(report: &mut Report, file: &[u8]) {
+    wrappers(file, |wrapper| {
+        // In objects that are linked with the one that has it, nobody knows.
+        let Some(image) = wrapper.image() else { return };
+        let starts = |magics: &[&[u8]]| magics.iter().any(|magic| image.starts_with(magic));
+        let (whose, is_there) = match wrapper.kind() {
+            // HIP's runtime takes a code object by itself, too.
+            WrapperKind::Hip => (
+                "HIP",
+                starts(&[bundle::MAGIC, &compressed::MAGIC]) || matches!(Image::parse(image), Ok(Image::CodeObject(_))),
+            ),
+            WrapperKind::Cuda => ("CUDA", starts(&[&nv_fatbin::MAGIC])),
+            _ => return,
+        };
+        if !is_there {
+            let start: Vec<String> = image.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+            report.findings.push(Finding {
+                // Behind what is said of containers.
+                at: u64::MAX,
+                place: format!("wrapper at {} for {whose}'s runtime: ", wrapper.offset()),
+                check: Check::Wrapper,
+                text: format!("what it points to starts with {}, which is no device code", start.join(" ")),
+                is_note: false,
+            });
+        }
+    });
+}
