@@ -22,10 +22,8 @@ impl Input {
     pub fn open(path: &Path) -> io::Result<Self> {
         let mut file = File::open(path)?;
         let metadata = file.metadata()?;
-        if metadata.is_dir() {
-            return Err(io::Error::from(io::ErrorKind::IsADirectory));
-        }
-        // A size of 0 is also what files have whose content is made when it is read, as in /proc.
+        // A size of 0 is also what files have whose content is made when it is read, as in /proc. A folder is no file:
+        // reading it is the error that the system has for that.
         if !metadata.is_file() || metadata.len() == 0 {
             let mut bytes = Vec::new();
             file.read_to_end(&mut bytes)?;
