@@ -42,7 +42,7 @@ mod write;
 pub use read::CompressedBundle;
 pub use scan::{Bundles, Found};
 #[cfg(any(feature = "zlib", feature = "zstd"))]
-pub use write::{CompressOptions, Version, compress, hash};
+pub use write::{CompressOptions, Version, compress, hash, header};
 
 /// What a compressed bundle starts with.
 pub const MAGIC: [u8; 4] = *b"CCOB";
