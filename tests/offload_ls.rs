@@ -747,8 +747,8 @@ fn shared_bytes_end_somewhere() {
 fn inputs_that_cannot_be_read() {
     for (arguments, expected) in [
         (&["ls", "nowhere"][..], "offload: error: cannot read nowhere: No such file or directory\n"),
-        (&["ls", "bundle"], "offload: error: cannot read bundle: is a directory\n"),
-        (&["extract", "bundle"], "offload: error: cannot read bundle: is a directory\n"),
+        (&["ls", "bundle"], "offload: error: cannot read bundle: Is a directory\n"),
+        (&["extract", "bundle"], "offload: error: cannot read bundle: Is a directory\n"),
     ] {
         let run = offload(arguments);
         assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (1, "", expected));
