@@ -7,6 +7,7 @@
 use offload_format::archive::ArchiveBuilder;
 use offload_format::bundle::BundleBuilder;
 use offload_format::compressed::{CompressOptions, compress};
+use offload_format::compression::Method;
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
 use offload_tests::data::{assert_same_bytes, corpus, corpus_folders, read, some_bytes};
 use offload_tests::tools::{Tool, cuda, llvm, stdout, succeed};
@@ -713,6 +714,23 @@ fn large_claims_cost_nothing() {
                 assert_eq!(run.code, 0, "{}", run.stderr);
             }
         }
+    }
+    // So does the header of an offload binary of version 3.
+    let mut builder = OffloadBinaryBuilder::new();
+    builder.image(ImageKind::OBJECT, OffloadKind::HIP, 3000).string("arch", "gfx906");
+    let image = some_bytes(1, 3000);
+    let binary = builder.compressed(Method::Zstd, None, &[&image]).expect("it is compressed");
+    let file_of_3 = folder.join("claim.bin");
+    scratch::write(&file_of_3, &binary);
+    assert_eq!(extracted(&folder.join("out"), &[path(&file_of_3)]), [image]);
+    for (claim, expected) in [(1u64 << 62, "bytes are needed"), (60 << 30, "inflated size (more than the content has)")]
+    {
+        let mut bytes = binary.clone();
+        bytes[32..40].copy_from_slice(&claim.to_le_bytes());
+        scratch::write(&file_of_3, &bytes);
+        let run = offload(&["ls", path(&file_of_3)]);
+        assert_eq!(run.code, 1);
+        assert!(run.stderr.contains(expected), "{}", run.stderr);
     }
     // The limit is the user's to choose.
     scratch::write(&file, compressed_bundle(1));

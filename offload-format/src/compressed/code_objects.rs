@@ -91,20 +91,10 @@ impl<'data> CodeObjects<'data> {
 
 /// Goes past `gap` bytes and returns the next `length`; `None` if the stream ends before.
 fn next(stream: &mut Decompressor<'_>, gap: u64, length: usize, too_much: Error) -> Result<Option<Vec<u8>>> {
-    /// Memory is written to only where bytes come: a size may be far more than the stream has.
-    const STEP: usize = 1 << 20;
     let mut out = Vec::new();
     out.try_reserve_exact(length).map_err(|_| too_much)?;
-    if stream.skip(gap)? < gap {
+    if stream.skip(gap)? < gap || stream.append(&mut out, length)? < length {
         return Ok(None);
-    }
-    while out.len() < length {
-        let have = out.len();
-        let step = STEP.min(length - have);
-        out.resize(have + step, 0);
-        if stream.read(&mut out[have..])? < step {
-            return Ok(None);
-        }
     }
     Ok(Some(out))
 }
