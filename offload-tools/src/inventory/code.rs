@@ -12,6 +12,7 @@ pub struct Named<'i> {
     image: &'i Image<'i>,
     header: Header,
     is_ptx: bool,
+    /// What a fatbin says of PTX.
     ptx_version: Option<PtxVersion>,
 }
 
@@ -26,7 +27,10 @@ impl<'i> Named<'i> {
         let header = bytes.map_or(Header::None, Header::of);
         let is_ptx = matches!(header, Header::Ptx(_)) || image.known_kind() == Some(ImageKind::Ptx);
         let ptx_version = match &image.bytes {
-            Bytes::Fatbin(..) => image.ptx_version,
+            Bytes::Fatbin(_, said) => {
+                let (major, minor) = said.version();
+                Some(PtxVersion::new(major.into(), minor.into()))
+            }
             _ => None,
         };
         Self { image, header, is_ptx, ptx_version }

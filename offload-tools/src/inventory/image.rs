@@ -4,7 +4,6 @@ use super::ImageKind;
 use offload_format::bundle::EntryId;
 use offload_format::compressed::CompressedBundle;
 use offload_format::nv_fatbin;
-use offload_format::target::PtxVersion;
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
@@ -36,8 +35,6 @@ pub struct Image<'a> {
     pub(super) bytes: Bytes<'a>,
     /// What the container says that it is.
     pub(super) said: Option<ImageKind>,
-    /// The version of PTX that a fatbin gives.
-    pub(super) ptx_version: Option<PtxVersion>,
 }
 
 /// Where the bytes of an image are.
@@ -68,7 +65,6 @@ impl<'a> Image<'a> {
             stored_size: None,
             bytes,
             said: None,
-            ptx_version: None,
         }
     }
 

@@ -8,7 +8,6 @@ use offload_format::fat_file::{self, Container as FoundIn};
 use offload_format::nv_fatbin::{self, Compression, NvFatbin, NvFatbins};
 use offload_format::object_bundle::ObjectBundle;
 use offload_format::offload_binary::{self, OffloadBinaries, OffloadBinary};
-use offload_format::target::PtxVersion;
 use offload_format::text_bundle::TextBundle;
 use offload_format::{Error, ErrorKind, image};
 use std::borrow::Cow;
@@ -395,8 +394,6 @@ fn describe_nvidia<'a>(image: &mut Image<'a>, found: &nv_fatbin::Image<'a>) {
         nv_fatbin::ImageKind::LTO_IR => Some(Cow::Owned(format!("lto_{}", found.compute_capability()))),
         _ => found.arch().map(|arch| Cow::Owned(arch.to_string())),
     };
-    let (major, minor) = found.version();
-    image.ptx_version = found.kind().is_ptx().then(|| PtxVersion::new(major.into(), minor.into()));
     image.said = Some(match found.kind() {
         nv_fatbin::ImageKind::CUBIN => ImageKind::Cubin,
         kind if kind.is_ptx() => ImageKind::Ptx,
