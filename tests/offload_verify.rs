@@ -2,6 +2,7 @@
 //! write has no findings.
 
 use offload_format::bundle::BundleBuilder;
+use offload_format::compression::Method;
 use offload_format::host_object::{self, CargoTarget, DeviceSection, Machine};
 use offload_format::nv_fatbin::{HostOs, NvFatbinBuilder};
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
@@ -135,6 +136,24 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     let binary = builder.layout(Version::V1).to_vec(&[&cubin]);
     case("image-kind", binary.clone(), with(&binary, 32, &[5]));
     case("target", binary.clone(), replaced(&binary, "sm_90\0", "sm_80\0"));
+    // Four bytes of the image less, in front.
+    let shorter = with(&binary, 32 + 32, &((cubin.len() - 4) as u64).to_le_bytes());
+    case("alignment", binary.clone(), with(&shorter, 32 + 24, &[binary[32 + 24] + 4]));
+    // The same compressed, and two images over each other.
+    let compressed = |stated: ImageKind| {
+        let mut builder = OffloadBinaryBuilder::new();
+        builder.image(stated, OffloadKind::CUDA, cubin.len() as u64).string("arch", "sm_90");
+        builder.compressed(Method::Zstd, None, &[&cubin]).unwrap()
+    };
+    case("image-kind", compressed(ImageKind::CUBIN), compressed(ImageKind::BITCODE));
+    let mut builder = OffloadBinaryBuilder::new();
+    for arch in ["sm_80", "sm_90"] {
+        builder.image(ImageKind::NONE, OffloadKind::CUDA, 16).string("arch", arch);
+    }
+    let two = builder.layout(Version::V2).to_vec(&[&[1; 16], &[2; 16]]);
+    // The image offset of the second entry, 40 bytes behind the first, which is at 32.
+    case("overlap", two.clone(), with(&two, 32 + 40 + 24, &[two[32 + 40 + 24] - 8]));
+    case("size", two.clone(), [with(&two, 8, &[two[8] + 1]), vec![0]].concat());
     let ptx = image("saxpy.compute_80.ptx");
     let mut builder = NvFatbinBuilder::new(HostOs::Linux);
     builder.ptx(&ptx).unwrap();

@@ -6,7 +6,7 @@ use super::images;
 use crate::inventory::{Container, Image, ImageKind, Images, Inventory, View};
 use offload_format::bundle::{self, Bundle};
 use offload_format::compressed::{self, CompressedBundle};
-use offload_format::offload_binary::{self, OffloadBinary, Version};
+use offload_format::offload_binary::{self, Compressed, OffloadBinary, Version};
 use offload_format::{ErrorKind, nv_fatbin};
 use std::collections::BTreeSet;
 
@@ -28,7 +28,12 @@ pub(super) fn check<'a>(
             plain_bundle(report, subject, &bundle, bytes_of(container, file));
         }
         View::ObjectBundle(_) | View::TextBundle(_) => bundles::names(report, subject, found.iter().map(Entry::of)),
-        View::OffloadBinary(binary) => offload_binary(report, subject, &binary, found, file),
+        View::OffloadBinary(binary) => {
+            offload_binary(report, subject, &binary, bytes_of(container, file));
+            if let Some(compressed) = binary.compressed() {
+                compressed_binary(report, subject, &compressed, limit);
+            }
+        }
         View::Fatbin(fatbin) => self::fatbin(report, subject, &fatbin),
         View::Raw(_) => {}
     }
@@ -157,43 +162,49 @@ fn compressed_bundle(
     }
 }
 
-fn offload_binary(
-    report: &mut Report,
-    subject: Subject<'_, '_>,
-    binary: &OffloadBinary<'_>,
-    found: &[Image<'_>],
-    file: &[u8],
-) {
+/// Checks an offload binary; `bytes` are its own.
+fn offload_binary(report: &mut Report, subject: Subject<'_, '_>, binary: &OffloadBinary<'_>, bytes: &[u8]) {
     let align = offload_binary::ALIGN;
     if binary.compressed().is_none() && !binary.size().is_multiple_of(align) {
         report.finding(Check::Size, subject, format!("{} bytes, which is no multiple of {align}", binary.size()));
     }
     let mut ranges = Vec::new();
-    for (stated, image) in binary.images().zip(found) {
-        let subject = subject.image(image);
+    for image in binary.images() {
+        let name = image.arch().or(image.triple()).unwrap_or("unnamed");
+        let subject = subject.entry(name);
         // Later versions put images behind each other as they are.
-        if binary.version() == Version::V1 && !stated.offset().is_multiple_of(align) {
-            let text = format!("it starts at {}, which is no multiple of {align}", stated.offset());
+        if binary.version() == Version::V1 && !image.offset().is_multiple_of(align) {
+            let text = format!("it starts at {}, which is no multiple of {align}", image.offset());
             report.finding(Check::Alignment, subject, text);
         }
-        images::stated_kind(report, subject, stated.image_kind(), stated.data());
-        if !stated.data().is_empty() {
-            ranges.push((stated.offset(), stated.offset() + stated.data().len() as u64, image.label()));
+        images::stated_kind(report, subject, image.image_kind(), image.data());
+        // `OffloadBinary::parse` has seen that it lies inside.
+        let end = image.offset() + image.data().len() as u64;
+        if !image.data().is_empty() {
+            ranges.push((image.offset(), end, name));
         }
-        let end = image.offset.and_then(|offset| usize::try_from(offset.checked_add(image.size)?).ok());
-        let next = end.and_then(|end| file.get(end));
-        let is_ptx = image.known_kind() == Some(ImageKind::Ptx);
-        if is_ptx && next != Some(&0) && !stated.data().ends_with(b"\0") {
+        let next = usize::try_from(end).ok().and_then(|end| bytes.get(end));
+        let is_ptx = ImageKind::of(image.data()) == ImageKind::Ptx;
+        if is_ptx && next != Some(&0) && !image.data().ends_with(b"\0") {
             // llvm-offload-binary 22 leaves none behind one text in eight.
             report.note(Check::PtxEnd, subject, "no NUL follows the text, and a driver would read on");
         }
     }
     ranges.sort_unstable();
     for pair in ranges.windows(2) {
-        let ((.., end, before), (start, _, label)) = (pair[0], pair[1]);
+        let ((.., end, before), (start, _, name)) = (pair[0], pair[1]);
         if start < end {
-            report.finding(Check::Overlap, subject.entry(label), format!("its first bytes are also those of {before}"));
+            report.finding(Check::Overlap, subject.entry(name), format!("its first bytes are also those of {before}"));
         }
+    }
+}
+
+/// The same for what a compressed one holds. That it does not decompress, the inventory has found.
+fn compressed_binary(report: &mut Report, subject: Subject<'_, '_>, compressed: &Compressed<'_>, limit: u64) {
+    if let Ok(whole) = compressed.decompress(limit)
+        && let Ok(binary) = OffloadBinary::parse(&whole)
+    {
+        offload_binary(report, subject, &binary, &whole);
     }
 }
 
