@@ -116,6 +116,8 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     let code_object = image("saxpy.gfx90a.hsaco");
     let of_align = |align| hip_object(&bundle(align, &[(GFX90A, &code_object)]));
     case("alignment", of_align(4096), of_align(2048));
+    // What is of kind hipv4 is for the runtime, also in a file of its own.
+    case("alignment", bundle(4096, &[(GFX90A, &code_object)]), bundle(64, &[(GFX90A, &code_object)]));
 
     let good = bundle(4096, &[(GFX90A, &code_object)]);
     let at = good.len() - code_object.len();

@@ -75,8 +75,8 @@ fn name(report: &mut Report, subject: Subject<'_, '_>, id: &EntryId<'_>) {
     }
 }
 
-/// Checks what HIP's runtime wants of the bundles that a program hands to it. Of a bundle that is a file by itself nobody
-/// knows whether it is meant for the runtime.
+/// Checks what HIP's runtime wants of its bundles. Those in `.hip_fatbin` are for it, and those with entries of kind `hipv4`,
+/// which compilers give to nothing else; of others nobody knows.
 pub(super) fn hip(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle<'_>, is_compressed: bool) {
     let ids = || bundle.entries().filter_map(|entry| entry.id().ok());
     let has_hip = ids().any(|id| id.is_hip());
@@ -84,9 +84,10 @@ pub(super) fn hip(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle
         return;
     }
     let in_program = is_hip_section(&subject.container.place);
+    let is_for_runtime = in_program || ids().any(|id| id.kind() == "hipv4");
     let first = bundle.entries().next();
     if !first.is_some_and(|entry| entry.id().is_ok_and(|id| id.is_host()) && entry.code_object().is_empty()) {
-        report.add_if(in_program, Check::HipHost, subject, "its first entry is not an empty one for the host");
+        report.add_if(is_for_runtime, Check::HipHost, subject, "its first entry is not an empty one for the host");
     }
     let start = subject.container.place.offset;
     // The member of an archive may start anywhere.
@@ -98,7 +99,7 @@ pub(super) fn hip(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle
     let table = bundle.table().size();
     if table > HIP_TABLE_LIMIT && !is_compressed {
         let text = format!("the entry table has {table} bytes, the runtime reads {HIP_TABLE_LIMIT}");
-        report.add_if(in_program, Check::HipTable, subject, text);
+        report.finding(Check::HipTable, subject, text);
     }
     for entry in bundle.entries() {
         let Ok(id) = entry.id() else { continue };
@@ -107,13 +108,13 @@ pub(super) fn hip(report: &mut Report, subject: Subject<'_, '_>, bundle: &Bundle
         }
         let subject = subject.entry(entry.id_str());
         if !is_spelled_for_hip(&id, entry.id_str()) {
-            let is_finding = in_program && id.kind() == "hipv4";
+            let is_finding = id.kind() == "hipv4";
             let text = format!("the runtime knows it as {HIP_ENTRY_PREFIX}{}", canonical(id.target()));
             report.add_if(is_finding, Check::HipEntry, subject, text);
         }
         if !entry.offset().is_multiple_of(HIP_ALIGN) && !is_compressed {
             let text = format!("it starts at {}, which is no multiple of {HIP_ALIGN}", entry.offset());
-            report.add_if(in_program, Check::Alignment, subject, text);
+            report.add_if(is_for_runtime, Check::Alignment, subject, text);
         }
     }
 }

@@ -27,11 +27,11 @@ checks! {
     EntryId, "entry-id", "a bundle entry ID or the target ID in it is malformed, or names a feature that its processor lacks";
     Duplicate, "duplicate", "two entries of a bundle are for the same target";
     Composition, "composition", "target IDs of a bundle may not stand together: some device fits both";
-    HipEntry, "hip-entry", "an entry in .hip_fatbin is not called hipv4-amdgcn-amd-amdhsa--<target ID>, as HIP's runtime compares it";
-    HipHost, "hip-host", "a bundle in .hip_fatbin does not start with an empty entry for the host";
-    HipTable, "hip-table", "the entry table of a bundle in .hip_fatbin goes past the 4096 bytes that HIP's runtime reads";
+    HipEntry, "hip-entry", "an entry is not called hipv4-amdgcn-amd-amdhsa--<target ID>, the way HIP's runtime compares it";
+    HipHost, "hip-host", "a bundle for HIP's runtime does not start with an empty entry for the host";
+    HipTable, "hip-table", "the entry table of a HIP bundle goes past the 4096 bytes that the runtime reads";
     HipVersion, "hip-version", "an entry of kind hipv4 has a code object of version 2 or 3";
-    Alignment, "alignment", "an image is not at a multiple of 4096 bytes (bundles in .hip_fatbin) or 8 (offload binaries, fatbins)";
+    Alignment, "alignment", "an image is not at a multiple of 4096 bytes (bundles for HIP's runtime) or 8 (offload binaries, fatbins)";
     Image, "image", "an image's own header is malformed, or the image is cut short";
     ImageKind, "image-kind", "an image is of another kind than its container says";
     Target, "target", "an image's own header says that it does not run on all that its name promises";
