@@ -2,7 +2,7 @@
 
 use crate::run::{self, Failure, Result};
 use crate::tools::{self, NEEDS, Need, ROC_OBJ};
-use crate::{apt, wheels};
+use crate::{apt, published, wheels};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -68,7 +68,9 @@ impl Setup {
 fn run(mode: Mode) -> Setup {
     let workspace = run::workspace();
     let mut missing = Vec::new();
-    for result in [system(mode), roc_obj(mode, &workspace), cuda(mode, &workspace), crates(mode)] {
+    let results =
+        [system(mode), roc_obj(mode, &workspace), cuda(mode, &workspace), files(mode, &workspace), crates(mode)];
+    for result in results {
         if let Err(failure) = result {
             missing.push(failure.text());
         }
@@ -174,6 +176,31 @@ fn cuda(mode: Mode, workspace: &Path) -> Result {
         "{reason}:\n  NVIDIA's assembler and fatbin tools (wheels {})\n    \
          why:       ptxas makes cubins of PTX; fatbinary, cuobjdump and nvJitLink judge what we write\n    \
          otherwise: a CUDA toolkit of version 13; set CUDA_HOME to its folder\n",
+        names.join(", ")
+    )))
+}
+
+/// Files that others have published: the folder that the user names, else out of wheels.
+fn files(mode: Mode, workspace: &Path) -> Result {
+    let named = run::var("OFFLOAD_TEST_PUBLISHED").map(PathBuf::from);
+    let folder = named.clone().unwrap_or_else(|| tools::published(workspace));
+    let missing = published::missing(&folder);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let reason = match mode {
+        _ if named.is_some() => format!("OFFLOAD_TEST_PUBLISHED is `{}`, which lacks files", folder.display()),
+        Mode::Check => "`cargo xtask setup` would fetch them".to_owned(),
+        Mode::Install => match published::install(&missing, &folder) {
+            Ok(()) => return Ok(()),
+            Err(failure) => failure.text(),
+        },
+    };
+    let names: Vec<String> = missing.iter().map(|it| format!("{} for {}", it.wheel, it.platform)).collect();
+    Err(Failure::Failed(format!(
+        "{reason}:\n  files that other projects have published (wheels {})\n    \
+         why:       device code that this project did not make is read, and other tools judge what was read\n    \
+         otherwise: set OFFLOAD_TEST_PUBLISHED to the `.tools/published` of a machine where set-up worked\n",
         names.join(", ")
     )))
 }
