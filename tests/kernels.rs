@@ -4,7 +4,7 @@ use offload_format::ErrorKind;
 use offload_format::image::{Image, Kernel, Kernels};
 use offload_tests::data::{Random, read};
 use offload_tests::tools::{Tool, cuda, llvm, shared_library, stdout, succeed};
-use offload_tests::{scratch, test};
+use offload_tests::{published, scratch, test};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,8 @@ use std::process::ExitCode;
 
 const LLVM: &[Tool] = &[Tool::Llvm22];
 const BOTH: &[Tool] = &[Tool::Llvm22, Tool::Cuda];
+const PUBLISHED_ROCM: &[Tool] = &[Tool::Llvm22, Tool::PublishedRocm];
+const PUBLISHED_CUDA: &[Tool] = &[Tool::Llvm22, Tool::Cuda, Tool::PublishedCuda];
 
 fn main() -> ExitCode {
     offload_tests::run(vec![
@@ -21,6 +23,8 @@ fn main() -> ExitCode {
         test("target_ids_as_comgr_reads_them", &[Tool::Comgr], target_ids_as_comgr_reads_them),
         test("kernels_of_cubins_and_their_ptx", BOTH, kernels_of_cubins_and_their_ptx),
         test("cubins_of_cuda_12", BOTH, cubins_of_cuda_12),
+        test("kernels_of_published_code_objects", PUBLISHED_ROCM, kernels_of_published_code_objects),
+        test("kernels_of_published_cubins", PUBLISHED_CUDA, kernels_of_published_cubins),
         test("registers_are_in_two_places", &[], registers_are_in_two_places),
         test("cubins_before_and_behind_a_linker", BOTH, cubins_before_and_behind_a_linker),
         test("parameters_of_all_kinds", BOTH, parameters_of_all_kinds),
@@ -477,6 +481,36 @@ fn cubins_of_cuda_12() {
         assert_eq!(data[7], if arch == "sm_120" { 65 } else { 51 });
         let kernels = kernels(&data);
         assert_eq!((kernels[0].max_threads, kernels[1].required_block), (Some(256), Some([64, 1, 1])));
+    }
+}
+
+/// Of GPUs and compilers that others have built for: ROCm 6.2 to 7.15.
+fn kernels_of_published_code_objects() {
+    let folder = scratch::folder("kernels-published-code-objects");
+    let object = folder.join("image.hsaco");
+    for name in [published::JAX_ROCM60, published::JAX_ROCM7, published::BITSANDBYTES_ROCM715] {
+        let file = read(published::path(name));
+        for bundle in published::bundles(&file) {
+            for entry in bundle.parsed().entries().filter(|entry| !entry.code_object().is_empty()) {
+                scratch::write(&object, entry.code_object());
+                compare_code_object(&object);
+            }
+        }
+    }
+}
+
+/// CUDA 11.8 to 13.5.
+fn kernels_of_published_cubins() {
+    let folder = scratch::folder("kernels-published-cubins");
+    for name in published::CUDA {
+        let file = read(published::path(name));
+        for (image, bytes) in published::fatbin_images(&file).0 {
+            if image.ends_with("cubin") {
+                let cubin = folder.join(&image);
+                scratch::write(&cubin, bytes);
+                compare_cubin(&cubin);
+            }
+        }
     }
 }
 

@@ -6,7 +6,9 @@
 
 pub mod counting;
 pub mod data;
+pub mod judges;
 pub mod package;
+pub mod published;
 pub mod scratch;
 pub mod tools;
 pub mod visit;

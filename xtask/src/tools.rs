@@ -147,11 +147,11 @@ pub const PUBLISHED: [Published; 8] = [
         files: &["jax_rocm7_plugin/_solver.so"],
     },
     Published {
-        folder: "nvidia-nvjpeg-cu11",
-        wheel: Wheel { name: "nvidia-nvjpeg-cu11", version: "11.9.0.86" },
+        folder: "nvidia-nvjpeg-cu12",
+        wheel: Wheel { name: "nvidia-nvjpeg-cu12", version: "12.4.0.76" },
         platform: "manylinux2014_x86_64",
-        sha256: "124e204cb7520b9ec7456d879ef96f80a7821c3c64b0e6c89d70d84825036b3c",
-        files: &["nvidia/nvjpeg/lib/libnvjpeg.so.11"],
+        sha256: "3888f10b32fbd58e80166c48e01073732d752fa5f167b7cb5b9615f1c6375a20",
+        files: &["nvidia/nvjpeg/lib/libnvjpeg.so.12"],
     },
     Published {
         folder: "nvidia-nvjpeg",

@@ -1,0 +1,265 @@
+//! Device code that this project did not make: libraries out of wheels that others have published, from ROCm 6.0 to 7.15 and
+//! CUDA 11.8 to 13.5. What we find in them is what LLVM's tools, `roc-obj-ls` and `cuobjdump` find; where one of these is
+//! wrong or does not know the file, another judges.
+
+use offload_format::bundle::Bundle;
+use offload_format::fat_file::wrappers;
+use offload_format::image::{Image, Kernels};
+use offload_format::target::TargetId;
+use offload_tests::data::{assert_same_bytes, read};
+use offload_tests::judges::{self, cuobjdump_extracts, objdump_extracts, readobj_lists, roc_obj_lists, section_ranges};
+use offload_tests::published::{self, OneBundle, bundles, fatbin_images, path};
+use offload_tests::tools::{Tool, llvm, stdout, succeed};
+use offload_tests::{scratch, test};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const ROCM: &[Tool] = &[Tool::PublishedRocm, Tool::Llvm22];
+const ROC_OBJ: &[Tool] = &[Tool::PublishedRocm, Tool::Llvm22, Tool::RocObj];
+const CUDA: &[Tool] = &[Tool::PublishedCuda, Tool::Llvm22, Tool::Cuda];
+
+fn main() -> ExitCode {
+    offload_tests::run(vec![
+        test("plain_bundles", ROC_OBJ, plain_bundles),
+        test("compressed_bundles", ROCM, compressed_bundles),
+        test("bundles_in_a_dll", ROCM, bundles_in_a_dll),
+        test(
+            "code_objects_are_for_the_targets_that_bundles_name",
+            ROCM,
+            code_objects_are_for_the_targets_that_bundles_name,
+        ),
+        test("fatbins", CUDA, fatbins),
+        test("fatbins_in_a_dll", CUDA, fatbins_in_a_dll),
+        test("wrappers_point_to_the_bundles", ROCM, wrappers_point_to_the_bundles),
+        test("wrappers_point_to_the_fatbins", CUDA, wrappers_point_to_the_fatbins),
+    ])
+}
+
+// ------------------------------------------------------------------------------------------------------ what we find
+
+/// The entries with their offsets and sizes, of the hosts none.
+fn listed(bundles: &[OneBundle<'_>]) -> Vec<judges::Listed> {
+    let mut all = Vec::new();
+    for bundle in bundles {
+        let entries = bundle.parsed().entries();
+        all.extend(entries.filter(|entry| !entry.id_str().starts_with("host")).map(|entry| {
+            (entry.id_str().to_owned(), bundle.start() + entry.offset(), entry.code_object().len() as u64)
+        }));
+    }
+    all
+}
+
+/// A link to a published file in the folder of a test: `llvm-objdump` writes beside the file that it is given.
+fn linked(folder: &Path, file: &str) -> PathBuf {
+    let path = path(file);
+    let link = folder.join(path.file_name().expect("a file has a name"));
+    std::os::unix::fs::symlink(&path, &link).expect("the scratch folder can be written");
+    link
+}
+
+// -------------------------------------------------------------------------------------------------------------- bundles
+
+fn plain_bundles() {
+    let folder = scratch::folder("real-files-plain");
+    for (name, count, entries) in [(published::ONNXRUNTIME, 95, 9), (published::JAX_ROCM60, 1, 12)] {
+        let path = linked(&folder, name);
+        let file = read(&path);
+        let bundles = bundles(&file);
+        assert_eq!(bundles.len(), count, "{name}");
+        assert!(bundles.iter().all(|it| it.version.is_none() && it.parsed().entries().count() == entries), "{name}");
+        let ours = listed(&bundles);
+        assert_eq!(ours.len(), count * (entries - 1), "{name}");
+        assert_eq!(ours, readobj_lists(&path), "{name}");
+        assert_eq!(ours, roc_obj_lists(&path), "{name}");
+        let parsed: Vec<_> = bundles.iter().map(OneBundle::parsed).collect();
+        let mut ours = parsed.iter().flat_map(Bundle::entries);
+        for (id, extracted) in objdump_extracts(&path) {
+            let entry = ours.next().expect("as many entries");
+            assert_eq!(entry.id_str(), id, "{name}");
+            assert_same_bytes(entry.code_object(), &read(&extracted), &format!("{name}, {id}"));
+            // Half a gigabyte in all.
+            fs::remove_file(&extracted).expect("what was written can be removed");
+        }
+        assert!(ours.next().is_none(), "{name}");
+    }
+}
+
+/// `llvm-objdump` writes other bytes here, so `clang-offload-bundler` judges, which reads a bundle by itself.
+fn compressed_bundles() {
+    let folder = scratch::folder("real-files-compressed");
+    let files = [
+        (published::BITSANDBYTES_ROCM64, 2, 15),
+        (published::BITSANDBYTES_ROCM715, 3, 26),
+        (published::JAX_ROCM7, 3, 28),
+    ];
+    for (name, version, entries) in files {
+        let path = linked(&folder, name);
+        let file = read(&path);
+        let bundles = bundles(&file);
+        assert_eq!(bundles.len(), 2, "{name}");
+        assert!(bundles.iter().all(|it| it.version == Some(version)), "{name}");
+        assert!(bundles.iter().all(|it| it.parsed().entries().count() == entries), "{name}");
+        assert_eq!(listed(&bundles), readobj_lists(&path), "{name}");
+        assert_are_unbundled(&folder, &file, &bundles);
+        // What it takes for the code objects.
+        let extracted: Vec<_> = objdump_extracts(&path).into_iter().filter(|(id, _)| !id.starts_with("host")).collect();
+        for ((id, offset, size), (theirs, extracted)) in listed(&bundles).into_iter().zip(extracted) {
+            assert_eq!(id, theirs, "{name}");
+            let [start, end] = [offset, offset + size].map(|at| (at as usize).min(file.len()));
+            let extracted = read(extracted);
+            assert_same_bytes(&file[start..end], &extracted[..end - start], &format!("{name}, {id}, llvm-objdump"));
+        }
+    }
+}
+
+/// Of DLLs, none of these tools reads the section.
+fn bundles_in_a_dll() {
+    let folder = scratch::folder("real-files-dll");
+    let file = read(path(published::BITSANDBYTES_ROCM72_DLL));
+    let bundles = bundles(&file);
+    assert_eq!(bundles.len(), 2);
+    assert!(bundles.iter().all(|it| it.version == Some(3) && it.parsed().entries().count() == 8));
+    let [(start, size)] =
+        section_ranges(&path(published::BITSANDBYTES_ROCM72_DLL), ".hip_fat", "PointerToRawData:", "RawDataSize:")[..]
+    else {
+        panic!("one section")
+    };
+    assert_eq!(bundles[0].range.start as u64, start);
+    assert!(bundles[1].range.end as u64 <= start + size);
+    assert_are_unbundled(&folder, &file, &bundles);
+}
+
+/// `clang-offload-bundler` finds the same entries in each bundle of a file, cut out.
+fn assert_are_unbundled(folder: &Path, file: &[u8], bundles: &[OneBundle<'_>]) {
+    let tool = || {
+        let mut tool = llvm("clang-offload-bundler");
+        tool.current_dir(folder).args(["-type=o", "-input=bundle"]);
+        tool
+    };
+    for bundle in bundles {
+        scratch::write(folder.join("bundle"), &file[bundle.range.clone()]);
+        let parsed = bundle.parsed();
+        let listing = stdout(&succeed(tool().arg("-list")));
+        let theirs: BTreeSet<&str> = listing.lines().collect();
+        assert_eq!(parsed.entries().map(|entry| entry.id_str()).collect::<BTreeSet<_>>(), theirs);
+        let mut unbundle = tool();
+        let ids: Vec<&str> = parsed.entries().map(|entry| entry.id_str()).collect();
+        unbundle.arg("-unbundle").arg(format!("-targets={}", ids.join(",")));
+        unbundle.args((0..ids.len()).map(|number| format!("-output=entry-{number}")));
+        succeed(&mut unbundle);
+        for (number, entry) in parsed.entries().enumerate() {
+            let theirs = read(folder.join(format!("entry-{number}")));
+            assert_same_bytes(entry.code_object(), &theirs, entry.id_str());
+        }
+    }
+}
+
+/// The code objects' own headers name targets that serve those of their entries, and all their kernels can be read.
+fn code_objects_are_for_the_targets_that_bundles_name() {
+    for name in published::ROCM {
+        let file = read(path(name));
+        let mut kernels = 0;
+        for bundle in bundles(&file) {
+            for entry in bundle.parsed().entries().filter(|entry| !entry.code_object().is_empty()) {
+                let image = Image::parse(entry.code_object()).expect("an image");
+                let Image::CodeObject(header) = image else { panic!("{name}: {image:?}") };
+                let own = header.target_id().expect("a target ID");
+                let (_, target) = entry.id_str().rsplit_once("--").expect("a target ID");
+                let [own, target] = [&own, target].map(|text| TargetId::parse(text).expect("a target ID"));
+                assert!(own.provides_for(&target), "{name}: {own} under {target}");
+                kernels += Kernels::parse(entry.code_object()).expect("kernels").count();
+            }
+        }
+        assert!(kernels > 0, "{name}");
+    }
+}
+
+// -------------------------------------------------------------------------------------------------------------- fatbins
+
+/// The same images with the same bytes, in any order. What is not compressed may have up to 7 zeros behind it.
+#[track_caller]
+fn assert_same_images(mut ours: Vec<(String, Vec<u8>)>, mut theirs: Vec<(String, Vec<u8>)>, what: &str) {
+    for images in [&mut ours, &mut theirs] {
+        images.sort();
+    }
+    let names = |images: &[(String, Vec<u8>)]| images.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&ours), names(&theirs), "{what}");
+    for ((name, ours), (_, theirs)) in ours.iter().zip(&theirs) {
+        let (common, zeros) = ours.split_at_checked(theirs.len()).unwrap_or((ours, b"1"));
+        assert_same_bytes(common, theirs, &format!("{what}, {name}"));
+        assert!(zeros.len() < 8 && zeros.iter().all(|&byte| byte == 0), "{what}, {name}: {zeros:?}");
+    }
+}
+
+fn fatbins() {
+    let folder = scratch::folder("real-files-fatbins");
+    let files = [
+        (published::BITSANDBYTES_CUDA118, 7, 7 * 7 + 6),
+        (published::BITSANDBYTES_CUDA132, 7, 7 * 7 + 6),
+        (published::NVJPEG12, 11, 11 * 15 + 10),
+        (published::NVJPEG13, 10, 10 * 11),
+        (published::CUDADEVRT, 1, 12),
+    ];
+    for (name, fatbins, count) in files {
+        let file = read(path(name));
+        let (ours, starts) = fatbin_images(&file);
+        assert_eq!((starts.len(), ours.len()), (fatbins, count), "{name}");
+        assert_same_images(ours, cuobjdump_extracts(&path(name), &folder), name);
+    }
+}
+
+/// `cuobjdump` on Linux finds nothing in a DLL; it takes the sections.
+fn fatbins_in_a_dll() {
+    let folder = scratch::folder("real-files-fatbins-dll");
+    let dll = path(published::BITSANDBYTES_CUDA132_DLL);
+    let file = read(&dll);
+    let (ours, starts) = fatbin_images(&file);
+    assert_eq!((starts.len(), ours.len()), (7, 7 * 7 + 6));
+    let mut theirs = Vec::new();
+    for section in [".nv_fatb", "__nv_rel"] {
+        let dumped = folder.join("section.fatbin");
+        let argument = format!("--dump-section={section}={}", dumped.display());
+        succeed(llvm("llvm-objcopy").arg(argument).arg(&dll).arg(folder.join("rest")));
+        theirs.extend(cuobjdump_extracts(&dumped, &folder));
+    }
+    assert_same_images(ours, theirs, published::BITSANDBYTES_CUDA132_DLL);
+}
+
+// ------------------------------------------------------------------------------------------------------------- wrappers
+
+/// Where the images of the wrappers start, in their order; as many as fit into the section, by `llvm-readobj`.
+fn wrapped(name: &str, file: &[u8], section: &str) -> BTreeSet<u64> {
+    let mut starts = BTreeSet::new();
+    let mut count = 0;
+    wrappers(file, |wrapper| {
+        let image = wrapper.image().expect("an image");
+        starts.insert((image.as_ptr() as usize - file.as_ptr() as usize) as u64);
+        count += 1;
+    });
+    let is_dll = name.ends_with(".dll");
+    let section = if is_dll { &section[..8] } else { section };
+    let size = if is_dll { "VirtualSize:" } else { "Size:" };
+    let [(_, size)] = section_ranges(&path(name), section, size, size)[..] else { panic!("{name}: one section") };
+    assert_eq!(count * 24, size, "{name}");
+    starts
+}
+
+fn wrappers_point_to_the_bundles() {
+    for name in published::ROCM {
+        let file = read(path(name));
+        let starts = bundles(&file).iter().map(|bundle| bundle.range.start as u64).collect();
+        assert_eq!(wrapped(name, &file, ".hipFatBinSegment"), starts, "{name}");
+    }
+}
+
+/// But for one of nvJPEG 12, whose cubins have no kernels: no wrapper points to it.
+fn wrappers_point_to_the_fatbins() {
+    for name in published::CUDA.into_iter().filter(|name| !name.ends_with(".a")) {
+        let file = read(path(name));
+        let (_, starts) = fatbin_images(&file);
+        let left_out = if name == published::NVJPEG12 { 1 } else { 0 };
+        assert_eq!(wrapped(name, &file, ".nvFatBinSegment"), starts.into_iter().skip(left_out).collect(), "{name}");
+    }
+}
