@@ -102,7 +102,7 @@ pub fn bundles(file: &[u8]) -> Vec<OneBundle<'_>> {
                     OneBundle { bytes: file[range.clone()].into(), range, version: None }
                 }
                 Found::Compressed(bundle) => OneBundle {
-                    pub range: start..end(bundle.find_size(LIMIT).expect("a size")),
+                    range: start..end(bundle.find_size(LIMIT).expect("a size")),
                     version: Some(bundle.version()),
                     bytes: bundle.decompress(LIMIT).expect("a stream").into(),
                 },
