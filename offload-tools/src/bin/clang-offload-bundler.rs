@@ -1,3 +1,7 @@
-//! To come.
+//! LLVM's `clang-offload-bundler`, as a drop-in.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    offload_tools::bundler::run(std::env::args_os())
+}

@@ -1,1 +1,82 @@
-//! To come.
+//! `clang-offload-bundler`: the tool of that name in LLVM 22, as a drop-in.
+//!
+//! Options, messages, exit statuses and bytes are that tool's; docs/llvm-differences.md in the repository has each case where
+//! they are not, with the reason. A run goes through these files in this order:
+//!
+//! | file | does |
+//! |---|---|
+//! | `options` | reads the command line and decides what is to be done |
+//! | `settings` | reads the environment |
+//! | `targets` | checks the targets |
+//! | `bundle`, `list`, `unbundle`, `archive` | do it |
+//! | `contents` | finds the entries of a bundle of any form, and copies them |
+//! | `compress`, `verbose` | compressed bundles, and what `-verbose` says of them |
+//! | `objcopy` | the command lines that `-###` prints |
+
+mod archive;
+mod bundle;
+mod compress;
+mod contents;
+mod failure;
+mod file_type;
+mod list;
+mod objcopy;
+mod options;
+mod settings;
+mod targets;
+mod unbundle;
+mod verbose;
+
+use crate::files::{Input, Output};
+use crate::llvm_args::Outcome;
+use failure::Failure;
+use file_type::FileType;
+use options::{Options, Work};
+use std::ffi::{OsStr, OsString};
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Runs the tool: `arguments` begin with its name, as it was called.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let mut arguments = arguments.into_iter();
+    let program = arguments.next().map_or("clang-offload-bundler".into(), |name| name.to_string_lossy().into_owned());
+    let parsed = match options::GRAMMAR.parse(&program, arguments) {
+        Outcome::Run(parsed) => parsed,
+        Outcome::Exit { stdout, stderr, status } => {
+            eprint!("{stderr}");
+            let printed = std::io::stdout().write_all(stdout.as_bytes());
+            return if printed.is_ok() { status.into() } else { ExitCode::FAILURE };
+        }
+    };
+    match Options::of(&parsed, &program).and_then(|(options, work)| work_on(&options, work)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            failure.print(&program);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn work_on(options: &Options, work: Work) -> Result<(), Failure> {
+    match work {
+        Work::List => list::list(options),
+        Work::Bundle => bundle::bundle(options),
+        Work::Unbundle if options.file_type == file_type::ARCHIVE => archive::unbundle(options),
+        Work::Unbundle => unbundle::unbundle(options),
+    }
+}
+
+/// Opens an input; `-` is standard input.
+fn open(path: &OsStr) -> Result<Input, Failure> {
+    let opened = if path == "-" { Input::stdin() } else { Input::open(Path::new(path)) };
+    opened.map_err(|error| Failure::of_file(path, &error))
+}
+
+/// Writes an output whole; `-` is standard output.
+fn write(path: &OsStr, fill: impl FnOnce(&mut Output) -> Result<(), Failure>) -> Result<(), Failure> {
+    let created = if path == "-" { Ok(Output::stdout()) } else { Output::create(Path::new(path)) };
+    let mut output = created.map_err(|error| Failure::of_file(path, &error))?;
+    fill(&mut output)?;
+    output.commit().map_err(|error| Failure::of_file(path, &error))
+}

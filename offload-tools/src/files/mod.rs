@@ -20,3 +20,7 @@ pub fn os_message(error: &io::Error) -> String {
         None => text,
     }
 }
+
+/// Bytes that may be allocated for what a compressed file holds. A file that claims more is refused before anything is
+/// allocated; one that claims less is believed, for memory that is not written to costs nothing.
+pub const MEMORY_LIMIT: u64 = 1 << 36;

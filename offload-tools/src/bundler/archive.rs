@@ -1,0 +1,143 @@
+//! `-type=a -unbundle`: the library for one target, out of a library for many.
+
+use super::options::Work;
+use super::settings::Settings;
+use super::{Failure, Options, open, targets, unbundle, verbose, write};
+use crate::files::{Input, MEMORY_LIMIT, Source};
+use offload_format::archive::Archive;
+use offload_format::bundle::{Bundle, Composition, EntryId};
+use offload_format::compressed::{CompressedBundle, MAGIC};
+use offload_format::device_archive::{self, UnbundleOptions};
+use offload_format::object_bundle::ObjectBundle;
+use offload_format::{Error, ErrorKind};
+use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::path::Path;
+
+/// A member's name, and what it holds.
+type Member<'a> = (&'a [u8], &'a [u8]);
+
+/// Writes an archive for each target, with the code objects of all members that fit it.
+pub(super) fn unbundle(options: &Options) -> Result<(), Failure> {
+    let requested = targets::check(options, Work::Unbundle)?;
+    let settings = Settings::read(options);
+    let path = &options.inputs[0];
+    let input = open(path)?;
+    let archive = Archive::parse(input.bytes()).map_err(|error| malformed(&error))?;
+    let outside = thin_members(&archive, path)?;
+    let mut outside_members = outside.iter();
+    let members: Vec<Member<'_>> = archive
+        .members()
+        .map(|member| {
+            let data = member.data().unwrap_or_else(|| outside_members.next().expect("each was opened").bytes());
+            (member.name(), data)
+        })
+        .collect();
+    if options.check_input_archive {
+        members.iter().try_for_each(|member| check(*member, path))?;
+    }
+    if settings.verbose || options.explain {
+        members.iter().try_for_each(|member| say(options, &settings, &requested, *member))?;
+    }
+
+    let mut unbundling = UnbundleOptions::default();
+    unbundling.hip_openmp_compatible = options.hip_openmp_compatible;
+    unbundling.limit = MEMORY_LIMIT;
+    let archives = device_archive::unbundle(members.iter().copied(), &requested, &unbundling)
+        .map_err(|error| of_member(&error, &members, path))?;
+    for ((archive, output), target) in archives.iter().zip(&options.outputs).zip(&requested) {
+        if archive.is_empty() && !options.allow_missing_bundles {
+            let (target, library) = (target.to_canonical(), path.to_string_lossy());
+            return Err(Failure::new(format!(
+                "no compatible code object found for the target '{target}' in heterogeneous archive library: {library}"
+            )));
+        }
+        let layout = archive.layout().map_err(|error| of_member(&error, &members, path))?;
+        let sources: Vec<Source<'_>> = archive.members().map(|(_, bytes)| Source::Bytes(bytes)).collect();
+        write(output, |file| file.layout(&layout, &sources).map_err(|error| Failure::of_file(output, &error)))?;
+    }
+    Ok(())
+}
+
+/// The files of a thin archive's members, which lie where the archive does.
+fn thin_members(archive: &Archive<'_>, path: &OsStr) -> Result<Vec<Input>, Failure> {
+    let folder = Path::new(path).parent().unwrap_or(Path::new(""));
+    let outside = archive.members().filter(|member| member.data().is_none());
+    outside.map(|member| open(folder.join(String::from_utf8_lossy(member.name()).as_ref()).as_os_str())).collect()
+}
+
+/// LLVM's words for what is wrong with an archive, with ours behind them.
+fn malformed(error: &Error) -> Failure {
+    match error.kind() {
+        ErrorKind::BadMagic => Failure::new("file too small to be an archive"),
+        _ => Failure::new(format!("truncated or malformed archive ({error})")),
+    }
+}
+
+/// What is wrong with a member, or with what was made of it.
+fn of_member(error: &Error, members: &[Member<'_>], path: &OsStr) -> Failure {
+    let member = error.entry().and_then(|index| members.get(usize::try_from(index).ok()?));
+    let name = member.map_or("a member".into(), |(name, _)| String::from_utf8_lossy(name));
+    let hint = format!("'{}': {name}: {error}", path.to_string_lossy());
+    match (error.kind(), error.part()) {
+        (ErrorKind::Malformed, "bundle entry ID") => Failure::new("Invalid bundle id read from code object").hint(hint),
+        (ErrorKind::Compression { reason }, _) => Failure::new(format!(
+            "Failed to decompress code object: Could not decompress embedded file contents: {reason}"
+        ))
+        .hint(hint),
+        _ => Failure::new(hint),
+    }
+}
+
+/// The IDs of the entries in a member that is not compressed; what is no bundle has none, what is a broken one is for who
+/// reads it to complain of.
+fn entry_ids(data: &[u8]) -> Vec<&str> {
+    match (ObjectBundle::parse(data), Bundle::parse(data)) {
+        (Ok(bundle), _) => bundle.entries().map(|entry| entry.id_str()).collect(),
+        (Err(_), Ok(bundle)) => bundle.entries().map(|entry| entry.id_str()).collect(),
+        (Err(_), Err(_)) => Vec::new(),
+    }
+}
+
+/// `-check-input-archive`: whether the target IDs of a member may stand together.
+fn check((name, data): Member<'_>, path: &OsStr) -> Result<(), Failure> {
+    match Composition::find_conflict(entry_ids(data)) {
+        None => Ok(()),
+        Some((a, b)) => {
+            let (name, library) = (String::from_utf8_lossy(name), path.to_string_lossy());
+            Err(Failure::new(format!("conflicting TargetIDs [{a}, {b}] found in {name} of {library}")))
+        }
+    }
+}
+
+/// Says of a member what `-verbose` and `-debug-only` ask for.
+fn say(
+    options: &Options,
+    settings: &Settings,
+    requested: &[EntryId<'_>],
+    (name, data): Member<'_>,
+) -> Result<(), Failure> {
+    let decompressed = if data.starts_with(&MAGIC) {
+        let begun = std::time::Instant::now();
+        let bundle = CompressedBundle::parse(data);
+        let bundle = bundle.and_then(|bundle| bundle.decompress(MEMORY_LIMIT).map(|bytes| (bundle, bytes)));
+        let (bundle, bytes) = bundle.map_err(|error| of_member(&error, &[(name, data)], OsStr::new("archive")))?;
+        if settings.verbose {
+            verbose::decompressed(&bundle, &bytes, begun.elapsed());
+        }
+        Cow::Owned(bytes)
+    } else {
+        if settings.verbose {
+            verbose::uncompressed();
+        }
+        Cow::Borrowed(data)
+    };
+    if options.explain {
+        for id in entry_ids(&decompressed).into_iter().filter_map(|id| EntryId::parse(id).ok()) {
+            for target in requested {
+                unbundle::fits(options, &id, target);
+            }
+        }
+    }
+    Ok(())
+}

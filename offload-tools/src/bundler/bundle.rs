@@ -1,0 +1,61 @@
+//! Bundling.
+
+use super::options::Work;
+use super::settings::Settings;
+use super::{Failure, FileType, Options, compress, objcopy, open, targets, write};
+use crate::files::{Input, Source};
+use offload_format::bundle::{BundleBuilder, EntryId};
+use offload_format::layout::Layout;
+use offload_format::object_bundle::{self, ObjectBundle};
+use offload_format::text_bundle::TextBundleBuilder;
+
+/// Writes the inputs, each for a target, into one bundle.
+pub(super) fn bundle(options: &Options) -> Result<(), Failure> {
+    let ids = targets::check(options, Work::Bundle)?;
+    let settings = Settings::read(options);
+    let inputs = options.inputs.iter().map(|path| open(path)).collect::<Result<Vec<_>, _>>()?;
+    let file_type = FileType::parse(&options.file_type)?;
+    let output = &options.outputs[0];
+    // The input that tells whether there is an object to put the others into.
+    let host = ids.iter().position(EntryId::is_host).unwrap_or(0);
+    let is_object = file_type == FileType::Object && ObjectBundle::parse(inputs[host].bytes()).is_ok();
+    if is_object && options.print_commands {
+        objcopy::print_bundle(options, &ids, host, output);
+        return write(output, |_| Ok(()));
+    }
+    let layout = match file_type {
+        FileType::Text(leader) => {
+            let mut builder = TextBundleBuilder::new(leader);
+            for (target, input) in options.targets.iter().zip(&inputs) {
+                builder.entry(target, input.size()).map_err(|error| Failure::new(error.to_string()))?;
+            }
+            builder.layout()
+        }
+        FileType::Object if is_object => {
+            let layout = object_bundle::bundle(inputs[host].bytes(), &builder(options, &inputs)?);
+            layout.map_err(|error| Failure::of_content(&options.inputs[host], &error))?
+        }
+        FileType::Binary | FileType::Object => builder(options, &inputs)?.layout(),
+    };
+    let sources: Vec<Source<'_>> = inputs.iter().map(Source::File).collect();
+    match &settings.compress {
+        // Where there is an object, linkers look into it.
+        Some(compression) if !is_object => {
+            compress::write_compressed(&layout, &sources, compression, &settings, output)
+        }
+        _ => write_plain(&layout, &sources, output),
+    }
+}
+
+fn builder(options: &Options, inputs: &[Input]) -> Result<BundleBuilder, Failure> {
+    let mut builder = BundleBuilder::new();
+    builder.align(options.bundle_align);
+    for (target, input) in options.targets.iter().zip(inputs) {
+        builder.entry(target, input.size()).map_err(|error| Failure::new(error.to_string()))?;
+    }
+    Ok(builder)
+}
+
+fn write_plain(layout: &Layout, sources: &[Source<'_>], output: &std::ffi::OsStr) -> Result<(), Failure> {
+    write(output, |file| file.layout(layout, sources).map_err(|error| Failure::of_file(output, &error)))
+}

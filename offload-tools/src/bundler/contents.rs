@@ -1,0 +1,226 @@
+//! The entries of a bundle of any form, compressed or not.
+
+use super::{Failure, FileType, verbose};
+use crate::files::{Input, MEMORY_LIMIT, Output, Source};
+use offload_format::bundle::{Bundle, EntryTable};
+use offload_format::compressed::{Bundles, CompressedBundle, Found, MAGIC};
+use offload_format::compression::Decompressor;
+use offload_format::object_bundle::ObjectBundle;
+use offload_format::text_bundle::TextBundle;
+use offload_format::{Error, ErrorKind};
+use std::ffi::OsStr;
+use std::io::{self, Write};
+use std::ops::Range;
+use std::time::Instant;
+
+/// What a file has in it: one group for each bundle, and at least one.
+#[derive(Debug)]
+pub(super) struct Contents<'a> {
+    pub(super) groups: Vec<Group<'a>>,
+}
+
+/// Entries that lie in the same bytes.
+#[derive(Debug)]
+pub(super) struct Group<'a> {
+    pub(super) carrier: Carrier<'a>,
+    pub(super) entries: Vec<Entry>,
+}
+
+/// Where the bytes of entries are.
+#[derive(Debug)]
+pub(super) enum Carrier<'a> {
+    /// In the input.
+    Input(&'a Input),
+    /// Decompressed.
+    Memory(Vec<u8>),
+    /// In a compressed bundle, of which no more than its table has been decompressed.
+    Stream(CompressedBundle<'a>),
+}
+
+/// One entry.
+#[derive(Debug)]
+pub(super) struct Entry {
+    /// Its bundle entry ID, as it is stored.
+    pub(super) id: String,
+    /// Where in the carrier its code object lies: offsets in bytes from the start.
+    pub(super) range: Range<u64>,
+    /// Whether it stands for the host object around it.
+    pub(super) is_host_placeholder: bool,
+}
+
+/// Copies code objects out of a carrier. They come cheapest in the order of their offsets.
+#[derive(Debug)]
+pub(super) struct Copier<'a> {
+    carrier: &'a Carrier<'a>,
+    /// The stream, and how many bytes of it have gone by.
+    stream: Option<(Decompressor<'a>, u64)>,
+}
+
+impl<'a> Copier<'a> {
+    pub(super) fn new(carrier: &'a Carrier<'a>) -> Self {
+        Self { carrier, stream: None }
+    }
+
+    /// Copies a range of offsets in bytes to the output at `to`; the carrier came from the input at `from`.
+    pub(super) fn copy(
+        &mut self,
+        range: Range<u64>,
+        output: &mut Output,
+        from: &OsStr,
+        to: &OsStr,
+    ) -> Result<(), Failure> {
+        let written = |result: io::Result<()>| result.map_err(|error| Failure::of_file(to, &error));
+        let bundle = match self.carrier {
+            Carrier::Input(input) => return written(output.copy(&Source::Part(input, range))),
+            Carrier::Memory(bytes) => {
+                return written(output.write_all(&bytes[range.start as usize..range.end as usize]));
+            }
+            Carrier::Stream(bundle) => bundle,
+        };
+        let failed = |error: Error| not_decompressed(from, &error);
+        // What lies before the place where the stream is comes from a new one.
+        let (mut stream, at) = match self.stream.take().filter(|(_, at)| *at <= range.start) {
+            Some(stream) => stream,
+            None => (bundle.stream(MEMORY_LIMIT).map_err(failed)?, 0),
+        };
+        let mut is_whole = stream.skip(range.start - at).map_err(failed)? == range.start - at;
+        let mut buffer = vec![0; BUFFER];
+        let mut left = range.end - range.start;
+        while left > 0 && is_whole {
+            let step = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
+            let read = stream.read(&mut buffer[..step]).map_err(failed)?;
+            written(output.write_all(&buffer[..read]))?;
+            left -= read as u64;
+            is_whole = read == step;
+        }
+        if !is_whole {
+            let hint =
+                format!("'{}': the bundle ends before its code object at {range:?} does", from.to_string_lossy());
+            return Err(Failure::new("Failed to decompress input: the bundle is cut short").hint(hint));
+        }
+        self.stream = Some((stream, range.end));
+        Ok(())
+    }
+}
+
+/// Bytes that are decompressed at a time.
+const BUFFER: usize = 1 << 20;
+
+impl<'a> Contents<'a> {
+    /// Finds the entries; what is no bundle has none. `say` is whether to say what is decompressed.
+    pub(super) fn read(input: &'a Input, path: &OsStr, file_type: FileType, say: bool) -> Result<Self, Failure> {
+        let bytes = input.bytes();
+        let is_compressed = bytes.starts_with(&MAGIC);
+        // Anything shorter cannot be told from a compressed bundle, and nothing is said of it.
+        if say && !is_compressed && bytes.len() >= 8 {
+            verbose::uncompressed();
+        }
+        let is_whole = match file_type {
+            FileType::Text(_) => true,
+            FileType::Binary => false,
+            FileType::Object => ObjectBundle::parse(bytes).is_ok(),
+        };
+        if is_whole && !is_compressed {
+            let entries = entries(bytes, file_type).map_err(|error| Failure::of_content(path, &error))?;
+            return Ok(Self { groups: vec![Group { carrier: Carrier::Input(input), entries }] });
+        }
+        let mut groups = Vec::new();
+        for found in Bundles::new(bytes, MEMORY_LIMIT) {
+            match found {
+                Ok((at, Found::Plain(bundle))) => {
+                    groups.push(Group { carrier: Carrier::Input(input), entries: binary(&bundle, at) });
+                }
+                Ok((_, Found::Compressed(bundle))) => groups.push(compressed(bundle, path, file_type, say)?),
+                // No bundle at all, or something else behind one.
+                Err(error) if error.kind() == ErrorKind::BadMagic => break,
+                Err(error) if is_compressed && groups.is_empty() => return Err(not_decompressed(path, &error)),
+                Err(error) => return Err(Failure::of_content(path, &error)),
+            }
+        }
+        if groups.is_empty() {
+            groups.push(Group { carrier: Carrier::Input(input), entries: Vec::new() });
+        }
+        Ok(Self { groups })
+    }
+}
+
+/// The entries of a compressed bundle, by its table alone if that is enough.
+fn compressed<'a>(
+    bundle: CompressedBundle<'a>,
+    path: &OsStr,
+    file_type: FileType,
+    say: bool,
+) -> Result<Group<'a>, Failure> {
+    let failed = |error: Error| not_decompressed(path, &error);
+    if !say && !matches!(file_type, FileType::Text(_)) {
+        match bundle.entry_table(MEMORY_LIMIT) {
+            Ok(table) => {
+                let table = EntryTable::parse(&table).map_err(failed)?;
+                let entries = table.entries().map(|entry| Entry {
+                    id: entry.id_str().to_owned(),
+                    range: entry.offset()..entry.offset().saturating_add(entry.size()),
+                    is_host_placeholder: false,
+                });
+                return Ok(Group { carrier: Carrier::Stream(bundle), entries: entries.collect() });
+            }
+            // Something else is compressed, or too little for a table.
+            Err(error) if matches!(error.kind(), ErrorKind::BadMagic | ErrorKind::Truncated { .. }) => {}
+            Err(error) => return Err(failed(error)),
+        }
+    }
+    let begun = Instant::now();
+    let decompressed = bundle.decompress(MEMORY_LIMIT).map_err(failed)?;
+    if say {
+        verbose::decompressed(&bundle, &decompressed, begun.elapsed());
+    }
+    let entries = entries(&decompressed, file_type).map_err(|error| Failure::of_content(path, &error))?;
+    Ok(Group { carrier: Carrier::Memory(decompressed), entries })
+}
+
+/// The entries in bytes that are not compressed, and hold one bundle.
+fn entries(bytes: &[u8], file_type: FileType) -> Result<Vec<Entry>, Error> {
+    let entry = |id: &str, offset: u64, bytes: &[u8], is_host_placeholder| Entry {
+        id: id.to_owned(),
+        range: offset..offset + bytes.len() as u64,
+        is_host_placeholder,
+    };
+    if let FileType::Text(leader) = file_type {
+        let entries = TextBundle::parse(bytes, leader)?.entries();
+        return Ok(entries.map(|found| entry(found.id_str(), found.offset(), found.payload(), false)).collect());
+    }
+    if let (FileType::Object, Ok(bundle)) = (file_type, ObjectBundle::parse(bytes)) {
+        let entries = bundle.entries();
+        let entry = |found: offload_format::object_bundle::Entry<'_>| {
+            entry(found.id_str(), found.offset(), found.code_object(), found.is_host_placeholder())
+        };
+        return Ok(entries.map(entry).collect());
+    }
+    match Bundle::parse(bytes) {
+        Ok(bundle) => Ok(binary(&bundle, 0)),
+        Err(error) if matches!(error.kind(), ErrorKind::BadMagic) => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
+
+/// The entries of a binary bundle that begins at offset `at`.
+fn binary(bundle: &Bundle<'_>, at: u64) -> Vec<Entry> {
+    let entry = |found: offload_format::bundle::Entry<'_>| {
+        let offset = at + found.offset();
+        let range = offset..offset + found.code_object().len() as u64;
+        Entry { id: found.id_str().to_owned(), range, is_host_placeholder: false }
+    };
+    bundle.entries().map(entry).collect()
+}
+
+/// LLVM's words for what is wrong with a compressed bundle, with ours behind them.
+fn not_decompressed(path: &OsStr, error: &Error) -> Failure {
+    let reason = match error.kind() {
+        ErrorKind::Truncated { .. } => "Compressed bundle header size too small".to_owned(),
+        ErrorKind::UnsupportedVersion { .. } => "Unknown compressed bundle version".to_owned(),
+        ErrorKind::UnsupportedCompression { .. } => "Unknown compressing method".to_owned(),
+        ErrorKind::Compression { reason } => format!("Could not decompress embedded file contents: {reason}"),
+        _ => error.to_string(),
+    };
+    let hint = format!("'{}': {error}", path.to_string_lossy());
+    Failure::new(format!("Failed to decompress input: {reason}")).hint(hint)
+}

@@ -1,0 +1,40 @@
+//! Why the tool ends with 1.
+
+use crate::files::os_message;
+use std::ffi::OsStr;
+use std::io;
+
+/// What is printed before the tool ends with 1.
+#[derive(Debug)]
+pub(super) struct Failure {
+    message: String,
+    /// What can be done about it, where LLVM's message does not say.
+    hint: Option<String>,
+}
+
+impl Failure {
+    pub(super) fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: None }
+    }
+
+    /// Something about a file that the operating system says.
+    pub(super) fn of_file(path: &OsStr, error: &io::Error) -> Self {
+        Self::new(format!("'{}': {}", path.to_string_lossy(), os_message(error)))
+    }
+
+    /// Something about a file's content.
+    pub(super) fn of_content(path: &OsStr, error: &offload_format::Error) -> Self {
+        Self::new(format!("'{}': {error}", path.to_string_lossy()))
+    }
+
+    pub(super) fn hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+
+    pub(super) fn print(&self, program: &str) {
+        eprintln!("{program}: error: {}", self.message);
+        if let Some(hint) = &self.hint {
+            eprintln!("{program}: note: {hint}");
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! The types of files that `-type` names.
+
+use super::Failure;
+use offload_format::text_bundle::CommentLeader;
+
+/// The type that only unbundling knows.
+pub(super) const ARCHIVE: &str = "a";
+
+/// What form of bundle a type of file has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FileType {
+    /// Entries between comments.
+    Text(CommentLeader),
+    /// The binary form.
+    Binary,
+    /// Sections of a host object; the binary form where there is none.
+    Object,
+}
+
+impl FileType {
+    /// Returns an error if there is no such type.
+    pub(super) fn parse(name: &str) -> Result<Self, Failure> {
+        match name {
+            "bc" | "gch" | "ast" => Ok(Self::Binary),
+            // Of an archive as a whole nothing but a binary bundle could be listed.
+            "o" | ARCHIVE => Ok(Self::Object),
+            _ => match CommentLeader::of_file_type(name) {
+                Some(leader) => Ok(Self::Text(leader)),
+                None => Err(Failure::new(format!("'{name}': invalid file type specified"))),
+            },
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The command lines of `llvm-objcopy` that LLVM's tool runs for objects. Ours does that work itself, and prints them for
+//! `-###`.
+
+use super::Options;
+use offload_format::bundle::EntryId;
+use offload_format::object_bundle::SECTION_PREFIX;
+use std::env;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// The command that adds a section for each entry to the host object, which is the input `host`.
+pub(super) fn print_bundle(options: &Options, ids: &[EntryId<'_>], host: usize, output: &OsStr) {
+    let mut words = vec![program(options)];
+    for (id, input) in ids.iter().zip(&options.inputs) {
+        let section = format!("{SECTION_PREFIX}{}", id.to_canonical());
+        let contents = if id.is_host() { temporary() } else { input.to_string_lossy().into_owned() };
+        words.push(format!("--add-section={section}={contents}"));
+        words.push(format!("--set-section-flags={section}=readonly,exclude"));
+    }
+    words.extend(["--", &options.inputs[host].to_string_lossy(), &output.to_string_lossy()].map(str::to_owned));
+    print(&words);
+}
+
+/// The command that takes them away again.
+pub(super) fn print_strip(options: &Options, input: &OsStr) {
+    let remove = format!("--remove-section={SECTION_PREFIX}.*");
+    print(&[program(options), "--regex".into(), remove, "--".into(), input.to_string_lossy().into(), temporary()]);
+}
+
+fn print(words: &[String]) {
+    let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+    eprintln!("{}", quoted.join(" "));
+}
+
+/// Where LLVM's tool would find `llvm-objcopy`: beside itself, then in `PATH`.
+fn program(options: &Options) -> String {
+    const NAME: &str = "llvm-objcopy";
+    let own = Path::new(&options.program).parent().map(PathBuf::from);
+    let path = env::var_os("PATH").unwrap_or_default();
+    let mut folders = own.filter(|own| !own.as_os_str().is_empty()).into_iter().chain(env::split_paths(&path));
+    let found = folders.find_map(|folder| Some(folder.join(NAME)).filter(|path| path.is_file()));
+    found.map_or(NAME.to_owned(), |path| path.to_string_lossy().into_owned())
+}
+
+/// A name such as LLVM's tool gives its temporary files. Nobody reads that file: it is not made.
+fn temporary() -> String {
+    env::temp_dir().join("clang-offload-bundler-000000.tmp").to_string_lossy().into_owned()
+}

@@ -1,0 +1,54 @@
+//! What the environment says.
+
+use super::Options;
+use offload_format::compressed::{CompressOptions, Version};
+use std::env;
+
+/// How a bundle is written, by options and environment.
+#[derive(Debug)]
+pub(super) struct Settings {
+    /// Whether to say on standard error what is compressed and decompressed.
+    pub(super) verbose: bool,
+    /// How to compress; `None` is not at all.
+    pub(super) compress: Option<CompressOptions>,
+}
+
+impl Settings {
+    /// Options come before the environment. What is wrong in the environment is warned of, and ignored.
+    pub(super) fn read(options: &Options) -> Self {
+        let ignored = var("OFFLOAD_BUNDLER_IGNORE_ENV_VAR").is_some_and(|value| value == "1");
+        let var = |name: &str| var(name).filter(|_| !ignored);
+        let is_on = |name| var(name).is_some_and(|value| value == "1");
+
+        let mut compress = CompressOptions::default();
+        const LEVEL: &str = "OFFLOAD_BUNDLER_COMPRESSION_LEVEL";
+        compress.level = var(LEVEL).and_then(|value| match value.parse() {
+            Ok(level) => Some(level),
+            Err(_) => {
+                eprintln!("Warning: Invalid value for {LEVEL}: {value}. Ignoring it.");
+                None
+            }
+        });
+        compress.level = options.compression_level.or(compress.level);
+
+        const VERSION: &str = "COMPRESSED_BUNDLE_FORMAT_VERSION";
+        if let Some(value) = var(VERSION) {
+            match value.parse::<u64>() {
+                Ok(2) => compress.version = Version::V2,
+                Ok(3) => compress.version = Version::V3,
+                Ok(_) => eprintln!(
+                    "Warning: Invalid value for {VERSION}: {value}. Valid values are 2 or 3. Using default version 3."
+                ),
+                Err(_) => eprintln!("Warning: Invalid value for {VERSION}: {value}. Using default version 3."),
+            }
+        }
+        Self {
+            verbose: options.verbose || is_on("OFFLOAD_BUNDLER_VERBOSE"),
+            compress: options.compress.unwrap_or_else(|| is_on("OFFLOAD_BUNDLER_COMPRESS")).then_some(compress),
+        }
+    }
+}
+
+fn var(name: &str) -> Option<String> {
+    env::var_os(name).map(|value| value.to_string_lossy().into_owned())
+}

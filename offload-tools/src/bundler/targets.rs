@@ -1,0 +1,69 @@
+//! The targets of a command line.
+
+use super::Failure;
+use super::options::{Options, Work};
+use offload_format::bundle::{Composition, EntryId};
+use std::collections::HashSet;
+
+const FORMAT: &str = "Targets need to follow the format '<offload kind>-<target triple>', where '<target triple>' follows \
+                      the format '<kind>-<arch>-<vendor>-<os>-<env>[-<target id>[:target features]]'.";
+
+/// The targets as bundle entry IDs, checked each by itself and all together.
+pub(super) fn check(options: &Options, work: Work) -> Result<Vec<EntryId<'_>>, Failure> {
+    let mut seen = HashSet::new();
+    let mut ids = Vec::with_capacity(options.targets.len());
+    for target in &options.targets {
+        if !seen.insert(target) {
+            return Err(Failure::new("Duplicate targets are not allowed"));
+        }
+        ids.push(parse(target)?);
+    }
+    if let Some((a, b)) = Composition::find_conflict(options.targets.iter().map(String::as_str)) {
+        return Err(Failure::new(format!("Cannot bundle inputs with conflicting targets: '{a}' and '{b}'")));
+    }
+    let hosts = ids.iter().filter(|id| id.is_host()).count();
+    let is_wrong = match work {
+        Work::Unbundle => hosts > 1,
+        _ => hosts != 1 && !ids.iter().all(EntryId::is_hip),
+    };
+    match is_wrong {
+        true => Err(Failure::new(format!("expecting exactly one host target but got {hosts}"))),
+        false => Ok(ids),
+    }
+}
+
+fn parse(target: &str) -> Result<EntryId<'_>, Failure> {
+    let Ok(id) = EntryId::parse_strict(target) else {
+        let failure = Failure::new(FORMAT);
+        return Err(match meant(target) {
+            Some(meant) => failure.hint(format!("'{target}' has no vendor: write '{meant}'")),
+            None => failure,
+        });
+    };
+    let mut wrong = Vec::new();
+    if !id.is_known_kind() {
+        wrong.push(format!(", unknown offloading kind '{}'", id.kind()));
+    }
+    if !id.triple().is_known() {
+        // As it is spelled: the four fields behind the kind.
+        let fields: Vec<&str> = target.splitn(6, '-').skip(1).take(4).collect();
+        wrong.push(format!(", unknown target triple '{}'", fields.join("-")));
+    }
+    match wrong.is_empty() {
+        true => Ok(id),
+        false => Err(Failure::new(format!("invalid target '{target}'{}", wrong.concat()))),
+    }
+}
+
+/// What is meant by a target without its triple's vendor, as old documentation spells targets: `openmp-amdgcn-amdhsa-gfx906`.
+fn meant(target: &str) -> Option<String> {
+    let [kind, arch, os, rest] = target.splitn(4, '-').collect::<Vec<_>>()[..] else { return None };
+    let vendor = match os {
+        "amdhsa" | "amdpal" => "amd",
+        "cuda" => "nvidia",
+        _ => return None,
+    };
+    let target_id = rest.trim_start_matches('-');
+    let meant = EntryId::parse(&format!("{kind}-{arch}-{vendor}-{os}--{target_id}")).ok()?.to_canonical();
+    Some(meant)
+}

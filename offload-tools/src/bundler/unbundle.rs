@@ -1,0 +1,138 @@
+//! `-unbundle`, but for archives.
+
+use super::contents::{Carrier, Contents, Copier, Entry, Group};
+use super::options::Work;
+use super::settings::Settings;
+use super::{Failure, FileType, Options, objcopy, open, targets, write};
+use crate::files::{Output, Source};
+use offload_format::bundle::{Compatibility, EntryId};
+use offload_format::object_bundle;
+use std::ffi::OsStr;
+
+/// Writes the code object for each target to its output.
+///
+/// Each entry serves the first target that it fits and nothing has been found for; entries are taken in file order. Outputs
+/// for which something was found are written even if it turns out that others have nothing.
+pub(super) fn unbundle(options: &Options) -> Result<(), Failure> {
+    let requested = targets::check(options, Work::Unbundle)?;
+    let settings = Settings::read(options);
+    let path = &options.inputs[0];
+    let input = open(path)?;
+    let contents = Contents::read(&input, path, FileType::parse(&options.file_type)?, settings.verbose)?;
+
+    let mut unserved: Vec<usize> = (0..requested.len()).collect();
+    for group in &contents.groups {
+        let (found, problem) = find(options, group, &requested, &mut unserved);
+        extract(options, group, found)?;
+        problem.map_or(Ok(()), Err)?;
+    }
+    if !unserved.is_empty() && !options.allow_missing_bundles {
+        return Err(missing(&requested, &unserved));
+    }
+    let nothing_found = unserved.len() == requested.len();
+    for target in unserved {
+        // A file that is no bundle is the host's own.
+        let is_own = nothing_found && requested[target].is_host();
+        write(&options.outputs[target], |output| match is_own {
+            true => copy_whole(options, &contents.groups[0].carrier, output, &options.outputs[target]),
+            false => Ok(()),
+        })?;
+    }
+    Ok(())
+}
+
+/// The entries of a group that serve targets, which are no longer unserved then. An entry that cannot be understood ends
+/// the search.
+fn find<'a>(
+    options: &Options,
+    group: &'a Group<'_>,
+    requested: &[EntryId<'_>],
+    unserved: &mut Vec<usize>,
+) -> (Vec<(&'a Entry, usize)>, Option<Failure>) {
+    let mut found = Vec::new();
+    for entry in &group.entries {
+        if unserved.is_empty() {
+            break;
+        }
+        let Ok(id) = EntryId::parse(&entry.id) else {
+            let hint = format!("'{}' has the entry '{}'", options.inputs[0].to_string_lossy(), entry.id);
+            return (found, Some(Failure::new("invalid bundle id read from the bundle").hint(hint)));
+        };
+        if let Some(at) = unserved.iter().position(|target| fits(options, &id, &requested[*target])) {
+            found.push((entry, unserved.remove(at)));
+        }
+    }
+    (found, None)
+}
+
+/// Whether an entry serves a target, which `-debug-only` explains.
+pub(super) fn fits(options: &Options, provided: &EntryId<'_>, requested: &EntryId<'_>) -> bool {
+    let compatibility = provided.provides_for(requested, options.hip_openmp_compatible);
+    if options.explain {
+        let why = match compatibility {
+            Compatibility::Exact => "Compatible: Exact match:",
+            Compatibility::Compatible => "Compatible: Target IDs are compatible",
+            Compatibility::KindOrTriple => "Incompatible: Kind/Triple mismatch",
+            Compatibility::Processor => "Incompatible: Processor mismatch",
+            Compatibility::MoreFeatures => "Incompatible: CodeObject has more features than target",
+            Compatibility::OpenFeature => {
+                "Incompatible: Value of CodeObject's non-ANY feature is not matching with Target feature's ANY value"
+            }
+            Compatibility::OtherSign => {
+                "Incompatible: Value of CodeObject's non-ANY feature is not matching with Target feature's non-ANY value"
+            }
+        };
+        let (provided, requested) = (provided.to_canonical(), requested.to_canonical());
+        eprintln!("{why} \t[CodeObject: {provided}]\t:\t[Target: {requested}]");
+    }
+    compatibility.is_compatible()
+}
+
+fn missing(requested: &[EntryId<'_>], missing: &[usize]) -> Failure {
+    let mut ids: Vec<String> = missing.iter().map(|target| requested[*target].to_canonical()).collect();
+    ids.sort_unstable();
+    let list = match &ids[..] {
+        [one] => one.clone(),
+        [one, other] => format!("{one} and {other}"),
+        [most @ .., last] => format!("{}, and {last}", most.join(", ")),
+        [] => unreachable!("asked for only if something is missing"),
+    };
+    Failure::new(format!("Can't find bundles for {list}"))
+}
+
+/// Writes entries of a group, each to the output of a target.
+fn extract(options: &Options, group: &Group<'_>, mut found: Vec<(&Entry, usize)>) -> Result<(), Failure> {
+    // What is decompressed comes in one go then.
+    found.sort_by_key(|(entry, _)| entry.range.start);
+    let mut copier = Copier::new(&group.carrier);
+    for (entry, target) in found {
+        let (from, to) = (&options.inputs[0], &options.outputs[target]);
+        write(to, |output| {
+            if !entry.is_host_placeholder {
+                return copier.copy(entry.range.clone(), output, from, to);
+            }
+            if options.print_commands {
+                objcopy::print_strip(options, from);
+                return Ok(());
+            }
+            let object = match &group.carrier {
+                Carrier::Input(input) => input.bytes(),
+                Carrier::Memory(bytes) => bytes,
+                Carrier::Stream(_) => unreachable!("nothing but an object has the host around it"),
+            };
+            let host = object_bundle::strip(object).map_err(|error| Failure::of_content(from, &error))?;
+            output.copy(&Source::Bytes(&host)).map_err(|error| Failure::of_file(to, &error))
+        })?;
+    }
+    Ok(())
+}
+
+/// Writes all that a file has, decompressed.
+fn copy_whole(options: &Options, carrier: &Carrier<'_>, output: &mut Output, to: &OsStr) -> Result<(), Failure> {
+    let size = match carrier {
+        Carrier::Input(input) => input.size(),
+        Carrier::Memory(bytes) => bytes.len() as u64,
+        Carrier::Stream(bundle) => bundle.uncompressed_size(),
+    };
+    Copier::new(carrier).copy(0..size, output, &options.inputs[0], to)
+}

@@ -1,0 +1,88 @@
+//! What `-verbose` says of compressed bundles, on standard error.
+
+use offload_format::compressed::{CompressOptions, CompressedBundle, Version, hash};
+use offload_format::compression::Method;
+use std::time::Duration;
+
+/// Says what was compressed: from `size` bytes to `total` bytes, header included, of which `payload` are the stream.
+pub(super) fn compressed(options: &CompressOptions, size: u64, total: u64, payload: u64, hash: u64, took: Duration) {
+    let version = match options.version {
+        Version::V2 => 2,
+        _ => 3,
+    };
+    let level = options.level.unwrap_or(match options.method {
+        Method::Zlib => 6,
+        Method::Zstd => 3,
+    });
+    eprintln!("Compressed bundle format version: {version}");
+    eprintln!("Total file size (including headers): {} bytes", grouped(total));
+    eprintln!("Compression method used: {}", name(options.method));
+    eprintln!("Compression level: {level}");
+    eprintln!("Binary size before compression: {} bytes", grouped(size));
+    eprintln!("Binary size after compression: {} bytes", grouped(payload));
+    rates(size, payload);
+    eprintln!("Compression speed: {} MB/s", speed(size, took));
+    eprintln!("Truncated MD5 hash: {hash:#016x}");
+}
+
+/// Says what was decompressed: `bundle` came out.
+pub(super) fn decompressed(compressed: &CompressedBundle<'_>, bundle: &[u8], took: Duration) {
+    let (size, payload) = (bundle.len() as u64, compressed.payload().len() as u64);
+    let recalculated = hash(bundle);
+    eprintln!("Compressed bundle format version: {}", compressed.version());
+    if let Some(total) = compressed.total_size() {
+        eprintln!("Total file size (from header): {} bytes", grouped(total));
+    }
+    eprintln!("Decompression method: {}", compressed.method().map_or("unknown", name));
+    eprintln!("Size before decompression: {} bytes", grouped(payload));
+    eprintln!("Size after decompression: {} bytes", grouped(size));
+    rates(size, payload);
+    eprintln!("Decompression speed: {} MB/s", speed(size, took));
+    eprintln!("Stored hash: {:#016x}", compressed.hash());
+    eprintln!("Recalculated hash: {recalculated:#016x}");
+    eprintln!("Hashes match: {}", if recalculated == compressed.hash() { "Yes" } else { "No" });
+}
+
+/// Says that nothing was to be decompressed.
+pub(super) fn uncompressed() {
+    eprintln!("Uncompressed bundle.");
+}
+
+fn name(method: Method) -> &'static str {
+    match method {
+        Method::Zlib => "zlib",
+        Method::Zstd => "zstd",
+    }
+}
+
+fn rates(size: u64, payload: u64) {
+    let (size, payload) = (size as f64, payload as f64);
+    eprintln!("Compression rate: {:.2}", size / payload);
+    eprintln!("Compression ratio: {:.2}%", payload / size * 100.0);
+}
+
+fn speed(size: u64, took: Duration) -> String {
+    format!("{:.2}", size as f64 / f64::from(1 << 20) / took.as_secs_f64())
+}
+
+/// A number with commas between its thousands.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn thousands() {
+        let grouped = [0, 999, 1000, 40192, 1234567].map(super::grouped);
+        assert_eq!(grouped, ["0", "999", "1,000", "40,192", "1,234,567"]);
+    }
+}

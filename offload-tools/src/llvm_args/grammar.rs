@@ -1,0 +1,79 @@
+//! What a tool's command line takes.
+
+use super::parse::{self, Outcome};
+use std::ffi::OsString;
+
+/// A tool's command line.
+#[derive(Debug)]
+pub struct Grammar {
+    /// What the tool does, for its help: lines.
+    pub overview: &'static str,
+    /// What the version is printed as.
+    pub version: &'static str,
+    /// The tool's options. Where a misspelled one resembles several alike, the first of them is proposed.
+    pub options: &'static [Spec],
+    /// What the one argument that is no option is, for the help; `None` if there must not be any.
+    pub positional: Option<&'static str>,
+}
+
+/// An option.
+#[derive(Debug)]
+pub struct Spec {
+    /// Its name without dashes.
+    pub name: &'static str,
+    /// What it takes.
+    pub value: Value,
+    /// What its value is called in the help.
+    pub placeholder: &'static str,
+    /// What it does, for the help: lines.
+    pub help: &'static str,
+    /// Whether the tool refuses to run without it.
+    pub required: bool,
+}
+
+/// What an option takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Value {
+    /// Nothing, or a truth value behind `=`.
+    Flag,
+    /// Any text; the last one counts.
+    Text,
+    /// Any text, each time one more of a list.
+    List,
+    /// Texts separated by commas, each time more of a list.
+    CommaList,
+    /// An integer of 32 bits with a sign.
+    Integer,
+    /// An integer of 32 bits without one.
+    Unsigned,
+}
+
+impl Grammar {
+    /// Reads a command line. `program` is the tool's name as it was called.
+    pub fn parse(&self, program: &str, arguments: impl IntoIterator<Item = OsString>) -> Outcome {
+        parse::parse(self, program, arguments)
+    }
+
+    /// The option of that name.
+    pub(super) fn find(&self, name: &str) -> Option<&'static Spec> {
+        self.options.iter().chain(GENERIC).find(|option| option.name == name)
+    }
+}
+
+/// The options that every tool has.
+pub(super) const GENERIC: &[Spec] = &[
+    generic("help", "Show the options (--help-hidden shows more)"),
+    generic("help-hidden", "Show all options"),
+    generic("help-list", "Show the options without groups (--help-list-hidden shows more)"),
+    generic("help-list-hidden", "Show all options without groups"),
+    generic("print-all-options", "Accepted, and of no effect"),
+    generic("print-options", "Accepted, and of no effect"),
+    generic("version", "Show the version"),
+];
+
+/// Another name of `help` that no list shows.
+pub(super) const SHORT_HELP: &str = "h";
+
+const fn generic(name: &'static str, help: &'static str) -> Spec {
+    Spec { name, value: Value::Flag, placeholder: "", help, required: false }
+}

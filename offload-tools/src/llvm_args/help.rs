@@ -1,0 +1,60 @@
+//! The text of `--help`.
+
+use super::grammar::GENERIC;
+use super::parse::dashes;
+use super::{Grammar, Spec, Value};
+use std::ffi::OsStr;
+use std::fmt::Write;
+use std::path::Path;
+
+/// Whether only the hidden help shows an option.
+pub(super) fn is_hidden(option: &Spec) -> bool {
+    matches!(option.name, "help-hidden" | "help-list-hidden" | "print-options" | "print-all-options")
+}
+
+/// The help of a tool: in groups or in one list, with what is hidden or without.
+pub(super) fn text(grammar: &Grammar, program: &str, groups: bool, hidden: bool) -> String {
+    let name = Path::new(program).file_name().map_or(program.into(), OsStr::to_string_lossy);
+    let mut out = format!("OVERVIEW: {}\n\nUSAGE: {name} [options]", grammar.overview);
+    if let Some(positional) = grammar.positional {
+        write!(out, " {positional}").expect("a String takes all");
+    }
+    out.push_str("\n\nOPTIONS:\n");
+    let width = |options: &[&Spec]| options.iter().map(|option| spelled(option).len()).max().unwrap_or(0);
+    let generic: Vec<&Spec> = GENERIC.iter().filter(|option| hidden || !is_hidden(option)).collect();
+    let own: Vec<&Spec> = grammar.options.iter().collect();
+    if groups {
+        let width = width(&generic).max(width(&own));
+        out.push_str("\nGeneric Options:\n\n");
+        list(&mut out, generic, width);
+        write!(out, "\n{name} options:\n\n").expect("a String takes all");
+        list(&mut out, own, width);
+    } else {
+        let mut all = own;
+        all.extend(generic.into_iter().filter(|option| hidden || !option.name.starts_with("help-")));
+        let width = width(&all);
+        list(&mut out, all, width);
+    }
+    out
+}
+
+fn list(out: &mut String, mut options: Vec<&Spec>, width: usize) {
+    options.sort_by_key(|option| option.name);
+    for option in options {
+        let mut lines = option.help.lines();
+        let first = lines.next().unwrap_or_default();
+        writeln!(out, "  {:width$} - {first}", spelled(option)).expect("a String takes all");
+        for line in lines {
+            writeln!(out, "  {:width$}   {line}", "").expect("a String takes all");
+        }
+    }
+}
+
+fn spelled(option: &Spec) -> String {
+    let (dashes, name, value) = (dashes(option.name), option.name, option.placeholder);
+    match (option.value, dashes) {
+        (Value::Flag, _) => format!("{dashes}{name}"),
+        (_, "-") => format!("{dashes}{name} <{value}>"),
+        _ => format!("{dashes}{name}=<{value}>"),
+    }
+}

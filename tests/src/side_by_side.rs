@@ -1,0 +1,170 @@
+//! One command line, run with LLVM's tool and with ours: each in a folder of its own with the same files in it, so that what
+//! they print, how they end, and every file that they leave can be compared.
+
+use crate::tools;
+use crate::{own, scratch};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// How many runs there were.
+static COUNT: AtomicU32 = AtomicU32::new(0);
+
+/// A command line and what it finds.
+#[derive(Debug, Clone, Default)]
+pub struct Case {
+    tool: String,
+    arguments: Vec<OsString>,
+    files: BTreeMap<PathBuf, Vec<u8>>,
+    environment: Vec<(String, String)>,
+    stdin: Vec<u8>,
+}
+
+/// Whose tool runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    /// LLVM 22's.
+    Llvm,
+    /// The one of offload-tools.
+    Ours,
+}
+
+/// What came of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ran {
+    /// How it ended, in words: `exit status: 1`, or with a signal's number.
+    pub status: String,
+    /// Standard output.
+    pub stdout: Vec<u8>,
+    /// Standard error.
+    pub stderr: String,
+    /// All files in the folder afterwards, by their paths in it.
+    pub files: BTreeMap<PathBuf, Vec<u8>>,
+}
+
+impl Case {
+    /// A command line: the tool's name and its arguments.
+    pub fn new<S: Into<OsString>>(tool: &str, arguments: impl IntoIterator<Item = S>) -> Self {
+        let arguments = arguments.into_iter().map(Into::into).collect();
+        Self { tool: tool.to_owned(), arguments, ..Self::default() }
+    }
+
+    /// A file that is there; its folders are made.
+    #[must_use]
+    pub fn file(mut self, path: impl Into<PathBuf>, bytes: impl Into<Vec<u8>>) -> Self {
+        self.files.insert(path.into(), bytes.into());
+        self
+    }
+
+    /// Several files that are there.
+    #[must_use]
+    pub fn files(mut self, files: &BTreeMap<PathBuf, Vec<u8>>) -> Self {
+        self.files.extend(files.clone());
+        self
+    }
+
+    /// An environment variable.
+    #[must_use]
+    pub fn env(mut self, name: &str, value: &str) -> Self {
+        self.environment.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// What standard input has.
+    #[must_use]
+    pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.stdin = bytes.into();
+        self
+    }
+
+    /// Runs it.
+    ///
+    /// # Panics
+    /// If it cannot be run.
+    pub fn run(&self, whose: Whose) -> Ran {
+        // Tests run side by side, too. The names are of one length, so that nothing that shows a path has another length.
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let folder = scratch::folder(&format!("side-by-side/{}-{number:08}", std::process::id()));
+        for (path, bytes) in &self.files {
+            scratch::write(folder.join(path), bytes);
+        }
+        let tools = match whose {
+            Whose::Llvm => tools::llvm_bin(),
+            Whose::Ours => own::folder(),
+        };
+        // By its bare name, as build systems call it: messages begin with that.
+        let path = std::env::join_paths([tools, tools::llvm_bin()]).expect("a list of folders");
+        let mut command = Command::new(&self.tool);
+        command.args(&self.arguments).current_dir(&folder).env("PATH", path);
+        command.envs(self.environment.iter().cloned());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap_or_else(|error| panic!("{}: {error}", self.tool));
+        let mut stdin = child.stdin.take().expect("it is piped");
+        let bytes = self.stdin.clone();
+        // What does not read its input closes it: that is no error.
+        let writer = std::thread::spawn(move || drop(stdin.write_all(&bytes)));
+        let output = child.wait_with_output().expect("it ends");
+        writer.join().expect("it does not panic");
+        let mut files = BTreeMap::new();
+        collect(&folder, &folder, &mut files);
+        fs::remove_dir_all(&folder).expect("the folder can be removed");
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        Ran { status: output.status.to_string(), stdout: output.stdout, stderr, files }
+    }
+
+    /// Runs it with LLVM's tool and with ours.
+    pub fn both(&self) -> (Ran, Ran) {
+        (self.run(Whose::Llvm), self.run(Whose::Ours))
+    }
+
+    /// Runs it with both, and returns what came of it.
+    ///
+    /// # Panics
+    /// If there is any difference.
+    pub fn assert_same(&self) -> Ran {
+        let (theirs, ours) = self.both();
+        let what = format!("{} {:?}", self.tool, self.arguments);
+        assert_eq!(ours.stderr, theirs.stderr, "{what}: standard error");
+        assert_eq!(String::from_utf8_lossy(&ours.stdout), String::from_utf8_lossy(&theirs.stdout), "{what}: output");
+        assert!(ours.stdout == theirs.stdout, "{what}: output that is no text");
+        assert_eq!(ours.status, theirs.status, "{what}");
+        let names = |ran: &Ran| ran.files.keys().cloned().collect::<Vec<_>>();
+        assert_eq!(names(&ours), names(&theirs), "{what}: files");
+        for (name, bytes) in &ours.files {
+            crate::data::assert_same_bytes(bytes, &theirs.files[name], &format!("{what}: {}", name.display()));
+        }
+        ours
+    }
+}
+
+impl Ran {
+    /// The bytes of a file that was left.
+    ///
+    /// # Panics
+    /// If there is no such file.
+    pub fn file(&self, path: &str) -> &[u8] {
+        self.files.get(Path::new(path)).unwrap_or_else(|| panic!("{path} is among {:?}", self.files.keys()))
+    }
+
+    /// Whether it ended with status 0.
+    pub fn succeeded(&self) -> bool {
+        self.status == "exit status: 0"
+    }
+}
+
+fn collect(root: &Path, folder: &Path, files: &mut BTreeMap<PathBuf, Vec<u8>>) {
+    for entry in fs::read_dir(folder).expect("the folder can be read") {
+        let path = entry.expect("the folder can be read").path();
+        match path.is_dir() {
+            true => collect(root, &path, files),
+            false => {
+                let bytes = fs::read(&path).expect("the file can be read");
+                files.insert(path.strip_prefix(root).expect("it is in there").to_owned(), bytes);
+            }
+        }
+    }
+}
