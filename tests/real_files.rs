@@ -1,6 +1,6 @@
 //! Device code that this project did not make: libraries out of wheels that others have published, from ROCm 6.0 to 7.15 and
-//! CUDA 11.8 to 13.5. What we find in them is what LLVM's tools, `roc-obj-ls` and `cuobjdump` find; where one of these is
-//! wrong or does not know the file, another judges.
+//! CUDA 11.8 to 13.5. What we and `offload` find in them is what LLVM's tools, `roc-obj-ls` and `cuobjdump` find; where one of
+//! these is wrong or does not know the file, another judges.
 
 use offload_format::bundle::Bundle;
 use offload_format::fat_file::wrappers;
@@ -10,11 +10,12 @@ use offload_tests::data::{assert_same_bytes, read};
 use offload_tests::judges::{self, cuobjdump_extracts, objdump_extracts, readobj_lists, roc_obj_lists, section_ranges};
 use offload_tests::published::{self, OneBundle, bundles, fatbin_images, path};
 use offload_tests::tools::{Tool, llvm, stdout, succeed};
-use offload_tests::{scratch, test};
-use std::collections::BTreeSet;
+use offload_tests::{own, scratch, test};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 const ROCM: &[Tool] = &[Tool::PublishedRocm, Tool::Llvm22];
 const ROC_OBJ: &[Tool] = &[Tool::PublishedRocm, Tool::Llvm22, Tool::RocObj];
@@ -59,6 +60,61 @@ fn linked(folder: &Path, file: &str) -> PathBuf {
     link
 }
 
+/// What `offload` says of an image, and the file that it is extracted to.
+type OfOffload = (Value, PathBuf);
+
+/// What `offload ls --json` and `offload extract` make of a file, which say the same about sizes, hashes and places.
+fn by_offload(folder: &Path, path: &Path, file: &[u8]) -> Vec<OfOffload> {
+    let offload = || Command::new(own::tool("offload"));
+    let listing = succeed(offload().args(["ls", "--json"]).arg(path));
+    let mut listing: Value = serde_json::from_slice(&listing.stdout).expect("JSON");
+    assert_eq!(listing["size"], file.len(), "{}", path.display());
+    let Value::Array(images) = listing["images"].take() else { panic!("no array of images") };
+    let extracted = stdout(&succeed(offload().args(["extract", "--empty", "-o"]).arg(folder.join("ours")).arg(path)));
+    let extracted: Vec<PathBuf> = extracted.lines().map(PathBuf::from).collect();
+    assert_eq!(images.len(), extracted.len(), "{}", path.display());
+    let sums = stdout(&succeed(Command::new("sha256sum").args(&extracted)));
+    for ((image, extracted), sum) in images.iter().zip(&extracted).zip(sums.lines()) {
+        let bytes = read(extracted);
+        assert_eq!(image["size"], bytes.len(), "{image}");
+        assert_eq!(image["sha256"].as_str(), sum.split(' ').next(), "{image}");
+        if let Some(offset) = image["offset"].as_u64() {
+            assert_same_bytes(&file[offset as usize..][..bytes.len()], &bytes, &image.to_string());
+        }
+    }
+    images.into_iter().zip(extracted).collect()
+}
+
+/// How many containers of which kind are in which section.
+fn containers(images: &[OfOffload]) -> BTreeMap<String, usize> {
+    let key = |image: &Value| [&image["section"], &image["container"]].map(|it| it.as_str().unwrap_or("-")).join(" ");
+    let containers: BTreeSet<_> =
+        images.iter().map(|(image, _)| (image["container_index"].as_u64(), key(image))).collect();
+    containers.into_iter().fold(BTreeMap::new(), |mut counts, (_, key)| {
+        *counts.entry(key).or_default() += 1;
+        counts
+    })
+}
+
+/// The bundle entries that `offload` extracts are these, in this order.
+struct Entries(std::vec::IntoIter<OfOffload>);
+
+impl Entries {
+    /// The next one is this.
+    #[track_caller]
+    fn assert_next(&mut self, id: &str, bytes: &[u8]) {
+        let (image, extracted) = self.0.next().expect("as many images");
+        assert_eq!(image["entry_id"], id);
+        assert_same_bytes(&read(&extracted), bytes, id);
+        fs::remove_file(extracted).expect("what was written can be removed");
+    }
+
+    #[track_caller]
+    fn assert_end(mut self) {
+        assert!(self.0.next().is_none(), "more images");
+    }
+}
+
 // -------------------------------------------------------------------------------------------------------------- bundles
 
 fn plain_bundles() {
@@ -75,14 +131,20 @@ fn plain_bundles() {
         assert_eq!(ours, roc_obj_lists(&path), "{name}");
         let parsed: Vec<_> = bundles.iter().map(OneBundle::parsed).collect();
         let mut ours = parsed.iter().flat_map(Bundle::entries);
+        let by_offload = by_offload(&folder, &path, &file);
+        assert_eq!(containers(&by_offload), [(".hip_fatbin bundle".to_owned(), count)].into(), "{name}");
+        let mut by_offload = Entries(by_offload.into_iter());
         for (id, extracted) in objdump_extracts(&path) {
             let entry = ours.next().expect("as many entries");
             assert_eq!(entry.id_str(), id, "{name}");
-            assert_same_bytes(entry.code_object(), &read(&extracted), &format!("{name}, {id}"));
+            let theirs = read(&extracted);
+            assert_same_bytes(entry.code_object(), &theirs, &format!("{name}, {id}"));
+            by_offload.assert_next(&id, &theirs);
             // Half a gigabyte in all.
             fs::remove_file(&extracted).expect("what was written can be removed");
         }
         assert!(ours.next().is_none(), "{name}");
+        by_offload.assert_end();
     }
 }
 
@@ -102,7 +164,7 @@ fn compressed_bundles() {
         assert!(bundles.iter().all(|it| it.version == Some(version)), "{name}");
         assert!(bundles.iter().all(|it| it.parsed().entries().count() == entries), "{name}");
         assert_eq!(listed(&bundles), readobj_lists(&path), "{name}");
-        assert_are_unbundled(&folder, &file, &bundles);
+        assert_are_unbundled(&folder, &path, &bundles);
         // What it takes for the code objects.
         let extracted: Vec<_> = objdump_extracts(&path).into_iter().filter(|(id, _)| !id.starts_with("host")).collect();
         for ((id, offset, size), (theirs, extracted)) in listed(&bundles).into_iter().zip(extracted) {
@@ -117,22 +179,26 @@ fn compressed_bundles() {
 /// Of DLLs, none of these tools reads the section.
 fn bundles_in_a_dll() {
     let folder = scratch::folder("real-files-dll");
-    let file = read(path(published::BITSANDBYTES_ROCM72_DLL));
+    let path = path(published::BITSANDBYTES_ROCM72_DLL);
+    let file = read(&path);
     let bundles = bundles(&file);
     assert_eq!(bundles.len(), 2);
     assert!(bundles.iter().all(|it| it.version == Some(3) && it.parsed().entries().count() == 8));
-    let [(start, size)] =
-        section_ranges(&path(published::BITSANDBYTES_ROCM72_DLL), ".hip_fat", "PointerToRawData:", "RawDataSize:")[..]
-    else {
+    let [(start, size)] = section_ranges(&path, ".hip_fat", "PointerToRawData:", "RawDataSize:")[..] else {
         panic!("one section")
     };
     assert_eq!(bundles[0].range.start as u64, start);
     assert!(bundles[1].range.end as u64 <= start + size);
-    assert_are_unbundled(&folder, &file, &bundles);
+    assert_are_unbundled(&folder, &path, &bundles);
 }
 
-/// `clang-offload-bundler` finds the same entries in each bundle of a file, cut out.
-fn assert_are_unbundled(folder: &Path, file: &[u8], bundles: &[OneBundle<'_>]) {
+/// `clang-offload-bundler` finds the same entries in each compressed bundle of a file, cut out.
+fn assert_are_unbundled(folder: &Path, path: &Path, bundles: &[OneBundle<'_>]) {
+    let file = read(path);
+    let by_offload = by_offload(folder, path, &file);
+    let section = if path.extension().is_some_and(|it| it == "dll") { ".hip_fat" } else { ".hip_fatbin" };
+    assert_eq!(containers(&by_offload), [(format!("{section} compressed-bundle"), bundles.len())].into());
+    let mut by_offload = Entries(by_offload.into_iter());
     let tool = || {
         let mut tool = llvm("clang-offload-bundler");
         tool.current_dir(folder).args(["-type=o", "-input=bundle"]);
@@ -152,8 +218,10 @@ fn assert_are_unbundled(folder: &Path, file: &[u8], bundles: &[OneBundle<'_>]) {
         for (number, entry) in parsed.entries().enumerate() {
             let theirs = read(folder.join(format!("entry-{number}")));
             assert_same_bytes(entry.code_object(), &theirs, entry.id_str());
+            by_offload.assert_next(entry.id_str(), &theirs);
         }
     }
+    by_offload.assert_end();
 }
 
 /// The code objects' own headers name targets that serve those of their entries, and all their kernels can be read.
@@ -193,20 +261,39 @@ fn assert_same_images(mut ours: Vec<(String, Vec<u8>)>, mut theirs: Vec<(String,
     }
 }
 
+/// What `offload` extracts, under `cuobjdump`'s names; the counts are of fatbins in `.nv_fatbin` and in `__nv_relfatbin`.
+fn images_by_offload(folder: &Path, path: &Path, file: &[u8], counts: [usize; 2]) -> Vec<(String, Vec<u8>)> {
+    let images = by_offload(folder, path, file);
+    let is_dll = path.extension().is_some_and(|it| it == "dll");
+    let sections = if is_dll { [".nv_fatb", "__nv_rel"] } else { [".nv_fatbin", "__nv_relfatbin"] };
+    let counts = sections.into_iter().zip(counts).filter(|(_, count)| *count > 0);
+    assert_eq!(containers(&images), counts.map(|(section, count)| (format!("{section} fatbin"), count)).collect());
+    let image = |(image, extracted): OfOffload| {
+        let [arch, kind] = ["target_id", "image_kind"].map(|key| image[key].as_str().expect("a name").to_owned());
+        (format!("{}.{kind}", arch.replace("compute", "sm")), read(extracted))
+    };
+    let images = images.into_iter().map(image).collect();
+    fs::remove_dir_all(folder.join("ours")).expect("what was written can be removed");
+    images
+}
+
 fn fatbins() {
     let folder = scratch::folder("real-files-fatbins");
     let files = [
-        (published::BITSANDBYTES_CUDA118, 7, 7 * 7 + 6),
-        (published::BITSANDBYTES_CUDA132, 7, 7 * 7 + 6),
-        (published::NVJPEG12, 11, 11 * 15 + 10),
-        (published::NVJPEG13, 10, 10 * 11),
-        (published::CUDADEVRT, 1, 12),
+        (published::BITSANDBYTES_CUDA118, [1, 6], 7 * 7 + 6),
+        (published::BITSANDBYTES_CUDA132, [1, 6], 7 * 7 + 6),
+        (published::NVJPEG12, [11, 0], 11 * 15 + 10),
+        (published::NVJPEG13, [10, 0], 10 * 11),
+        (published::CUDADEVRT, [0, 1], 12),
     ];
     for (name, fatbins, count) in files {
-        let file = read(path(name));
+        let path = path(name);
+        let file = read(&path);
         let (ours, starts) = fatbin_images(&file);
-        assert_eq!((starts.len(), ours.len()), (fatbins, count), "{name}");
-        assert_same_images(ours, cuobjdump_extracts(&path(name), &folder), name);
+        assert_eq!((starts.len(), ours.len()), (fatbins.iter().sum(), count), "{name}");
+        let theirs = cuobjdump_extracts(&path, &folder);
+        assert_same_images(ours, theirs.clone(), name);
+        assert_same_images(images_by_offload(&folder, &path, &file, fatbins), theirs, name);
     }
 }
 
@@ -224,7 +311,8 @@ fn fatbins_in_a_dll() {
         succeed(llvm("llvm-objcopy").arg(argument).arg(&dll).arg(folder.join("rest")));
         theirs.extend(cuobjdump_extracts(&dumped, &folder));
     }
-    assert_same_images(ours, theirs, published::BITSANDBYTES_CUDA132_DLL);
+    assert_same_images(ours, theirs.clone(), published::BITSANDBYTES_CUDA132_DLL);
+    assert_same_images(images_by_offload(&folder, &dll, &file, [1, 6]), theirs, published::BITSANDBYTES_CUDA132_DLL);
 }
 
 // ------------------------------------------------------------------------------------------------------------- wrappers
