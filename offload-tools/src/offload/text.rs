@@ -18,7 +18,10 @@ pub const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 
 /// `text` in a style; in what does not go to a terminal, the streams of [`out`](super::out) drop it again.
 pub fn styled(style: Style, text: &str) -> String {
-    format!("{style}{text}{style:#}")
+    match text.is_empty() || style.is_plain() {
+        true => text.to_owned(),
+        false => format!("{style}{text}{style:#}"),
+    }
 }
 
 /// A name from a file with nothing in it that a terminal obeys: control characters and what is no UTF-8 are escaped
