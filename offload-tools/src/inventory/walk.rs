@@ -352,9 +352,9 @@ fn name<'a>(image: &mut Image<'a>, id: Cow<'a, str>) {
     };
     if let Ok(parsed) = EntryId::parse(&id) {
         let kind = parsed.kind().len();
-        let rest = id.trim_end_matches('-');
-        let target = parsed.target();
-        let target = rest.len().saturating_sub(target.len())..rest.len();
+        // A dash at the end may be a feature's, or one that LLVM 22 wrote for nothing.
+        let rest = if id.ends_with(parsed.target()) { &id } else { id.strip_suffix('-').unwrap_or(&id) };
+        let target = rest.len().saturating_sub(parsed.target().len())..rest.len();
         if !target.is_empty() && id.get(target.clone()) == Some(parsed.target()) {
             image.target_id = Some(part(target.clone()));
         }
@@ -394,4 +394,27 @@ fn describe_nvidia<'a>(image: &mut Image<'a>, found: &nv_fatbin::Image<'a>) {
 
 fn owned<'a>(text: Option<Cow<'_, str>>) -> Option<Cow<'a, str>> {
     text.map(|text| Cow::Owned(text.into_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_bundle_entry_id_says() {
+        for (id, triple, target) in [
+            ("hipv4-amdgcn-amd-amdhsa--gfx906", "amdgcn-amd-amdhsa", Some("gfx906")),
+            ("hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-", "amdgcn-amd-amdhsa", Some("gfx90a:xnack-")),
+            ("hip-amdgcn-amd-amdhsa-gfx90a:sramecc+:xnack-", "amdgcn-amd-amdhsa", Some("gfx90a:sramecc+:xnack-")),
+            ("hip-amdgcn-amd-amdhsa-gfx906-", "amdgcn-amd-amdhsa", Some("gfx906")),
+            ("openmp-nvptx64-nvidia-cuda-unknown-sm_70", "nvptx64-nvidia-cuda-unknown", Some("sm_70")),
+            ("host-x86_64-unknown-linux-gnu-", "x86_64-unknown-linux-gnu", None),
+            ("host-x86_64-unknown-linux--", "x86_64-unknown-linux", None),
+            ("host-x86_64-unknown-linux", "x86_64-unknown-linux", None),
+        ] {
+            let mut image = Image::new(0, Bytes::Here(b""), 0);
+            name(&mut image, id.into());
+            assert_eq!((image.triple.as_deref(), image.target_id.as_deref()), (Some(triple), target), "{id}");
+        }
+    }
 }
