@@ -1,4 +1,4 @@
-//! Device code that this project did not make: libraries out of wheels that others have published, from ROCm 6.0 to 7.15 and
+//! Device code that this project did not make: libraries that others have published, of Debian's clang 15 to AMD's clang 23 and
 //! CUDA 11.8 to 13.5. What we and `offload` find in them is what LLVM's tools, `roc-obj-ls` and `cuobjdump` find; where one of
 //! these is wrong or does not know the file, another judges.
 
@@ -19,11 +19,14 @@ use std::process::{Command, ExitCode};
 
 const ROCM: &[Tool] = &[Tool::PublishedRocm, Tool::Llvm22];
 const ROC_OBJ: &[Tool] = &[Tool::PublishedRocm, Tool::Llvm22, Tool::RocObj];
+const ROCRAND: &[Tool] = &[Tool::PublishedRocrand, Tool::Llvm22, Tool::RocObj];
+const ALL: &[Tool] = &[Tool::PublishedRocm, Tool::PublishedCuda];
 const CUDA: &[Tool] = &[Tool::PublishedCuda, Tool::Llvm22, Tool::Cuda];
 
 fn main() -> ExitCode {
     offload_tests::run(vec![
         test("plain_bundles", ROC_OBJ, plain_bundles),
+        test("targets_with_features", ROCRAND, targets_with_features),
         test("compressed_bundles", ROCM, compressed_bundles),
         test("bundles_in_a_dll", ROCM, bundles_in_a_dll),
         test(
@@ -33,6 +36,7 @@ fn main() -> ExitCode {
         ),
         test("fatbins", CUDA, fatbins),
         test("fatbins_in_a_dll", CUDA, fatbins_in_a_dll),
+        test("offload_takes_all", ALL, offload_takes_all),
         test("wrappers_point_to_the_bundles", ROCM, wrappers_point_to_the_bundles),
         test("wrappers_point_to_the_fatbins", CUDA, wrappers_point_to_the_fatbins),
     ])
@@ -119,33 +123,65 @@ impl Entries {
 
 fn plain_bundles() {
     let folder = scratch::folder("real-files-plain");
-    for (name, count, entries) in [(published::ONNXRUNTIME, 95, 9), (published::JAX_ROCM60, 1, 12)] {
-        let path = linked(&folder, name);
-        let file = read(&path);
-        let bundles = bundles(&file);
-        assert_eq!(bundles.len(), count, "{name}");
-        assert!(bundles.iter().all(|it| it.version.is_none() && it.parsed().entries().count() == entries), "{name}");
-        let ours = listed(&bundles);
-        assert_eq!(ours.len(), count * (entries - 1), "{name}");
-        assert_eq!(ours, readobj_lists(&path), "{name}");
-        assert_eq!(ours, roc_obj_lists(&path), "{name}");
-        let parsed: Vec<_> = bundles.iter().map(OneBundle::parsed).collect();
-        let mut ours = parsed.iter().flat_map(Bundle::entries);
-        let by_offload = by_offload(&folder, &path, &file);
-        assert_eq!(containers(&by_offload), [(".hip_fatbin bundle".to_owned(), count)].into(), "{name}");
-        let mut by_offload = Entries(by_offload.into_iter());
-        for (id, extracted) in objdump_extracts(&path) {
-            let entry = ours.next().expect("as many entries");
-            assert_eq!(entry.id_str(), id, "{name}");
-            let theirs = read(&extracted);
-            assert_same_bytes(entry.code_object(), &theirs, &format!("{name}, {id}"));
-            by_offload.assert_next(&id, &theirs);
-            // Half a gigabyte in all.
-            fs::remove_file(&extracted).expect("what was written can be removed");
+    assert_plain_bundles(&folder, published::ONNXRUNTIME, 95, 9);
+    assert_plain_bundles(&folder, published::JAX_ROCM60, 1, 12);
+}
+
+fn targets_with_features() {
+    let folder = scratch::folder("real-files-features");
+    assert_plain_bundles(&folder, published::ROCRAND, 1, 8);
+    assert_code_objects_are_for_their_targets(published::ROCRAND);
+    let file = path(published::ROCRAND);
+    // gfx90a has an image with xnack and one without, the others only the latter.
+    for (target, expect) in [
+        ("gfx90a:xnack+", &["gfx90a:xnack+"][..]),
+        ("gfx90a:sramecc+:xnack-", &["gfx90a:xnack-"]),
+        ("gfx906:xnack-", &["gfx906:xnack-"]),
+        ("gfx906:xnack+", &[]),
+        ("gfx1030", &["gfx1030"]),
+    ] {
+        let extract = |how: &str, target: &str| {
+            let mut offload = Command::new(own::tool("offload"));
+            offload.args(["extract", how, target, "-o"]).arg(folder.join(how)).arg(&file);
+            offload.output().expect("offload starts")
+        };
+        let output = extract("--target", target);
+        let chosen = stdout(&output);
+        let chosen: Vec<&str> = chosen.lines().collect();
+        assert_eq!((chosen.len(), output.status.success()), (expect.len(), !expect.is_empty()), "{target}: {output:?}");
+        for (chosen, id) in chosen.iter().zip(expect) {
+            let named = stdout(&extract("--exact", id));
+            assert_same_bytes(&read(chosen), &read(named.trim_end()), target);
         }
-        assert!(ours.next().is_none(), "{name}");
-        by_offload.assert_end();
     }
+}
+
+fn assert_plain_bundles(folder: &Path, name: &str, count: usize, entries: usize) {
+    let path = linked(folder, name);
+    let file = read(&path);
+    let bundles = bundles(&file);
+    assert_eq!(bundles.len(), count, "{name}");
+    assert!(bundles.iter().all(|it| it.version.is_none() && it.parsed().entries().count() == entries), "{name}");
+    let ours = listed(&bundles);
+    assert_eq!(ours.len(), count * (entries - 1), "{name}");
+    assert_eq!(ours, readobj_lists(&path), "{name}");
+    assert_eq!(ours, roc_obj_lists(&path), "{name}");
+    let parsed: Vec<_> = bundles.iter().map(OneBundle::parsed).collect();
+    let mut ours = parsed.iter().flat_map(Bundle::entries);
+    let by_offload = by_offload(folder, &path, &file);
+    assert_eq!(containers(&by_offload), [(".hip_fatbin bundle".to_owned(), count)].into(), "{name}");
+    let mut by_offload = Entries(by_offload.into_iter());
+    for (id, extracted) in objdump_extracts(&path) {
+        let entry = ours.next().expect("as many entries");
+        assert_eq!(entry.id_str(), id, "{name}");
+        let theirs = read(&extracted);
+        assert_same_bytes(entry.code_object(), &theirs, &format!("{name}, {id}"));
+        by_offload.assert_next(&id, &theirs);
+        // Half a gigabyte in all.
+        fs::remove_file(&extracted).expect("what was written can be removed");
+    }
+    assert!(ours.next().is_none(), "{name}");
+    by_offload.assert_end();
 }
 
 /// `llvm-objdump` writes other bytes here, so `clang-offload-bundler` judges, which reads a bundle by itself.
@@ -227,21 +263,25 @@ fn assert_are_unbundled(folder: &Path, path: &Path, bundles: &[OneBundle<'_>]) {
 /// The code objects' own headers name targets that serve those of their entries, and all their kernels can be read.
 fn code_objects_are_for_the_targets_that_bundles_name() {
     for name in published::ROCM {
-        let file = read(path(name));
-        let mut kernels = 0;
-        for bundle in bundles(&file) {
-            for entry in bundle.parsed().entries().filter(|entry| !entry.code_object().is_empty()) {
-                let image = Image::parse(entry.code_object()).expect("an image");
-                let Image::CodeObject(header) = image else { panic!("{name}: {image:?}") };
-                let own = header.target_id().expect("a target ID");
-                let (_, target) = entry.id_str().rsplit_once("--").expect("a target ID");
-                let [own, target] = [&own, target].map(|text| TargetId::parse(text).expect("a target ID"));
-                assert!(own.provides_for(&target), "{name}: {own} under {target}");
-                kernels += Kernels::parse(entry.code_object()).expect("kernels").count();
-            }
-        }
-        assert!(kernels > 0, "{name}");
+        assert_code_objects_are_for_their_targets(name);
     }
+}
+
+fn assert_code_objects_are_for_their_targets(name: &str) {
+    let file = read(path(name));
+    let mut kernels = 0;
+    for bundle in bundles(&file) {
+        for entry in bundle.parsed().entries().filter(|entry| !entry.code_object().is_empty()) {
+            let image = Image::parse(entry.code_object()).expect("an image");
+            let Image::CodeObject(header) = image else { panic!("{name}: {image:?}") };
+            let own = header.target_id().expect("a target ID");
+            let (_, target) = entry.id_str().rsplit_once("--").expect("a target ID");
+            let [own, target] = [&own, target].map(|text| TargetId::parse(text).expect("a target ID"));
+            assert!(own.provides_for(&target), "{name}: {own} under {target}");
+            kernels += Kernels::parse(entry.code_object()).expect("kernels").count();
+        }
+    }
+    assert!(kernels > 0, "{name}");
 }
 
 // -------------------------------------------------------------------------------------------------------------- fatbins
@@ -313,6 +353,20 @@ fn fatbins_in_a_dll() {
     }
     assert_same_images(ours, theirs.clone(), published::BITSANDBYTES_CUDA132_DLL);
     assert_same_images(images_by_offload(&folder, &dll, &file, [1, 6]), theirs, published::BITSANDBYTES_CUDA132_DLL);
+}
+
+// ----------------------------------------------------------------------------------------------------------------- all
+
+/// Commands of `offload` that have nothing to say against any of the files.
+const COMMANDS: [&[&str]; 1] = [&["ls"]];
+
+fn offload_takes_all() {
+    for command in COMMANDS {
+        for name in published::ROCM.into_iter().chain(published::CUDA) {
+            let output = succeed(Command::new(own::tool("offload")).args(command).arg(path(name)));
+            assert!(!output.stdout.is_empty() && output.stderr.is_empty(), "{command:?} {name}: {output:?}");
+        }
+    }
 }
 
 // ------------------------------------------------------------------------------------------------------------- wrappers

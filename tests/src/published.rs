@@ -21,10 +21,12 @@ pub const JAX_ROCM60: &str = "jax-rocm60-plugin/jax_rocm60_plugin/_linalg.so";
 pub const JAX_ROCM7: &str = "jax-rocm7-plugin/jax_rocm7_plugin/_solver.so";
 /// ROCm 6.4: two compressed bundles of version 2.
 pub const BITSANDBYTES_ROCM64: &str = "bitsandbytes/bitsandbytes/libbitsandbytes_rocm64.so";
-/// ROCm 7.15: two compressed bundles of version 3.
+/// AMD's clang 23: two compressed bundles of version 3.
 pub const BITSANDBYTES_ROCM715: &str = "bitsandbytes/bitsandbytes/libbitsandbytes_rocm715.so";
 /// ROCm 7.2 for Windows: two compressed bundles of version 3 in a DLL.
 pub const BITSANDBYTES_ROCM72_DLL: &str = "bitsandbytes-windows/bitsandbytes/libbitsandbytes_rocm72.dll";
+/// ROCm 5.3 of Debian, clang 15: one plain bundle, for targets with features.
+pub const ROCRAND: &str = "librocrand1/usr/lib/x86_64-linux-gnu/librocrand.so.1.1";
 /// CUDA 11.8: a fatbin without compression, six with LZ4 in `__nv_relfatbin`.
 pub const BITSANDBYTES_CUDA118: &str = "bitsandbytes/bitsandbytes/libbitsandbytes_cuda118.so";
 /// CUDA 13.2: seven fatbins in both sections, with zstd.
@@ -38,7 +40,7 @@ pub const NVJPEG13: &str = "nvidia-nvjpeg/nvidia/cu13/lib/libnvjpeg.so.13";
 /// CUDA 13.5: an archive with a fatbin in its object.
 pub const CUDADEVRT: &str = "nvidia-cuda-runtime/nvidia/cu13/lib/libcudadevrt.a";
 
-/// Those for AMD's GPUs.
+/// Those for AMD's GPUs, out of wheels.
 pub const ROCM: [&str; 6] =
     [ONNXRUNTIME, JAX_ROCM60, JAX_ROCM7, BITSANDBYTES_ROCM64, BITSANDBYTES_ROCM715, BITSANDBYTES_ROCM72_DLL];
 

@@ -26,6 +26,8 @@ pub enum Tool {
     PublishedRocm,
     /// The published libraries for NVIDIA's GPUs, in the same place.
     PublishedCuda,
+    /// Debian's library for AMD's GPUs, in the same place.
+    PublishedRocrand,
     /// A C and a C++ compiler, and GNU ld.
     Gcc,
     /// GNU ld that links for 64-bit Windows, which is how the one of Debian for x86-64 is built.
@@ -79,14 +81,16 @@ impl Tool {
                 all_in(Path::new(&folder), &["usr/bin/roc-obj-ls", "usr/share/perl5/URI/Encode.pm"])?;
                 ["perl", "objdump"].into_iter().try_for_each(found_in_path)
             }
-            Tool::PublishedRocm | Tool::PublishedCuda => {
+            Tool::PublishedRocm | Tool::PublishedCuda | Tool::PublishedRocrand => {
                 let Some(folder) = env::var_os("OFFLOAD_TEST_PUBLISHED") else {
                     return Err("OFFLOAD_TEST_PUBLISHED is not set".to_owned());
                 };
-                all_in(
-                    Path::new(&folder),
-                    if self == Tool::PublishedRocm { &published::ROCM } else { &published::CUDA },
-                )
+                let files: &[&str] = match self {
+                    Tool::PublishedRocm => &published::ROCM,
+                    Tool::PublishedCuda => &published::CUDA,
+                    _ => &[published::ROCRAND],
+                };
+                all_in(Path::new(&folder), files)
             }
             Tool::Gcc => ["gcc", "g++", "ld.bfd"].into_iter().try_for_each(found_in_path),
             Tool::GnuPe => {

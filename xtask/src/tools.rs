@@ -94,6 +94,15 @@ pub const ROC_OBJ: Need = Need {
     files: &["usr/bin/roc-obj-ls", "usr/share/perl5/File/Which.pm", "usr/share/perl5/URI/Encode.pm"],
 };
 
+/// A library that Debian built for AMD's GPUs, whose bundle has target IDs with features: unpacked, as it is only read.
+pub const ROC_RAND: Need = Need {
+    what: "a library with bundles, of Debian",
+    packages: &["librocrand1"],
+    why: "device code for targets with features, which wheels do not have",
+    elsewhere: "a folder `librocrand1` with the files of this package, in the one that OFFLOAD_TEST_PUBLISHED names",
+    files: &["usr/lib/x86_64-linux-gnu/librocrand.so.1.1"],
+};
+
 /// NVIDIA's PTX assembler, fatbin tools and cuobjdump, linker for running programs, fatbin library. Their trees overlay each
 /// other.
 pub const WHEELS: [Wheel; 4] = [
@@ -228,6 +237,11 @@ pub fn roc_obj(workspace: &Path) -> PathBuf {
 /// The folder that the files of [`PUBLISHED`] are put into.
 pub fn published(workspace: &Path) -> PathBuf {
     workspace.join(".tools").join("published")
+}
+
+/// The folder that the package of [`ROC_RAND`] is unpacked into.
+pub fn roc_rand(published: &Path) -> PathBuf {
+    published.join("librocrand1")
 }
 
 /// The variables that lead the tests to what is installed. A variable that the user has set stays.
