@@ -78,7 +78,7 @@ pub const NEEDS: [Need; 5] = [
     Need {
         what: "Python with pip",
         packages: &["python3", "python3-pip", "ca-certificates"],
-        why: "fetches and unpacks NVIDIA's assembler",
+        why: "fetches and unpacks NVIDIA's assembler, and libraries of other projects",
         elsewhere: "python3 in PATH for which `python3 -m pip` works, or a CUDA toolkit that CUDA_HOME names",
         files: &["python3"],
     },

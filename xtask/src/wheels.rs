@@ -113,6 +113,7 @@ fn make_executable(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// What could not be done, where, and why.
 pub fn failed(what: &str, path: &Path, error: &io::Error) -> Failure {
     Failure::Failed(format!("cannot {what} `{}`: {error}", path.display()))
 }
