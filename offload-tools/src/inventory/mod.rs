@@ -119,3 +119,6 @@ impl fmt::Display for Problem<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
