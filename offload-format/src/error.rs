@@ -63,12 +63,14 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    pub(crate) const fn new(kind: ErrorKind, what: &'static str, offset: u64) -> Self {
+    /// An error of this kind in this part, at this offset in bytes from the start of the bytes that were parsed.
+    pub const fn new(kind: ErrorKind, what: &'static str, offset: u64) -> Self {
         Self { kind, what, index: None, offset }
     }
 
-    /// The same error in bytes that start `base` bytes further on.
-    pub(crate) const fn shifted(mut self, base: u64) -> Self {
+    /// The same error where offsets count from `base` bytes before: of a container, so that they count from its file's start.
+    #[must_use]
+    pub const fn shifted(mut self, base: u64) -> Self {
         self.offset = self.offset.saturating_add(base);
         self
     }

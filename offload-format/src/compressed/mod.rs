@@ -34,11 +34,13 @@
 //! # }
 //! ```
 
+mod code_objects;
 mod read;
 mod scan;
 #[cfg(any(feature = "zlib", feature = "zstd"))]
 mod write;
 
+pub use code_objects::CodeObjects;
 pub use read::CompressedBundle;
 pub use scan::{Bundles, Found};
 #[cfg(any(feature = "zlib", feature = "zstd"))]

@@ -1,14 +1,15 @@
 //! Views of a compressed bundle.
 
-use super::{Header, MAGIC};
+use super::{CodeObjects, Header, MAGIC};
 use crate::bundle::{EntryTable, TableEntry};
 use crate::compression::{self, Decompressor, Method};
 use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
+use alloc::borrow::Cow;
 use alloc::vec::Vec;
 use core::fmt;
 
-const STREAM: &str = "compressed bundle's stream";
+pub(super) const STREAM: &str = "compressed bundle's stream";
 
 /// A compressed bundle whose header has been checked.
 #[derive(Clone, Copy)]
@@ -19,7 +20,7 @@ pub struct CompressedBundle<'data> {
     uncompressed_size: u64,
     hash: u64,
     payload: &'data [u8],
-    payload_offset: u64,
+    pub(super) payload_offset: u64,
 }
 
 impl<'data> CompressedBundle<'data> {
@@ -174,22 +175,15 @@ impl<'data> CompressedBundle<'data> {
     /// Returns an error if it has more than `limit` bytes, if the decoder would need more, if the stream is damaged or its
     /// method was not built in, or if the bundle ends before the code object does.
     pub fn code_object(&self, entry: &TableEntry<'_>, limit: u64) -> Result<Vec<u8>> {
-        let (offset, size) = (entry.offset(), entry.size());
-        let outside = ErrorKind::OutOfBounds { start: offset, size, len: self.uncompressed_size };
-        let outside = Error::new(outside, "code object", entry.field);
-        if offset.checked_add(size).is_none_or(|end| end > self.uncompressed_size) {
-            return Err(outside);
-        }
-        let too_much = Error::new(ErrorKind::LimitExceeded { need: size, limit }, "code object", self.payload_offset);
-        let mut out = Vec::new();
-        let length = usize::try_from(size).ok().filter(|_| size <= limit).ok_or(too_much)?;
-        out.try_reserve_exact(length).map_err(|_| too_much)?;
-        out.resize(length, 0);
-        let mut stream = self.stream(limit)?;
-        if stream.skip(offset)? < offset || stream.read(&mut out)? < length {
-            return Err(outside);
-        }
-        Ok(out)
+        let mut code_objects = self.code_objects(limit)?;
+        code_objects.read_for(entry.offset(), entry.size(), entry.field).map(Cow::into_owned)
+    }
+
+    /// The code objects, several of them, from one pass through the stream. `limit` holds for each, and for the decoder.
+    ///
+    /// Returns an error if the method is not known or was not built in.
+    pub fn code_objects(&self, limit: u64) -> Result<CodeObjects<'data>> {
+        CodeObjects::new(*self, limit)
     }
 
     /// The stream, for who wants to decompress piece by piece. `limit` is how many bytes the decoder may allocate.

@@ -41,6 +41,26 @@ impl<'data> Entry<'data> {
         }
         Ok(Payload { entry: *self, bytes })
     }
+
+    /// The images of a payload that is not compressed, as [`Payload::images`] has them, each with its offset in bytes from the
+    /// start of the fatbin; none of one that is.
+    pub fn images_in_place(&self) -> impl Iterator<Item = (Image<'data>, u64, &'data [u8])> + use<'data> {
+        let reader = Reader::new(self.stored());
+        let offset = self.offset();
+        let images = (self.compression() == Compression::None).then(|| self.images());
+        images
+            .into_iter()
+            .flatten()
+            .filter_map(move |image| Some((image, offset.saturating_add(image.start), bytes_of(&image, reader)?)))
+    }
+}
+
+/// The bytes of an image in its payload.
+fn bytes_of<'payload>(image: &Image<'_>, payload: Reader<'payload>) -> Option<&'payload [u8]> {
+    // It lies inside: parsing compared it with the size of the payload.
+    let bytes = payload.bytes(image.start, image.size, "image").ok()?;
+    let text = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+    Some(if image.kind().is_ptx() { &bytes[..text] } else { bytes })
 }
 
 impl<'data> Payload<'data> {
@@ -53,12 +73,7 @@ impl<'data> Payload<'data> {
     /// compressed with others, has up to 7 zeros behind it.
     pub fn images(&self) -> impl Iterator<Item = (Image<'data>, &[u8])> {
         let reader = Reader::new(&self.bytes);
-        // Each lies inside: parsing compared them with the size of the payload.
-        self.entry.images().filter_map(move |image| {
-            let bytes = reader.bytes(image.start, image.size, "image").ok()?;
-            let text = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
-            Some((image, if image.kind().is_ptx() { &bytes[..text] } else { bytes }))
-        })
+        self.entry.images().filter_map(move |image| Some((image, bytes_of(&image, reader)?)))
     }
 }
 

@@ -340,6 +340,11 @@ impl<'data> Image<'data> {
         (10..1000).contains(&self.sm).then_some(NvidiaArch { code, major, minor, suffix: self.suffix() })
     }
 
+    /// Size in bytes as the header has it, with the zeros behind the image where it has some.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
     /// Compute capability times ten: 90 of `sm_90a`, 80 of `lto_80`; 0 if there is none.
     pub fn compute_capability(&self) -> u32 {
         self.sm

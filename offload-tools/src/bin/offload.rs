@@ -1,3 +1,5 @@
-//! To come.
+//! `offload`, for people.
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    offload_tools::offload::main()
+}

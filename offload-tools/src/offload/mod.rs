@@ -1,1 +1,21 @@
-//! To come.
+//! The commands of `offload`, for people. One file each, with its arguments and `run`.
+//!
+//! A command prints to [`out::stdout`], which drops colour where there is no terminal, and returns its exit status: 0, or 1
+//! for findings, for parts of a file that could not be read, and for errors ([`Error`]). Wrong arguments are clap's: 2.
+
+pub mod bundle;
+pub mod cli;
+pub mod completions;
+mod error;
+pub mod extract;
+pub mod ls;
+pub mod out;
+pub mod pack;
+pub mod progress;
+pub mod select;
+pub mod size;
+pub mod text;
+pub mod verify;
+
+pub use cli::{Context, main};
+pub use error::{Error, Result};

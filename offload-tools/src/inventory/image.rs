@@ -1,0 +1,118 @@
+//! Images.
+
+use super::ImageKind;
+use offload_format::bundle::EntryId;
+use offload_format::compressed::CompressedBundle;
+use offload_format::nv_fatbin;
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// One device image, or what a container has in the place of one (the host's entry of a bundle).
+#[derive(Debug, Clone)]
+pub struct Image<'a> {
+    /// Index of its container in [`Inventory::containers`](super::Inventory::containers).
+    pub container: usize,
+    /// Bundles: the bundle entry ID as stored.
+    pub entry_id: Option<Cow<'a, str>>,
+    /// Offload binaries: the string `module`. Fatbins: the name, mostly that of a source file. Bundles have none.
+    pub module: Option<Cow<'a, str>>,
+    /// Who made it: `host`, `hip`, `hipv4`, `openmp`, `cuda`, `sycl`, `none`. `None` where nothing says it.
+    pub offload_kind: Option<Cow<'a, str>>,
+    /// The target triple as stored, without dashes at its end. Fatbins: NVIDIA's. `None` where nothing says it.
+    pub triple: Option<Cow<'a, str>>,
+    /// What it is for, as its container names it: `gfx90a:xnack-`, `sm_80`, `compute_80`. Of an image by itself, as its
+    /// header does.
+    pub target_id: Option<Cow<'a, str>>,
+    /// Offset in bytes from the start of the file; `None` inside of something compressed.
+    pub offset: Option<u64>,
+    /// Size in bytes. Of PTX that is compressed in a fatbin, with the NUL behind it, which [`Images`](super::Images) take
+    /// off.
+    pub size: u64,
+    /// Fatbins: what the compressed payload takes in the file, in bytes; images that were compressed together all have that
+    /// of their payload.
+    pub stored_size: Option<u64>,
+    pub(super) bytes: Bytes<'a>,
+    /// What the container says that it is.
+    pub(super) said: Option<ImageKind>,
+}
+
+/// Where the bytes of an image are.
+#[derive(Debug, Clone)]
+pub(super) enum Bytes<'a> {
+    /// In the file.
+    Here(&'a [u8]),
+    /// In something that had to be decompressed to be listed.
+    Inflated(Arc<Vec<u8>>, Range<usize>),
+    /// At this offset in a compressed bundle.
+    Bundle(CompressedBundle<'a>, u64),
+    /// Image of this number in a compressed payload.
+    Fatbin(nv_fatbin::Entry<'a>, usize),
+}
+
+impl<'a> Image<'a> {
+    /// An image of which nothing is said.
+    pub(super) fn new(container: usize, bytes: Bytes<'a>, size: u64) -> Self {
+        Self {
+            container,
+            entry_id: None,
+            module: None,
+            offload_kind: None,
+            triple: None,
+            target_id: None,
+            offset: None,
+            size,
+            stored_size: None,
+            bytes,
+            said: None,
+        }
+    }
+
+    /// The bytes, if they lie in the file as they are: `offset` says where.
+    pub fn in_file(&self) -> Option<&'a [u8]> {
+        match self.bytes {
+            Bytes::Here(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+
+    /// What it is, as far as that is known without decompressing anything. Inside a fatbin, where it is compressed, this is
+    /// what the fatbin says.
+    pub fn known_kind(&self) -> Option<ImageKind> {
+        match &self.bytes {
+            _ if self.size == 0 || self.is_placeholder() => Some(ImageKind::Empty),
+            Bytes::Here(bytes) => Some(ImageKind::of(bytes)),
+            Bytes::Inflated(whole, range) => Some(ImageKind::of(&whole[range.clone()])),
+            Bytes::Bundle(..) | Bytes::Fatbin(..) => self.said,
+        }
+    }
+
+    /// What it is; `bytes` are its own.
+    pub fn kind(&self, bytes: &[u8]) -> ImageKind {
+        match self.is_placeholder() {
+            true => ImageKind::Empty,
+            false => ImageKind::of(bytes),
+        }
+    }
+
+    /// Whether this is the byte that stands in an object bundle for the host's code.
+    pub fn is_placeholder(&self) -> bool {
+        self.said == Some(ImageKind::Empty)
+    }
+
+    /// The bundle entry ID, split; `None` if there is none or if it does not follow the grammar.
+    pub fn parsed_entry_id(&self) -> Option<EntryId<'_>> {
+        EntryId::parse(self.entry_id.as_deref()?).ok()
+    }
+
+    /// Whether it is the host's entry of a bundle.
+    pub fn is_host(&self) -> bool {
+        self.offload_kind.as_deref() == Some("host")
+    }
+
+    /// A short name for people: the target ID, else the triple, else the bundle entry ID, else `unnamed`.
+    pub fn label(&self) -> &str {
+        let names = [&self.target_id, &self.triple, &self.entry_id];
+        names.into_iter().flatten().next().map_or("unnamed", |name| name)
+    }
+}

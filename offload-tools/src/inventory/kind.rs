@@ -1,0 +1,52 @@
+//! What an image is.
+
+use offload_format::image;
+
+/// What an image is, as JSON names it: judged from its bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ImageKind {
+    /// An ELF file that is no cubin: an AMD code object, or code for a CPU.
+    Elf,
+    /// NVIDIA machine code.
+    Cubin,
+    /// PTX text.
+    Ptx,
+    /// LLVM bitcode.
+    Bitcode,
+    /// SPIR-V.
+    Spirv,
+    /// No bytes; also the zero byte that stands for the host's code in an object bundle.
+    Empty,
+    /// Anything else.
+    Unknown,
+}
+
+impl ImageKind {
+    /// Judges an image. Its first bytes are enough, but for PTX that starts with long comments.
+    pub fn of(bytes: &[u8]) -> Self {
+        match image::Image::parse(bytes) {
+            _ if bytes.is_empty() => ImageKind::Empty,
+            Ok(image::Image::Cubin(_)) => ImageKind::Cubin,
+            Ok(image::Image::CodeObject(_) | image::Image::Elf { .. }) => ImageKind::Elf,
+            Ok(image::Image::Ptx(_)) => ImageKind::Ptx,
+            Ok(image::Image::Bitcode) => ImageKind::Bitcode,
+            Ok(image::Image::SpirV { .. }) => ImageKind::Spirv,
+            // For an operating system that nothing here knows, or damaged.
+            Err(_) if bytes.starts_with(b"\x7fELF") => ImageKind::Elf,
+            _ => ImageKind::Unknown,
+        }
+    }
+
+    /// The name in JSON: `elf`, `cubin`, `ptx`, `bitcode`, `spirv`, `empty`, `unknown`.
+    pub fn name(self) -> &'static str {
+        match self {
+            ImageKind::Elf => "elf",
+            ImageKind::Cubin => "cubin",
+            ImageKind::Ptx => "ptx",
+            ImageKind::Bitcode => "bitcode",
+            ImageKind::Spirv => "spirv",
+            ImageKind::Empty => "empty",
+            ImageKind::Unknown => "unknown",
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! The bytes of images.
+
+use super::Image;
+use super::image::Bytes;
+use offload_format::Result;
+use offload_format::compressed::{CodeObjects, CompressedBundle};
+use offload_format::nv_fatbin::{Entry, Payload};
+use std::borrow::Cow;
+
+/// Reads the bytes of images. It keeps what the last one was decompressed from: in file order each container is
+/// decompressed once, and no more than an image (a fatbin's payload) is held.
+#[derive(Debug)]
+pub struct Images<'a> {
+    limit: u64,
+    open: Open<'a>,
+}
+
+#[derive(Debug)]
+enum Open<'a> {
+    Nothing,
+    Bundle(CompressedBundle<'a>, CodeObjects<'a>),
+    Payload(Entry<'a>, Payload<'a>),
+}
+
+impl<'a> Images<'a> {
+    /// `limit` is how many bytes may be decompressed at once.
+    pub fn new(limit: u64) -> Self {
+        Self { limit, open: Open::Nothing }
+    }
+
+    /// The image's bytes: borrowed where they lie in the file.
+    ///
+    /// Returns an error if what it is compressed in is damaged, is compressed in a way that is not known, or would take more
+    /// than the limit; offsets in it count from the start of the container.
+    pub fn read<'b>(&'b mut self, image: &'b Image<'a>) -> Result<Cow<'b, [u8]>> {
+        match &image.bytes {
+            Bytes::Here(bytes) => Ok(Cow::Borrowed(bytes)),
+            Bytes::Inflated(whole, range) => Ok(Cow::Borrowed(&whole[range.clone()])),
+            Bytes::Bundle(bundle, offset) => self.code_objects(bundle)?.read(*offset, image.size),
+            Bytes::Fatbin(entry, number) => {
+                let (_, bytes) = self.payload(entry)?.images().nth(*number).expect("the entry has this image");
+                Ok(Cow::Borrowed(bytes))
+            }
+        }
+    }
+
+    fn code_objects(&mut self, bundle: &CompressedBundle<'a>) -> Result<&mut CodeObjects<'a>> {
+        if !matches!(&self.open, Open::Bundle(open, _) if std::ptr::eq(open.payload(), bundle.payload())) {
+            self.open = Open::Bundle(*bundle, bundle.code_objects(self.limit)?);
+        }
+        match &mut self.open {
+            Open::Bundle(_, code_objects) => Ok(code_objects),
+            _ => unreachable!("it has just been opened"),
+        }
+    }
+
+    fn payload(&mut self, entry: &Entry<'a>) -> Result<&Payload<'a>> {
+        if !matches!(&self.open, Open::Payload(open, _) if std::ptr::eq(open.stored(), entry.stored())) {
+            self.open = Open::Payload(*entry, entry.decompress(self.limit)?);
+        }
+        match &self.open {
+            Open::Payload(_, payload) => Ok(payload),
+            _ => unreachable!("it has just been opened"),
+        }
+    }
+}

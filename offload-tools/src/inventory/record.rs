@@ -1,0 +1,165 @@
+//! What JSON says of a file, and of an image.
+
+use super::{Image, ImageKind, Images, Inventory};
+use offload_format::Result;
+use offload_format::image::Kernels;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+/// A file in JSON.
+#[derive(Debug, Serialize)]
+pub struct FileRecord {
+    /// Its path as it was given.
+    pub file: String,
+    /// Its size in bytes.
+    pub size: u64,
+    /// Its images, in file order.
+    pub images: Vec<ImageRecord>,
+}
+
+/// An image in JSON: what [`Image`] has, and what its bytes say. What is not known is null.
+#[derive(Debug, Serialize)]
+pub struct ImageRecord {
+    /// The name of the section that it is in.
+    pub section: Option<String>,
+    /// The kind of its container.
+    pub container: &'static str,
+    /// The number of its container in the file, from 0.
+    pub container_index: usize,
+    /// The bundle entry ID as stored.
+    pub entry_id: Option<String>,
+    /// The module that it belongs to.
+    pub module: Option<String>,
+    /// Who made it.
+    pub offload_kind: Option<String>,
+    /// The target triple.
+    pub triple: Option<String>,
+    /// What it is for.
+    pub target_id: Option<String>,
+    /// What it is.
+    pub image_kind: &'static str,
+    /// Offset in bytes in the file; null inside of something compressed.
+    pub offset: Option<u64>,
+    /// Size in bytes.
+    pub size: u64,
+    /// SHA-256 of its bytes, in hexadecimal digits; null if they cannot be read.
+    pub sha256: Option<String>,
+    /// Its kernels; null where an image of its kind does not tell.
+    pub kernels: Option<Vec<KernelRecord>>,
+    /// The name of the archive's member that it is in.
+    pub member: Option<String>,
+}
+
+/// A kernel in JSON. Sizes are in bytes.
+#[derive(Debug, Serialize)]
+pub struct KernelRecord {
+    /// Its name, as it was mangled.
+    pub name: String,
+    /// The size of its code.
+    pub code_size: Option<u64>,
+    /// How many arguments a launch passes: without those that the runtime fills in.
+    pub arguments: u64,
+    /// The size of all arguments together, with those that the runtime fills in.
+    pub arguments_size: Option<u64>,
+    /// Registers of an NVIDIA kernel, for each thread.
+    pub registers: Option<u64>,
+    /// Vector registers of an AMD kernel.
+    pub vgprs: Option<u64>,
+    /// Scalar registers of an AMD kernel.
+    pub sgprs: Option<u64>,
+    /// Accumulation registers of an AMD kernel.
+    pub agprs: Option<u64>,
+    /// Vector registers that are kept in memory.
+    pub vgpr_spills: Option<u64>,
+    /// Scalar registers that are kept elsewhere.
+    pub sgpr_spills: Option<u64>,
+    /// Memory that the threads of a block share.
+    pub shared_memory: Option<u64>,
+    /// Memory of each thread: scratch, local memory.
+    pub private_memory: Option<u64>,
+    /// Threads in a wavefront.
+    pub wavefront_size: Option<u64>,
+    /// The most threads that a block may have.
+    pub max_threads: Option<u64>,
+}
+
+impl KernelRecord {
+    /// The kernels of an image; `None` if one of its kind does not tell.
+    ///
+    /// Returns an error if what is said of them cannot be read.
+    pub fn all_of(kind: ImageKind, bytes: &[u8]) -> Result<Option<Vec<Self>>> {
+        use offload_format::image::Image as Header;
+        let tells = match kind {
+            ImageKind::Cubin | ImageKind::Ptx => true,
+            // Code object version 2 has notes of another form, and code for a CPU has no kernels.
+            ImageKind::Elf => matches!(Header::parse(bytes), Ok(Header::CodeObject(header)) if header.version() > 2),
+            _ => false,
+        };
+        if !tells {
+            return Ok(None);
+        }
+        Ok(Some(Kernels::parse(bytes)?.map(|kernel| Self::new(&kernel)).collect()))
+    }
+
+    fn new(kernel: &offload_format::image::Kernel<'_>) -> Self {
+        Self {
+            name: kernel.name.to_owned(),
+            code_size: kernel.code_size,
+            arguments: kernel.arguments.clone().filter(|argument| !argument.is_hidden()).count() as u64,
+            arguments_size: kernel.arguments_size,
+            registers: kernel.registers,
+            vgprs: kernel.vgprs,
+            sgprs: kernel.sgprs,
+            agprs: kernel.agprs,
+            vgpr_spills: kernel.vgpr_spills,
+            sgpr_spills: kernel.sgpr_spills,
+            shared_memory: kernel.shared_memory,
+            private_memory: kernel.private_memory,
+            wavefront_size: kernel.wavefront_size,
+            max_threads: kernel.max_threads,
+        }
+    }
+}
+
+impl ImageRecord {
+    /// What JSON says of `image`, whose bytes `images` reads; with the error of what could not be read,
+    /// for [`Inventory::problem_of`].
+    pub fn new<'a>(
+        inventory: &Inventory<'a>,
+        image: &Image<'a>,
+        images: &mut Images<'a>,
+    ) -> (Self, Option<offload_format::Error>) {
+        let container = inventory.container(image);
+        let lossy = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let text = |text: &Option<std::borrow::Cow<'a, str>>| text.as_deref().map(str::to_owned);
+        let mut record = Self {
+            section: container.place.section.map(lossy),
+            container: container.kind.name(),
+            container_index: image.container,
+            entry_id: text(&image.entry_id),
+            module: text(&image.module),
+            offload_kind: text(&image.offload_kind),
+            triple: text(&image.triple),
+            target_id: text(&image.target_id),
+            image_kind: image.known_kind().unwrap_or(ImageKind::Unknown).name(),
+            offset: image.offset,
+            size: image.size,
+            sha256: None,
+            kernels: None,
+            member: container.place.member.map(lossy),
+        };
+        let bytes = match images.read(image) {
+            Ok(bytes) => bytes,
+            Err(error) => return (record, Some(error)),
+        };
+        let kind = image.kind(&bytes);
+        record.image_kind = kind.name();
+        record.size = bytes.len() as u64;
+        record.sha256 = Some(Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect());
+        match KernelRecord::all_of(kind, &bytes) {
+            Ok(kernels) => record.kernels = kernels,
+            Err(error) => return (record, Some(error)),
+        }
+        (record, None)
+    }
+}

@@ -1,0 +1,171 @@
+//! The command line of `offload`.
+
+use super::{Error, Result};
+use super::{bundle, completions, extract, ls, out, pack, select, size, verify};
+use crate::files::Input;
+use crate::inventory::Inventory;
+use clap::builder::Styles;
+use clap::{Parser, Subcommand, ValueEnum};
+use std::path::Path;
+use std::process::ExitCode;
+
+const STYLES: Styles = Styles::styled()
+    .header(super::text::HEADING)
+    .usage(super::text::HEADING)
+    .literal(super::text::TARGET)
+    .error(super::text::BAD)
+    .invalid(super::text::WARNING)
+    .valid(super::text::GOOD);
+
+/// Shows, takes apart and puts together files that have GPU code in them: executables,
+/// libraries, objects, archives, bundles, offload binaries, fatbins, code objects.
+#[derive(Debug, Parser)]
+#[command(name = "offload", version, styles = STYLES, max_term_width = 80, disable_help_subcommand = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+
+    #[command(flatten)]
+    global: Global,
+}
+
+#[derive(Debug, clap::Args)]
+struct Global {
+    /// When to use colour
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
+    #[arg(help = "When to use colour: auto, always, never [default: auto]", hide_default_value = true)]
+    color: Color,
+
+    /// The most to decompress at once: 512M, 4G
+    #[arg(long, global = true, value_name = "SIZE", value_parser = parse_size)]
+    max_size: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List what is in files
+    Ls(ls::Args),
+    /// Write images to files
+    Extract(extract::Args),
+    /// Make an offload binary
+    Pack(pack::Args),
+    /// Make a bundle
+    Bundle(bundle::Args),
+    /// Show which image a device gets, and why not the others
+    Select(select::Args),
+    /// Check all that can be checked
+    Verify(verify::Args),
+    /// Show what takes how much space
+    Size(size::Args),
+    /// Print completions for a shell
+    Completions(completions::Args),
+}
+
+/// What all commands have from the command line.
+#[derive(Debug, Clone, Copy)]
+pub struct Context {
+    /// How many bytes may be decompressed at once.
+    pub max_size: u64,
+}
+
+/// What may be decompressed at once unless `--max-size` says otherwise: more than a device program has, and less than makes a
+/// machine of today unusable.
+pub const MAX_SIZE: u64 = if usize::BITS < 64 { 1 << 30 } else { 1 << 36 };
+
+impl Context {
+    /// Opens a file to read from.
+    pub fn open(&self, path: &Path) -> Result<Input> {
+        Input::open(path).map_err(|error| Error::read(path, &error))
+    }
+
+    /// Finds everything in a file.
+    pub fn inventory<'a>(&self, input: &'a Input) -> Inventory<'a> {
+        Inventory::of(input.bytes(), self.max_size)
+    }
+
+    /// Says on standard error what could not be read in a file.
+    pub fn warn_of(&self, path: &Path, problem: impl std::fmt::Display) {
+        out::warn(&format!("{}: {problem}", super::text::escaped(path.as_os_str().as_encoded_bytes())));
+    }
+}
+
+/// Runs `offload` with the arguments of this process.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match cli.global.color {
+        Color::Auto => {}
+        Color::Always => anstream::ColorChoice::Always.write_global(),
+        Color::Never => anstream::ColorChoice::Never.write_global(),
+    }
+    match cli.run() {
+        Ok(status) => status,
+        // As a program that the signal ended: there is nobody to tell.
+        Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,
+        Err(error) => {
+            out::error(&error.to_string());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+impl Cli {
+    fn run(self) -> Result {
+        let context = Context { max_size: self.global.max_size.unwrap_or(MAX_SIZE) };
+        match self.command {
+            Command::Ls(args) => ls::run(&args, &context),
+            Command::Extract(args) => extract::run(&args, &context),
+            Command::Pack(args) => pack::run(&args, &context),
+            Command::Bundle(args) => bundle::run(&args, &context),
+            Command::Select(args) => select::run(&args, &context),
+            Command::Verify(args) => verify::run(&args, &context),
+            Command::Size(args) => size::run(&args, &context),
+            Command::Completions(args) => completions::run(&args, &context),
+        }
+    }
+}
+
+/// Reads `1000`, `64K`, `512M`, `4G`, `1T`, with or without `iB` behind the letter.
+fn parse_size(text: &str) -> std::result::Result<u64, String> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at(digits);
+    let shift = match unit.to_ascii_uppercase().trim_end_matches("IB") {
+        "" | "B" => 0,
+        "K" => 10,
+        "M" => 20,
+        "G" => 30,
+        "T" => 40,
+        _ => return Err("expected a number of bytes such as 4096, 512M or 4G".to_owned()),
+    };
+    let number = number.parse().ok().and_then(|number: u64| number.checked_mul(1 << shift));
+    number.ok_or_else(|| "expected a number of bytes such as 4096, 512M or 4G".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        for (text, size) in
+            [("0", 0), ("4096", 4096), ("64K", 65536), ("1kib", 1024), ("3G", 3 << 30), ("2TiB", 2 << 40)]
+        {
+            assert_eq!(parse_size(text), Ok(size), "{text}");
+        }
+        for text in ["", "G", "-1", "1.5G", "1Q", "99999999T", "1 G"] {
+            assert!(parse_size(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! `offload completions`: what a shell has to know to complete command lines.
+
+use super::cli::Cli;
+use super::{Context, Result, out};
+use clap::CommandFactory;
+use clap_complete::{Shell, generate};
+use std::io::Write;
+use std::process::ExitCode;
+
+/// Arguments of `offload completions`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "bash:  source <(offload completions bash)\n\
+    zsh:   offload completions zsh > \"${fpath[1]}/_offload\"\n\
+    fish:  offload completions fish > ~/.config/fish/completions/offload.fish")]
+pub struct Args {
+    /// bash, zsh, fish, powershell or elvish
+    #[arg(value_name = "SHELL", hide_possible_values = true)]
+    shell: Shell,
+}
+
+/// Prints completions.
+pub fn run(args: &Args, _context: &Context) -> Result {
+    // clap_complete panics where it cannot write.
+    let mut script = Vec::new();
+    generate(args.shell, &mut Cli::command(), "offload", &mut script);
+    let mut out = out::stdout();
+    out.write_all(&script)?;
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,87 @@
+//! What goes wrong, as people read it.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// The result of a command: its exit status, or why it ended.
+pub type Result<T = ExitCode> = std::result::Result<T, Error>;
+
+/// Why a command ended: what was attempted, what happened, and what to do. It is printed as `offload: error: ...`, and the
+/// exit status is 1.
+#[derive(Debug)]
+pub struct Error {
+    what: What,
+    advice: Option<String>,
+}
+
+#[derive(Debug)]
+enum What {
+    Text(String),
+    /// Who reads what is printed has had enough.
+    BrokenPipe,
+}
+
+impl Error {
+    /// A message: `attempted: happened`.
+    pub fn new(attempted: impl fmt::Display, happened: impl fmt::Display) -> Self {
+        Self::text(format!("{attempted}: {happened}"))
+    }
+
+    /// A message of one part.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { what: What::Text(text.into()), advice: None }
+    }
+
+    /// Adds what to do, a line of its own.
+    #[must_use]
+    pub fn advice(self, advice: impl Into<String>) -> Self {
+        Self { advice: Some(advice.into()), ..self }
+    }
+
+    /// An input that cannot be read.
+    pub fn read(path: &Path, error: &io::Error) -> Self {
+        Self::file("cannot read", path, error)
+    }
+
+    /// An output that cannot be written.
+    pub fn write(path: &Path, error: &io::Error) -> Self {
+        Self::file("cannot write", path, error)
+    }
+
+    fn file(verb: &str, path: &Path, error: &io::Error) -> Self {
+        let path = super::text::escaped(path.as_os_str().as_encoded_bytes());
+        Self::text(format!("{verb} {path}: {}", crate::files::os_message(error)))
+    }
+
+    /// Whether who reads what is printed has gone, so that there is nothing to say.
+    pub fn is_broken_pipe(&self) -> bool {
+        matches!(self.what, What::BrokenPipe)
+    }
+}
+
+/// What goes wrong when something is printed to standard output.
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self { what: What::BrokenPipe, advice: None },
+            _ => Self::new("cannot write to standard output", crate::files::os_message(&error)),
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.what {
+            What::Text(text) => f.write_str(text)?,
+            What::BrokenPipe => f.write_str("standard output was closed")?,
+        }
+        match &self.advice {
+            Some(advice) => write!(f, "\n  {advice}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

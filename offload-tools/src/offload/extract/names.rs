@@ -1,0 +1,134 @@
+//! What files are called.
+
+use crate::inventory::{Container, Image, ImageKind};
+use offload_format::image;
+use std::collections::HashMap;
+use std::path::Path;
+
+/// Gives each image a name: `libfoo.a.member.o.3.hip.gfx90a_xnack-.hsaco`, the number that of the container.
+///
+/// Names have ASCII letters, digits, `-`, `_`, `+` and single dots between: none is a path, an option, or a name that a
+/// system has another use for. No two are alike, nor would be where upper and lower case are one.
+#[derive(Debug)]
+pub(super) struct Names {
+    file: String,
+    /// How often each name was used, in lower case.
+    used: HashMap<String, u64>,
+}
+
+/// The most characters that each part has; with all parts a name has less than 255, which file systems have room for.
+const MOST: usize = 56;
+
+impl Names {
+    /// Names for what is in this file.
+    pub(super) fn new(file: &Path) -> Self {
+        let mut file = part(file.file_name().map_or(&b""[..], |name| name.as_encoded_bytes()));
+        let device = file.split('.').next().unwrap_or("").to_ascii_uppercase();
+        let is_reserved = match device.as_str() {
+            "" | "CON" | "PRN" | "AUX" | "NUL" => true,
+            other => other.len() == 4 && (other.starts_with("COM") || other.starts_with("LPT")),
+        };
+        if is_reserved || file.starts_with('-') {
+            file.insert(0, '_');
+        }
+        Self { file, used: HashMap::new() }
+    }
+
+    /// The name for an image.
+    pub(super) fn of(&mut self, container: &Container<'_>, image: &Image<'_>, kind: ImageKind, bytes: &[u8]) -> String {
+        let mut name = self.file.clone();
+        let mut add = |text: &str| {
+            name.push('.');
+            name.push_str(text);
+        };
+        if let Some(member) = container.place.member {
+            add(&part(member));
+        }
+        add(&image.container.to_string());
+        if let Some(kind) = &image.offload_kind {
+            add(&part(kind.as_bytes()));
+        }
+        if image.target_id.is_some() || image.triple.is_some() || image.entry_id.is_some() {
+            add(&part(image.label().as_bytes()));
+        }
+        let extension = extension(kind, bytes);
+        loop {
+            let count = self.used.entry(name.to_ascii_lowercase()).or_insert(0);
+            *count += 1;
+            if *count == 1 {
+                return format!("{name}.{extension}");
+            }
+            name = format!("{name}.{count}");
+        }
+    }
+}
+
+/// A part of a name.
+fn part(text: &[u8]) -> String {
+    let mut out = String::new();
+    for c in String::from_utf8_lossy(text).chars().take(MOST) {
+        match c {
+            '.' if !out.is_empty() && !out.ends_with('.') => out.push('.'),
+            '-' | '+' => out.push(c),
+            c if c.is_ascii_alphanumeric() => out.push(c),
+            _ => out.push('_'),
+        }
+    }
+    if out.ends_with('.') {
+        out.pop();
+        out.push('_');
+    }
+    out
+}
+
+fn extension(kind: ImageKind, bytes: &[u8]) -> &'static str {
+    match kind {
+        ImageKind::Elf if matches!(image::Image::parse(bytes), Ok(image::Image::CodeObject(_))) => "hsaco",
+        ImageKind::Elf => "o",
+        ImageKind::Cubin => "cubin",
+        ImageKind::Ptx => "ptx",
+        ImageKind::Bitcode => "bc",
+        ImageKind::Spirv => "spv",
+        ImageKind::Empty | ImageKind::Unknown => "bin",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_harmless() {
+        for (text, expected) in [
+            (&b"gfx90a:xnack-"[..], "gfx90a_xnack-"),
+            (b"../../etc/passwd", "_.__.._etc_passwd"),
+            (b"..", "__"),
+            (b".hidden", "_hidden"),
+            (b"a\0b\x1b[31m\n", "a_b__31m_"),
+            (b"C:\\x*?<>|\"", "C__x______"),
+            (b"x.", "x_"),
+            ("gfx\u{202e}906".as_bytes(), "gfx_906"),
+            (b"", ""),
+        ] {
+            let made = part(text);
+            assert!(!made.contains("..") && !made.contains('/'), "{made}");
+            if !expected.contains("..") {
+                assert_eq!(made, expected);
+            }
+        }
+        assert_eq!(part(&[b'a'; 10_000]).len(), MOST);
+    }
+
+    #[test]
+    fn files_are_not_called_as_devices() {
+        for (file, expected) in [
+            ("con", "_con"),
+            ("NUL.o", "_NUL.o"),
+            ("com1.so", "_com1.so"),
+            ("-rf", "_-rf"),
+            ("/x/libfoo.so", "libfoo.so"),
+        ] {
+            assert_eq!(Names::new(Path::new(file)).file, expected);
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Which images are asked for.
+
+use crate::inventory::{Image, Named};
+use crate::offload::{Error, Result, text};
+use offload_format::bundle::EntryId;
+use offload_format::select::{Candidate, Code, Device, judge};
+use offload_format::target::{NvidiaArch, NvidiaCode, TargetId, TargetTriple, amdgpu};
+
+/// What `--target` and `--exact` say.
+#[derive(Debug)]
+pub(super) struct Wanted<'a> {
+    targets: Vec<(&'a str, Target<'a>)>,
+    names: &'a [String],
+}
+
+/// What images are judged by.
+#[derive(Debug)]
+enum Target<'a> {
+    /// A bundle entry ID.
+    Entry(EntryId<'a>),
+    /// A GPU or this machine's CPU.
+    Device(Device),
+    /// PTX for this GPU.
+    Ptx(Device),
+    /// A generic target of AMD's, or SPIR-V for it.
+    Generic(TargetId<'a>),
+    /// A host.
+    Triple(TargetTriple<'a>),
+}
+
+impl<'a> Target<'a> {
+    fn parse(text: &'a str) -> Option<Self> {
+        if let Ok(arch) = NvidiaArch::parse(text) {
+            let device = Device::parse(&format!("sm_{}", arch.number())).ok()?;
+            return Some(if arch.code == NvidiaCode::Ptx { Target::Ptx(device) } else { Target::Device(device) });
+        }
+        if let Ok(device) = Device::parse(text) {
+            return Some(Target::Device(device));
+        }
+        if let Ok(id) = TargetId::parse(text)
+            && (amdgpu::is_generic(id.processor()) || id.processor() == amdgpu::SPIRV)
+        {
+            return Some(Target::Generic(id));
+        }
+        if let Ok(id) = EntryId::parse(text)
+            && id.is_known_kind()
+        {
+            return Some(Target::Entry(id));
+        }
+        TargetTriple::parse(text).ok().filter(TargetTriple::is_known).map(Target::Triple)
+    }
+
+    fn can_use(&self, image: &Image<'_>) -> bool {
+        let named = Named::new(image);
+        match self {
+            Target::Device(device) => judge(&named, device).is_ok(),
+            Target::Ptx(device) => matches!(named.code(), Code::Ptx { .. }) && judge(&named, device).is_ok(),
+            Target::Generic(target) => matches!(named.code(), Code::Amdgpu { id, .. } if id.provides_for(target)),
+            Target::Triple(wanted) => matches!(named.code(), Code::Cpu(triple) if triple.is_compatible_with(wanted)),
+            Target::Entry(wanted) => {
+                image.parsed_entry_id().is_some_and(|id| id.provides_for(wanted, false).is_compatible())
+            }
+        }
+    }
+}
+
+impl<'a> Wanted<'a> {
+    /// Returns an error for a target that is none of the known forms.
+    pub(super) fn parse(targets: &'a [String], names: &'a [String]) -> Result<Self> {
+        let parse = |text: &'a String| match Target::parse(text) {
+            Some(target) => Ok((text.as_str(), target)),
+            None => Err(Error::text(format!("--target {}: no target has such a name", text::escaped_str(text)))
+                .advice(
+                    "expected gfx90a:xnack-, sm_90, compute_80, cpu, a target triple or a bundle entry ID; \
+                 --exact takes any name that 'offload ls' shows",
+                )),
+        };
+        Ok(Self { targets: targets.iter().map(parse).collect::<Result<_>>()?, names })
+    }
+
+    /// Whether the image goes by a name that was asked for.
+    pub(super) fn by_name(&self, image: &Image<'_>) -> bool {
+        self.names.iter().any(|name| is_called(image, name))
+    }
+
+    /// Whether a target that was asked for can use it, or nothing was asked for.
+    pub(super) fn by_target(&self, image: &Image<'_>) -> bool {
+        match self.targets.is_empty() {
+            true => self.names.is_empty(),
+            false => self.targets.iter().any(|(_, target)| target.can_use(image)),
+        }
+    }
+
+    /// What was asked for and none of `images` is.
+    pub(super) fn without_image(&self, images: &[&Image<'_>]) -> impl Iterator<Item = &'a str> {
+        let targets = self.targets.iter().filter(|(_, target)| !images.iter().any(|image| target.can_use(image)));
+        let names = self.names.iter().filter(|name| !images.iter().any(|image| is_called(image, name)));
+        let found: Vec<&str> = targets.map(|(text, _)| *text).chain(names.map(String::as_str)).collect();
+        found.into_iter()
+    }
+
+    /// All that was asked for, for messages.
+    pub(super) fn names(&self) -> String {
+        let names = self.targets.iter().map(|(text, _)| *text).chain(self.names.iter().map(String::as_str));
+        let names: Vec<String> = names.map(text::escaped_str).collect();
+        match &names[..] {
+            // There are only empty ones, and those were not asked for.
+            [] => "any target".to_owned(),
+            names => names.join(" or "),
+        }
+    }
+}
+
+/// Its target ID, triple or bundle entry ID.
+fn is_called(image: &Image<'_>, name: &str) -> bool {
+    [&image.target_id, &image.entry_id, &image.triple].into_iter().any(|it| it.as_deref() == Some(name))
+}

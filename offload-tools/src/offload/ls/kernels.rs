@@ -1,0 +1,102 @@
+//! Kernels, under the image that has them.
+
+use super::table::size_text;
+use crate::inventory::KernelRecord;
+use crate::offload::out::Out;
+use crate::offload::text::{self, FAINT, styled};
+use anstyle::Style;
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+/// The rows of kernels. The columns are as wide as usual numbers are, so that the tables of all images of a file line up.
+/// The name comes behind them; on a terminal that has no room for it, in a line of its own before them.
+pub(super) struct KernelTable {
+    bytes: bool,
+    terminal: Option<usize>,
+    headed: bool,
+}
+
+/// A terminal with so many columns has room for names behind the numbers.
+const ROOMY: usize = 140;
+const INDENT: &str = "      ";
+/// Widths of the columns before the name.
+const WIDTHS: [usize; 6] = [9, 10, 9, 9, 9, 6];
+const HEADINGS: [&str; 6] = ["CODE", "ARGUMENTS", "REGISTERS", "SHARED", "SCRATCH", "SPILLS"];
+
+impl KernelTable {
+    pub(super) fn new(bytes: bool, terminal: Option<usize>) -> Self {
+        Self { bytes, terminal, headed: false }
+    }
+
+    pub(super) fn print(&mut self, out: &mut Out, kernels: &[KernelRecord]) -> io::Result<()> {
+        if kernels.is_empty() {
+            return writeln!(out, "{INDENT}{}", styled(FAINT, "(no kernels)"));
+        }
+        if !self.headed {
+            self.headed = true;
+            self.row(out, &HEADINGS.map(str::to_owned), "KERNEL", FAINT)?;
+        }
+        for kernel in kernels {
+            self.row(out, &self.cells(kernel), &text::escaped_str(&kernel.name), Style::new())?;
+        }
+        Ok(())
+    }
+
+    fn row(&self, out: &mut Out, cells: &[String; 6], name: &str, style: Style) -> io::Result<()> {
+        let mut line = String::new();
+        for (cell, width) in cells.iter().zip(WIDTHS) {
+            let _ = write!(line, "{cell:>width$} ");
+        }
+        match self.terminal {
+            Some(columns) if columns < ROOMY => {
+                let name = text::shortened(name, columns - INDENT.len());
+                writeln!(out, "{INDENT}{}", styled(style, &name))?;
+            }
+            Some(columns) => {
+                line.push(' ');
+                line.push_str(&text::shortened(name, columns - INDENT.len() - line.len()));
+            }
+            None => {
+                line.push(' ');
+                line.push_str(name);
+            }
+        }
+        writeln!(out, "{INDENT}{}", styled(style, line.trim_end()))
+    }
+
+    fn cells(&self, kernel: &KernelRecord) -> [String; 6] {
+        let size = |size: Option<u64>| match size {
+            Some(0) => "0".to_owned(),
+            Some(size) => size_text(size, self.bytes),
+            None => "-".to_owned(),
+        };
+        [
+            size(kernel.code_size),
+            match kernel.arguments_size.filter(|_| kernel.arguments > 0) {
+                Some(bytes) => format!("{} ({})", kernel.arguments, size_text(bytes, self.bytes)),
+                None => kernel.arguments.to_string(),
+            },
+            match kernel.registers {
+                Some(registers) => registers.to_string(),
+                None => letters([(kernel.vgprs, 'v'), (kernel.sgprs, 's'), (kernel.agprs.filter(|it| *it > 0), 'a')]),
+            },
+            size(kernel.shared_memory),
+            size(kernel.private_memory),
+            match (kernel.vgpr_spills, kernel.sgpr_spills) {
+                (Some(0), Some(0)) => "0".to_owned(),
+                (vgprs, sgprs) => letters([(vgprs, 'v'), (sgprs, 's'), (None, ' ')]),
+            },
+        ]
+    }
+}
+
+/// `12v 18s`; `-` where nothing is known.
+fn letters(counts: [(Option<u64>, char); 3]) -> String {
+    let mut text = String::new();
+    for (count, letter) in counts {
+        if let Some(count) = count {
+            let _ = write!(text, "{}{count}{letter}", if text.is_empty() { "" } else { " " });
+        }
+    }
+    if text.is_empty() { "-".to_owned() } else { text }
+}

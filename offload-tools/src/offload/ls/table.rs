@@ -1,0 +1,315 @@
+//! What people see.
+
+use super::kernels::KernelTable;
+use crate::files::Input;
+use crate::inventory::{Container, ContainerKind, Image, ImageKind, Images, Inventory, KernelRecord, Place};
+use crate::offload::out::{self, Out};
+use crate::offload::text::{self, FAINT, HEADING, TARGET, styled};
+use anstyle::Style;
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// How much is shown.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Options {
+    pub(super) kernels: bool,
+    pub(super) bytes: bool,
+    pub(super) max_size: u64,
+}
+
+/// Containers under one heading: one, or some in a row of one image each.
+struct Group<'i, 'a> {
+    /// The number of the first.
+    number: usize,
+    containers: &'i [Container<'a>],
+    images: &'i [Image<'a>],
+}
+
+/// The columns of an image's row.
+#[derive(Debug, Clone)]
+struct Row {
+    target: String,
+    offload_kind: String,
+    kind: &'static str,
+    size: String,
+    stored: String,
+    offset: String,
+    module: String,
+}
+
+/// Prints a file. What could not be read of its kernels is added to `problems`.
+pub(super) fn print(
+    out: &mut Out,
+    path: &Path,
+    input: &Input,
+    inventory: &Inventory<'_>,
+    options: &Options,
+    problems: &mut Vec<String>,
+) -> io::Result<()> {
+    let name = text::escaped(path.as_os_str().as_encoded_bytes());
+    let summary = format!("{}, {}", size_text(input.size(), options.bytes), count(inventory));
+    writeln!(out, "{}  {}", styled(HEADING, &name), styled(FAINT, &summary))?;
+    let terminal = out::width();
+    let rows: Vec<Row> = inventory.images.iter().map(|image| row(image, options)).collect();
+    let mut widths = Widths::of(&rows, terminal);
+    if options.kernels {
+        // Reading the kernels shows what else there is.
+        widths.kind = widths.kind.max(ImageKind::Unknown.name().len());
+    }
+    let mut images = Images::new(options.max_size);
+    let mut kernels = KernelTable::new(options.bytes, terminal);
+    let (mut place, mut headed) = (None, false);
+    for group in groups(inventory) {
+        let first = &group.containers[0];
+        let here = (first.place.slice, first.place.member);
+        if place != Some(here) {
+            place = Some(here);
+            where_in_archive(out, &first.place, terminal)?;
+        }
+        writeln!(out, "  {}", heading(&group, options, terminal))?;
+        if !headed && !group.images.is_empty() {
+            headed = true;
+            writeln!(out, "    {}", widths.line(&Row::headings(), FAINT, FAINT))?;
+        }
+        for (image, row) in group.images.iter().zip(&rows[first.images.start..]) {
+            let found = match options.kernels && row.kind != ImageKind::Empty.name() {
+                true => read(image, &mut images),
+                false => Ok((row.kind, None)),
+            };
+            let kind = found.as_ref().map_or(row.kind, |(kind, _)| kind);
+            writeln!(out, "    {}", widths.line(&Row { kind, ..row.clone() }, TARGET, Style::new()))?;
+            match found {
+                Ok((_, Some(found))) => kernels.print(out, &found)?,
+                Ok((_, None)) => {}
+                Err(error) => problems.push(inventory.problem_of(image, error).to_string()),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What an image is, and its kernels.
+fn read<'a>(
+    image: &Image<'a>,
+    images: &mut Images<'a>,
+) -> offload_format::Result<(&'static str, Option<Vec<KernelRecord>>)> {
+    let bytes = images.read(image)?;
+    let kind = image.kind(&bytes);
+    Ok((kind.name(), KernelRecord::all_of(kind, &bytes)?))
+}
+
+/// `9 images in 2 containers`.
+fn count(inventory: &Inventory<'_>) -> String {
+    let plural = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let containers = inventory.containers.iter().filter(|it| it.kind != ContainerKind::Raw).count();
+    let images = inventory.images.iter().filter(|image| image.known_kind() != Some(ImageKind::Empty)).count();
+    match (inventory.containers.len(), containers) {
+        (0, _) if !inventory.problems.is_empty() => "nothing that can be read".to_owned(),
+        (0, _) => "no device code".to_owned(),
+        (_, 0) => plural(images, "image"),
+        (_, containers) => format!("{} in {}", plural(images, "image"), plural(containers, "container")),
+    }
+}
+
+fn where_in_archive(out: &mut Out, place: &Place<'_>, terminal: Option<usize>) -> io::Result<()> {
+    let mut line = String::new();
+    if let Some(slice) = place.slice {
+        let _ = write!(line, "slice for processor {slice:#x}");
+    }
+    if let Some(member) = place.member {
+        let separator = if line.is_empty() { "" } else { ", " };
+        let _ = write!(line, "{separator}member {}", fitting(&text::escaped(member), 10, terminal));
+    }
+    match line.is_empty() {
+        true => Ok(()),
+        false => writeln!(out, "  {}", styled(HEADING, &line)),
+    }
+}
+
+/// What fits on a line of the terminal that has `taken` columns of other things.
+fn fitting(text: &str, taken: usize, terminal: Option<usize>) -> Cow<'_, str> {
+    match terminal {
+        Some(columns) => text::shortened(text, columns.saturating_sub(taken).max(16)),
+        None => Cow::Borrowed(text),
+    }
+}
+
+fn groups<'i, 'a>(inventory: &'i Inventory<'a>) -> Vec<Group<'i, 'a>> {
+    // Offload binaries of version 1, and fatbins of a program for one GPU, come by the dozen.
+    let alike = |a: &Container<'_>, b: &Container<'_>| {
+        let single = |it: &Container<'_>| it.images.len() == 1 && it.method.is_none();
+        single(a)
+            && single(b)
+            && (a.kind, a.place.slice, a.place.member, a.place.section)
+                == (b.kind, b.place.slice, b.place.member, b.place.section)
+    };
+    let mut number = 0;
+    let group = |containers: &'i [Container<'a>]| {
+        let (first, last) = (&containers[0].images, &containers[containers.len() - 1].images);
+        let group = Group { number, containers, images: &inventory.images[first.start..last.end] };
+        number += containers.len();
+        group
+    };
+    inventory.containers.chunk_by(alike).map(group).collect()
+}
+
+/// `[0] .hip_fatbin: compressed bundle, zstd, 1.2 KiB for 9.0 KiB (13 %)`.
+fn heading(group: &Group<'_, '_>, options: &Options, terminal: Option<usize>) -> String {
+    let first = &group.containers[0];
+    let count = group.containers.len();
+    let mut line = match count {
+        1 => format!("[{}] ", group.number),
+        _ => format!("[{}-{}] {count} ", group.number, group.number + count - 1),
+    };
+    line.push_str(match (first.kind, count) {
+        (ContainerKind::Bundle, 1) => "bundle",
+        (ContainerKind::Bundle, _) => "bundles",
+        (ContainerKind::CompressedBundle, _) => "compressed bundle",
+        (ContainerKind::TextBundle, _) => "bundle in text",
+        (ContainerKind::ObjectBundle, _) => "bundle in the object's sections",
+        (ContainerKind::OffloadBinary, 1) if first.method.is_some() => "compressed offload binary",
+        (ContainerKind::OffloadBinary, 1) => "offload binary",
+        (ContainerKind::OffloadBinary, _) => "offload binaries",
+        (ContainerKind::Fatbin, 1) => "fatbin",
+        (ContainerKind::Fatbin, _) => "fatbins",
+        (ContainerKind::Raw, _) if first.place.member.is_some() => "the member itself",
+        (ContainerKind::Raw, _) => "the file itself",
+    });
+    if let Some(section) = first.place.section {
+        let _ = write!(line, " in {}", fitting(&text::escaped(section), 60, terminal));
+    }
+    let size = group.containers.iter().map(|it| it.size).fold(0, u64::saturating_add);
+    let mut facts = String::new();
+    match (&first.method, first.inflated_size) {
+        (Some(method), Some(inflated)) => {
+            let (size_text, inflated_text) = (size_text(size, options.bytes), size_text(inflated, options.bytes));
+            let _ = write!(facts, ", {method}, {size_text} for {inflated_text}{}", ratio(size, inflated));
+        }
+        _ if first.kind != ContainerKind::Raw => {
+            let _ = write!(facts, ", {}", size_text(size, options.bytes));
+        }
+        _ => {}
+    }
+    if options.bytes {
+        let _ = write!(facts, ", at {}", first.place.offset);
+    }
+    line + &styled(FAINT, &facts)
+}
+
+/// ` (13 %)`.
+fn ratio(size: u64, inflated: u64) -> String {
+    match inflated {
+        0 => String::new(),
+        _ => format!(" ({:.0} %)", size as f64 * 100.0 / inflated as f64),
+    }
+}
+
+pub(super) fn size_text(size: u64, bytes: bool) -> String {
+    if bytes { size.to_string() } else { text::size(size) }
+}
+
+fn row(image: &Image<'_>, options: &Options) -> Row {
+    Row {
+        target: match &image.target_id {
+            None if image.triple.is_none() && image.entry_id.is_none() => "-".to_owned(),
+            _ => text::escaped_str(image.label()),
+        },
+        offload_kind: text::escaped_str(image.offload_kind.as_deref().unwrap_or("-")),
+        // What only decompressing would tell is left open.
+        kind: image.known_kind().map_or("", ImageKind::name),
+        size: size_text(image.size, options.bytes),
+        stored: image.stored_size.map_or(String::new(), |size| size_text(size, options.bytes)),
+        offset: match options.bytes {
+            true => image.offset.map_or("-".to_owned(), |offset| offset.to_string()),
+            false => String::new(),
+        },
+        module: image.module.as_deref().map_or(String::new(), text::escaped_str),
+    }
+}
+
+impl Row {
+    fn headings() -> Self {
+        Self {
+            target: "TARGET".to_owned(),
+            offload_kind: "OFFLOAD".to_owned(),
+            kind: "IMAGE",
+            size: "SIZE".to_owned(),
+            stored: "STORED".to_owned(),
+            offset: "OFFSET".to_owned(),
+            module: "MODULE".to_owned(),
+        }
+    }
+}
+
+/// No column is made wider for a name that is very long.
+const WIDEST: usize = 64;
+
+/// How wide each column is; 0 for one that is not shown.
+struct Widths {
+    /// Whether what is wider is shortened: on a terminal. Elsewhere it is whole, and the row as long as it takes.
+    shorten: bool,
+    target: usize,
+    offload_kind: usize,
+    kind: usize,
+    size: usize,
+    stored: usize,
+    offset: usize,
+    module: usize,
+}
+
+impl Widths {
+    fn of(rows: &[Row], terminal: Option<usize>) -> Self {
+        let headings = Row::headings();
+        let column = |cell: fn(&Row) -> &str| {
+            let widest = rows.iter().map(|row| cell(row).chars().count()).max().unwrap_or(0);
+            if widest == 0 { 0 } else { widest.clamp(cell(&headings).len(), WIDEST) }
+        };
+        let mut widths = Self {
+            shorten: terminal.is_some(),
+            target: column(|row| &row.target),
+            offload_kind: column(|row| &row.offload_kind),
+            kind: column(|row| row.kind),
+            size: column(|row| &row.size),
+            stored: column(|row| &row.stored),
+            offset: column(|row| &row.offset),
+            module: column(|row| &row.module),
+        };
+        if let Some(terminal) = terminal {
+            // Names take what numbers leave, the target before the module.
+            widths.offload_kind = widths.offload_kind.min(12);
+            let gap = |width: usize| if width == 0 { 0 } else { width + 2 };
+            let others = [widths.offload_kind, widths.kind, widths.size, widths.stored, widths.offset];
+            let free = terminal.saturating_sub(4 + others.into_iter().map(gap).sum::<usize>());
+            let module = widths.module.min(12);
+            widths.target = widths.target.min(free.saturating_sub(gap(module)).max(12));
+            widths.module = widths.module.min(free.saturating_sub(widths.target + 2).max(module));
+        }
+        widths
+    }
+
+    /// The row, its first column in a style of its own.
+    fn line(&self, row: &Row, target: Style, others: Style) -> String {
+        let mut line = String::new();
+        for (width, cell) in [(self.offload_kind, row.offload_kind.as_str()), (self.kind, row.kind)] {
+            if width > 0 {
+                let _ = write!(line, "  {:width$}", self.cell(cell, width));
+            }
+        }
+        for (width, cell) in [(self.size, &row.size), (self.stored, &row.stored), (self.offset, &row.offset)] {
+            if width > 0 {
+                let _ = write!(line, "  {cell:>width$}");
+            }
+        }
+        if self.module > 0 {
+            let _ = write!(line, "  {}", self.cell(&row.module, self.module));
+        }
+        let first = format!("{:1$}", self.cell(&row.target, self.target), self.target);
+        styled(target, &first) + &styled(others, line.trim_end())
+    }
+
+    fn cell<'text>(&self, text: &'text str, width: usize) -> Cow<'text, str> {
+        if self.shorten { text::shortened(text, width) } else { Cow::Borrowed(text) }
+    }
+}

@@ -1,0 +1,119 @@
+//! Text for terminals: names from files made harmless, sizes for people, styles.
+
+use anstyle::{AnsiColor, Style};
+use std::borrow::Cow;
+
+/// A heading: the name of a file.
+pub const HEADING: Style = Style::new().bold();
+/// What an image is for.
+pub const TARGET: Style = AnsiColor::Cyan.on_default();
+/// What is less important.
+pub const FAINT: Style = Style::new().dimmed();
+/// What is good.
+pub const GOOD: Style = AnsiColor::Green.on_default().bold();
+/// What is wrong.
+pub const BAD: Style = AnsiColor::Red.on_default().bold();
+/// What may be wrong.
+pub const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+
+/// `text` in a style; in what does not go to a terminal, the streams of [`out`](super::out) drop it again.
+pub fn styled(style: Style, text: &str) -> String {
+    match text.is_empty() || style.is_plain() {
+        true => text.to_owned(),
+        false => format!("{style}{text}{style:#}"),
+    }
+}
+
+/// A name from a file with nothing in it that a terminal obeys: control characters and what is no UTF-8 are escaped
+/// (`\n`, `\x1b`, `\xff`), and what changes the direction of text or cannot be seen (`\u{202e}`).
+pub fn escaped(name: &[u8]) -> String {
+    let mut out = String::with_capacity(name.len());
+    for chunk in name.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            match c {
+                '\n' => out.push_str("\\n"),
+                '\r' => out.push_str("\\r"),
+                '\t' => out.push_str("\\t"),
+                '\0'..='\x7f' if c.is_control() => out.push_str(&format!("\\x{:02x}", c as u32)),
+                c if is_invisible(c) => out.extend(c.escape_unicode()),
+                _ => out.push(c),
+            }
+        }
+        out.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")));
+    }
+    out
+}
+
+/// Whether a character that is none of ASCII's first 32 is a command to a terminal, changes the direction of text, or cannot be seen.
+pub fn is_invisible(c: char) -> bool {
+    // Rust's own list of what cannot be printed.
+    c == '\x7f' || (!c.is_ascii() && c.escape_debug().len() > 1)
+}
+
+/// The same as [`escaped`] for text.
+pub fn escaped_str(name: &str) -> String {
+    escaped(name.as_bytes())
+}
+
+/// `text` with its middle left out, if it has more than `width` characters.
+pub fn shortened(text: &str, width: usize) -> Cow<'_, str> {
+    let count = text.chars().count();
+    if count <= width || width == 0 {
+        return Cow::Borrowed(text);
+    }
+    let tail = (width - 1) / 2;
+    let head = width - 1 - tail;
+    let mut out: String = text.chars().take(head).collect();
+    out.push('…');
+    out.extend(text.chars().skip(count - tail));
+    Cow::Owned(out)
+}
+
+/// A size for people: `312 B`, `4.1 KiB`, `12.0 MiB`.
+pub fn size(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    let mut value = bytes as f64 / 1024.0;
+    let mut unit = 0;
+    // What would be shown as 1024.0 of one unit is 1.0 of the next.
+    while value >= 1023.95 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    format!("{value:.1} {}", UNITS[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_do_not_reach_the_terminal_as_commands() {
+        assert_eq!(escaped(b"a\x1b[31mb\0c\n\xffd"), "a\\x1b[31mb\\x00c\\n\\xffd");
+        assert_eq!(escaped("ä\u{202e}b".as_bytes()), "ä\\u{202e}b");
+        assert_eq!(escaped(b"it's \"C:\\x\""), "it's \"C:\\x\"");
+    }
+
+    #[test]
+    fn the_middle_is_left_out() {
+        assert_eq!(shortened("abcdefghij", 10), "abcdefghij");
+        assert_eq!(shortened("abcdefghij", 7), "abc…hij");
+        assert_eq!(shortened("äöüäöüäöü", 4), "äö…ü");
+    }
+
+    #[test]
+    fn sizes() {
+        for (bytes, text) in [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (1024, "1.0 KiB"),
+            (1 << 20, "1.0 MiB"),
+            ((1 << 20) - 1, "1.0 MiB"),
+            (u64::MAX, "16.0 EiB"),
+        ] {
+            assert_eq!(size(bytes), text);
+        }
+    }
+}
