@@ -1,5 +1,6 @@
 //! What a tool's command line takes.
 
+use super::help;
 use super::parse::{self, Outcome};
 use std::ffi::OsString;
 
@@ -52,6 +53,11 @@ impl Grammar {
     /// Reads a command line. `program` is the tool's name as it was called.
     pub fn parse(&self, program: &str, arguments: impl IntoIterator<Item = OsString>) -> Outcome {
         parse::parse(self, program, arguments)
+    }
+
+    /// The help that some tools print when there is nothing to do: options in one list.
+    pub fn help_list(&self, program: &str) -> String {
+        help::text(self, program, false, false)
     }
 
     /// The option of that name.

@@ -20,7 +20,7 @@ pub use parse::{Outcome, Parsed};
 use std::ffi::{OsStr, OsString};
 
 /// Splits an argument at the first `separator`, an ASCII character. An argument that is not UTF-8 is split on Unix only.
-fn split_once(text: &OsStr, separator: u8) -> Option<(OsString, OsString)> {
+pub(crate) fn split_once(text: &OsStr, separator: u8) -> Option<(OsString, OsString)> {
     #[cfg(unix)]
     {
         use std::os::unix::ffi::OsStrExt;
