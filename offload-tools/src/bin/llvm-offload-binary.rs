@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    offload_tools::packager::main(std::env::args_os())
+    offload_tools::packager::run(std::env::args_os())
 }

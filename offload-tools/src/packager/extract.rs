@@ -2,7 +2,7 @@
 
 use super::arguments::{Arguments, offload_kind};
 use super::images::{Found, images};
-use super::{warn, write, write_file};
+use super::{warn, write};
 use crate::files::{self, Source};
 use offload_format::archive::ArchiveBuilder;
 use offload_format::device_archive::member_symbols;
@@ -23,7 +23,7 @@ pub(super) fn extract(program: &str, input: &OsStr, arguments: &[OsString], arch
             Some(file) if archive => {
                 let payloads: Vec<Source<'_>> = matching.iter().map(|image| image.source()).collect();
                 let layout = library(&matching)?;
-                write_file(file, |output| output.layout(&layout, &payloads))?;
+                write(file, |output| output.layout(&layout, &payloads))?;
             }
             None if archive => return Err("Image must have a 'file' argument.".to_owned()),
             Some(file) => {
@@ -34,7 +34,7 @@ pub(super) fn extract(program: &str, input: &OsStr, arguments: &[OsString], arch
             }
             None => {
                 for (number, image) in matching.iter().enumerate() {
-                    write_file(&name(input, image, number), |output| output.copy(&image.source()))?;
+                    write(&name(input, image, number), |output| output.copy(&image.source()))?;
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! The images in a file, for whatever it is that has offload binaries in it.
 
-use crate::files::{Input, Source, os_message};
+use crate::files::{Input, MEMORY_LIMIT, Source, os_message};
 use offload_format::fat_file::{self, Container, FileKind};
 use offload_format::offload_binary::{Image, ImageKind, OffloadBinaries, OffloadBinary, OffloadKind};
 use offload_format::{Error, ErrorKind};
@@ -118,7 +118,7 @@ impl Walk<'_> {
                 self.images(input, &binary, offset + at, origin);
                 continue;
             };
-            let limit = binary.size().saturating_mul(MOST_INFLATED);
+            let limit = binary.size().saturating_mul(MOST_INFLATED).min(MEMORY_LIMIT);
             let inflated = compressed.decompress(limit).map_err(|error| in_file(self.path, &error.to_string()))?;
             let inflated = Rc::new(Input::of_bytes(inflated));
             let binary =

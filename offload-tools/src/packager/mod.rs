@@ -53,7 +53,7 @@ const GRAMMAR: Grammar = Grammar {
 const OLD_NAME: &str = "clang-offload-packager";
 
 /// The tool: `arguments` begin with the name that it was called by.
-pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let mut arguments = arguments.into_iter();
     let program = arguments.next().unwrap_or_default().to_string_lossy().into_owned();
     let parsed = match GRAMMAR.parse(&program, arguments) {
@@ -69,7 +69,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         let warning = label("warning", AnsiColor::Magenta);
         anstream::eprintln!("{warning} '{OLD_NAME}' is deprecated. Use 'llvm-offload-binary' instead.");
     }
-    match run(&program, &parsed) {
+    match work(&program, &parsed) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             anstream::eprintln!("{program}: {} {message}", label("error", AnsiColor::Red));
@@ -78,7 +78,11 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-fn run(program: &str, parsed: &Parsed) -> Result<(), String> {
+fn work(program: &str, parsed: &Parsed) -> Result<(), String> {
+    if parsed.flag("h") == Some(true) {
+        print(&GRAMMAR.help_list(program));
+        return Ok(());
+    }
     // An empty name is none.
     let input = parsed.positional().filter(|input| !input.is_empty());
     let output = parsed.last("o").filter(|output| !output.is_empty());
@@ -114,20 +118,8 @@ fn print(text: &str) {
 
 /// Writes a file, standard output for `-`.
 fn write(path: &OsStr, fill: impl FnOnce(&mut Output) -> io::Result<()>) -> Result<(), String> {
-    if path == "-" { fill_and_commit(Output::stdout(), path, fill) } else { write_file(path, fill) }
-}
-
-/// Writes a file, whatever it is called.
-fn write_file(path: &OsStr, fill: impl FnOnce(&mut Output) -> io::Result<()>) -> Result<(), String> {
-    let output = Output::create(Path::new(path)).map_err(|error| files::os_message(&error))?;
-    fill_and_commit(output, path, fill)
-}
-
-fn fill_and_commit(
-    mut output: Output,
-    path: &OsStr,
-    fill: impl FnOnce(&mut Output) -> io::Result<()>,
-) -> Result<(), String> {
+    let created = if path == "-" { Ok(Output::stdout()) } else { Output::create(Path::new(path)) };
+    let mut output = created.map_err(|error| files::os_message(&error))?;
     fill(&mut output)
         .and_then(|()| output.commit())
         .map_err(|error| format!("'{}': {}", path.display(), files::os_message(&error)))
