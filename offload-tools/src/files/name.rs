@@ -1,7 +1,5 @@
 //! Names of files that are made of text from inside a file.
 
-use std::ffi::{OsStr, OsString};
-
 /// The most bytes that file systems take for a name.
 const MOST_BYTES: usize = 255;
 
@@ -9,18 +7,11 @@ const MOST_BYTES: usize = 255;
 /// names should not have, and with `start` cut to what file systems take.
 ///
 /// `end` is the caller's own and short.
-pub fn name_in_folder(start: &OsStr, end: &str) -> OsString {
+pub fn name_in_folder(start: &str, end: &str) -> String {
     let is_bad = |letter: char| letter.is_control() || letter == '/' || cfg!(windows) && "\\:*?\"<>|".contains(letter);
-    let start = match start.to_str() {
-        Some(text) if text.len() + end.len() <= MOST_BYTES && !text.contains(is_bad) => start.to_owned(),
-        _ => {
-            let mut text: String = start.to_string_lossy().replace(is_bad, "_");
-            while text.len() + end.len() > MOST_BYTES && text.pop().is_some() {}
-            text.into()
-        }
-    };
-    let mut name = start;
-    name.push(end);
+    let mut name = start.replace(is_bad, "_");
+    while name.len() + end.len() > MOST_BYTES && name.pop().is_some() {}
+    name.push_str(end);
     name
 }
 
@@ -40,7 +31,7 @@ mod tests {
             (&long, format!("{}.0.o", "x".repeat(251))),
             (&umlauts, format!("{}.0.o", "ä".repeat(125))),
         ] {
-            assert_eq!(name_in_folder(OsStr::new(start), ".0.o"), OsStr::new(&expected));
+            assert_eq!(name_in_folder(start, ".0.o"), expected);
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::llvm_args::split_once;
 use offload_format::offload_binary::OffloadKind;
 use std::ffi::{OsStr, OsString};
+use std::path::Path;
 
 /// The keys of one `--image` with their values, in the order of the command line.
 #[derive(Debug)]
@@ -49,6 +50,16 @@ pub(super) fn split(text: &OsStr) -> Vec<OsString> {
     pieces
 }
 
+/// The name of a file without its folder, taken apart at the last dot: a name like `.o` is all extension, unlike for
+/// [`Path::extension`]. Without a dot the extension is empty.
+pub(super) fn stem_and_extension(path: &Path) -> (String, String) {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    match name.rsplit_once('.') {
+        Some((stem, extension)) => (stem.to_owned(), extension.to_owned()),
+        None => (name, String::new()),
+    }
+}
+
 /// The offload kind of that name; none for another one.
 pub(super) fn offload_kind(name: &OsStr) -> OffloadKind {
     let kinds = [OffloadKind::OPENMP, OffloadKind::CUDA, OffloadKind::HIP, OffloadKind::SYCL];
@@ -86,6 +97,20 @@ mod tests {
         let arguments = Arguments::parse(OsStr::new("file=a,files=b"));
         assert_eq!(arguments.get("file"), Some(OsStr::new("a")));
         assert_eq!(arguments.get("fil"), None);
+    }
+
+    #[test]
+    fn names_of_files() {
+        for (path, stem, extension) in [
+            ("a.b.o", "a.b", "o"),
+            ("d.x/a", "a", ""),
+            (".o", "", "o"),
+            ("a.", "a", ""),
+            ("-", "-", ""),
+            ("d/..", "", ""),
+        ] {
+            assert_eq!(stem_and_extension(Path::new(path)), (stem.to_owned(), extension.to_owned()), "{path}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! From a file to its images.
 
-use super::arguments::{Arguments, offload_kind};
+use super::arguments::{Arguments, offload_kind, stem_and_extension};
 use super::images::{Found, images};
 use super::{warn, write};
 use crate::files::{self, Source};
@@ -34,7 +34,7 @@ pub(super) fn extract(program: &str, input: &OsStr, arguments: &[OsString], arch
             }
             None => {
                 for (number, image) in matching.iter().enumerate() {
-                    write(&name(input, image, number), |output| output.copy(&image.source()))?;
+                    write(OsStr::new(&name(input, image, number)), |output| output.copy(&image.source()))?;
                 }
             }
         }
@@ -74,10 +74,10 @@ fn library(images: &[&Found]) -> Result<Layout, String> {
 
 /// Where an image goes that no file was named for: a file in the current folder, called as its input, target and
 /// architecture, and numbered.
-fn name(input: &Path, image: &Found, number: usize) -> OsString {
-    let mut start = input.file_stem().unwrap_or_default().to_owned();
+fn name(input: &Path, image: &Found, number: usize) -> String {
+    let (stem, _) = stem_and_extension(input);
     let [triple, arch] = ["triple", "arch"].map(|key| String::from_utf8_lossy(image.string(key)).into_owned());
-    start.push(format!("-{triple}-{arch}"));
+    let start = format!("{stem}-{triple}-{arch}");
     files::name_in_folder(&start, &format!(".{number}.{}", extension(image.image_kind)))
 }
 

@@ -2,10 +2,12 @@
 
 use crate::files::{Input, MEMORY_LIMIT, Source, os_message};
 use offload_format::fat_file::{self, Container, FileKind};
+use offload_format::host_object::DeviceSection;
+use offload_format::image::Bitcode;
 use offload_format::offload_binary::{Image, ImageKind, OffloadBinaries, OffloadBinary, OffloadKind};
 use offload_format::{Error, ErrorKind};
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 
 /// Thin archives may name thin archives.
@@ -54,14 +56,14 @@ pub(super) fn images(path: &Path) -> Result<Vec<Found>, String> {
         let input = Input::stdin().map_err(|error| os_message(&error))?;
         Walk { path, found: &mut all }.walk(input, b"<stdin>", DEPTH)?;
     } else {
-        open(path, &mut all, DEPTH)?;
+        open(path, path.as_os_str().as_encoded_bytes(), &mut all, DEPTH)?;
     }
     Ok(all)
 }
 
-fn open(path: &Path, found: &mut Vec<Found>, depth: u32) -> Result<(), String> {
+fn open(path: &Path, origin: &[u8], found: &mut Vec<Found>, depth: u32) -> Result<(), String> {
     let input = Input::open(path).map_err(|error| in_file(path, &os_message(&error)))?;
-    Walk { path, found }.walk(input, path.as_os_str().as_encoded_bytes(), depth)
+    Walk { path, found }.walk(input, origin, depth)
 }
 
 /// A message of ours, with the file's name: LLVM's have none.
@@ -93,6 +95,7 @@ impl Walk<'_> {
             let origin = place.member.unwrap_or(origin);
             outcome = match container {
                 Ok(Container::OffloadBinaries(section)) => self.binaries(&input, section, place.offset, origin),
+                Ok(Container::Image(image)) if Bitcode::is_bitcode(image) => self.bitcode(image, origin),
                 Ok(Container::Elsewhere(member)) => self.elsewhere(member, depth),
                 Ok(_) => Ok(()),
                 Err(error) => Err(in_file(self.path, &error.to_string())),
@@ -103,10 +106,21 @@ impl Walk<'_> {
 
     /// A member of a thin archive: a file with a path from the archive's folder.
     fn elsewhere(&mut self, member: &[u8], depth: u32) -> Result<(), String> {
-        let member = String::from_utf8_lossy(member);
-        let path: PathBuf = self.path.parent().map_or_else(PathBuf::new, Path::to_owned).join(&*member);
+        let path = self.path.with_file_name(&*String::from_utf8_lossy(member));
         let deeper = depth.checked_sub(1).ok_or_else(|| in_file(&path, "thin archives that name each other"))?;
-        open(&path, self.found, deeper)
+        open(&path, member, self.found, deeper)
+    }
+
+    /// Bitcode for a host has offload binaries among its constants.
+    fn bitcode(&mut self, bitcode: &[u8], origin: &[u8]) -> Result<(), String> {
+        let section = DeviceSection::LlvmOffloading.elf_name();
+        let objects =
+            Bitcode::variables_in_section(bitcode, section).map_err(|error| in_file(self.path, &error.to_string()))?;
+        for object in objects {
+            let object = Rc::new(Input::of_bytes(object));
+            self.binaries(&object, object.bytes(), 0, origin)?;
+        }
+        Ok(())
     }
 
     fn binaries(&mut self, input: &Rc<Input>, section: &[u8], offset: u64, origin: &[u8]) -> Result<(), String> {
@@ -148,8 +162,8 @@ impl Walk<'_> {
         const INVALID: &str = "Invalid data was encountered while parsing the file";
         const END: &str = "The end of the file was unexpectedly encountered";
         match error.kind() {
+            _ if left < LEAST_SIZE => INVALID.to_owned(),
             ErrorKind::BadMagic | ErrorKind::UnsupportedVersion { .. } => INVALID.to_owned(),
-            ErrorKind::Truncated { .. } if left < LEAST_SIZE => INVALID.to_owned(),
             ErrorKind::Truncated { .. } => END.to_owned(),
             ErrorKind::OutOfBounds { start, len, .. }
                 if start > len || matches!(error.part(), "offload binary" | "offload entries") =>

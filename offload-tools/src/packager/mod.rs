@@ -29,6 +29,7 @@ const GRAMMAR: Grammar = Grammar {
         of the objects, programs and archives that have them in them.",
     version: concat!("offload-tools LLVM version 22.1.8\n  offload-tools ", env!("CARGO_PKG_VERSION"), ".\n"),
     options: &[
+        Spec { name: "o", value: Value::Text, placeholder: "file", help: "Pack into <file>", required: false },
         Spec {
             name: "archive",
             value: Value::Flag,
@@ -44,7 +45,6 @@ const GRAMMAR: Grammar = Grammar {
                 matching images go. 'kind' is openmp, cuda, hip or sycl",
             required: false,
         },
-        Spec { name: "o", value: Value::Text, placeholder: "file", help: "Pack into <file>", required: false },
     ],
     positional: Some("<file to extract from>"),
 };

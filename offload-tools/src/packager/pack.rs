@@ -1,6 +1,6 @@
 //! From files to offload binaries.
 
-use super::arguments::{Arguments, offload_kind, split};
+use super::arguments::{Arguments, offload_kind, split, stem_and_extension};
 use super::write;
 use crate::files::{Input, Source, os_message};
 use offload_format::image::Bitcode;
@@ -45,9 +45,7 @@ fn image_kind(file: &OsStr, bytes: &[u8]) -> ImageKind {
     if Bitcode::is_bitcode(bytes) {
         return ImageKind::BITCODE;
     }
-    // A name like `.o` is all extension, unlike for `Path::extension`.
-    let name = Path::new(file).file_name().unwrap_or_default().to_string_lossy();
-    name.rsplit_once('.').map_or(ImageKind::NONE, |(_, extension)| ImageKind::from_extension(extension))
+    ImageKind::from_extension(&stem_and_extension(Path::new(file)).1)
 }
 
 #[cfg(test)]
