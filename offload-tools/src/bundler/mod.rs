@@ -49,6 +49,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             return if printed.is_ok() { status.into() } else { ExitCode::FAILURE };
         }
     };
+    if parsed.flag("h") == Some(true) {
+        print!("{}", options::GRAMMAR.help_list(&program));
+        return ExitCode::SUCCESS;
+    }
     match Options::of(&parsed, &program).and_then(|(options, work)| work_on(&options, work)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

@@ -1,8 +1,9 @@
 //! From arguments to values.
 
-use super::grammar::{GENERIC, SHORT_HELP};
+use super::grammar::GENERIC;
 use super::nearest::nearest;
 use super::{Grammar, Spec, Value, help, number, response_file, split_once};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
@@ -103,25 +104,38 @@ impl Run<'_> {
                 options_end = true;
                 continue;
             }
-            let (name, value) = match split_once(&text, b'=') {
-                Some((name, value)) => (name, Some(value)),
-                None => (text, None),
-            };
-            let name = name.to_string_lossy();
-            if name == SHORT_HELP && self.grammar.options.iter().all(|option| !option.required || self.has(option)) {
-                return Err(help::text(self.grammar, self.program, false, false));
-            }
+            let (name, value) = parts(&text);
             match self.grammar.find(&name) {
                 Some(option) => self.option(option, value, &mut arguments)?,
-                None if name == SHORT_HELP => {}
-                None => self.unknown(&argument, &name, value.as_deref()),
+                None => self.group(&argument, &text, &mut arguments)?,
             }
         }
         Ok(())
     }
 
-    fn has(&self, option: &Spec) -> bool {
-        !self.parsed.all(option.name).is_empty()
+    /// Options of one letter may stand together behind one dash, and the last of them may have a value.
+    fn group(
+        &mut self,
+        argument: &OsStr,
+        text: &OsStr,
+        rest: &mut impl Iterator<Item = OsString>,
+    ) -> Result<(), String> {
+        let mut text = text.to_string_lossy().into_owned();
+        while let Some(letter) = text.chars().next() {
+            let Some(option) = self.grammar.find(letter.encode_utf8(&mut [0; 4])) else { break };
+            let behind = text.split_off(letter.len_utf8());
+            if behind.is_empty() || behind.starts_with('=') {
+                return self.option(option, behind.strip_prefix('=').map(OsString::from), rest);
+            }
+            if option.value != Value::Flag {
+                self.value_error(option, "may not occur within a group!");
+                break;
+            }
+            self.option(option, None, rest)?;
+            text = behind;
+        }
+        self.unknown(argument, &text);
+        Ok(())
     }
 
     fn positional(&mut self, argument: OsString) {
@@ -138,8 +152,12 @@ impl Run<'_> {
         value: Option<OsString>,
         rest: &mut impl Iterator<Item = OsString>,
     ) -> Result<(), String> {
+        if let (Value::Nothing, Some(value)) = (option.value, &value) {
+            self.value_error(option, &format!("does not allow a value! '{}' specified.", value.display()));
+            return Ok(());
+        }
         let value = match option.value {
-            Value::Flag => Some(value.unwrap_or_default()),
+            Value::Nothing | Value::Flag => Some(value.unwrap_or_default()),
             _ => value.or_else(|| rest.next()),
         };
         let Some(value) = value else {
@@ -163,8 +181,7 @@ impl Run<'_> {
             self.value_error(option, &wrong);
             return Ok(());
         }
-        let generic = truth(&value) == Some(true) && GENERIC.iter().any(|generic| generic.name == option.name);
-        if let Some(text) = generic.then(|| self.generic(option.name)).flatten() {
+        if let Some(text) = self.generic(option) {
             return Err(text);
         }
         let values = self.parsed.values.entry(option.name).or_default();
@@ -183,8 +200,11 @@ impl Run<'_> {
     }
 
     /// What an option that all tools have prints before it ends them.
-    fn generic(&self, name: &str) -> Option<String> {
-        match name {
+    fn generic(&self, option: &Spec) -> Option<String> {
+        if option.value != Value::Nothing {
+            return None;
+        }
+        match option.name {
             "version" => Some(self.grammar.version.to_owned()),
             "help" => Some(help::text(self.grammar, self.program, true, false)),
             "help-hidden" => Some(help::text(self.grammar, self.program, true, true)),
@@ -194,22 +214,11 @@ impl Run<'_> {
         }
     }
 
-    fn unknown(&mut self, argument: &OsStr, name: &str, value: Option<&OsStr>) {
-        // Options of one letter could stand together behind one dash; none that takes a value can.
-        let group = name.chars().next().map(String::from).and_then(|letter| self.grammar.find(&letter));
-        if let Some(option) = group {
-            self.value_error(option, "may not occur within a group!");
-            self.unknown_argument(argument);
-            self.error(&format!("Did you mean '-{}'?", option.name));
-            return;
-        }
+    /// An argument that is no option. `text` is what is left of it, behind the options that could stand together.
+    fn unknown(&mut self, argument: &OsStr, text: &str) {
         self.unknown_argument(argument);
-        let shown = GENERIC.iter().filter(|option| !help::is_hidden(option));
-        if let Some(nearest) = nearest(name, shown.chain(self.grammar.options)) {
-            let meant = match value {
-                Some(value) => format!("{nearest}={}", value.to_string_lossy()),
-                None => nearest.to_owned(),
-            };
+        let options = GENERIC.iter().chain(self.grammar.options);
+        if let Some(meant) = nearest(text, options) {
             self.error(&format!("Did you mean '{}{meant}'?", dashes(&meant)));
         }
     }
@@ -228,6 +237,14 @@ impl Run<'_> {
     fn error(&mut self, what: &str) {
         let name = Path::new(self.program).file_name().map_or(self.program.into(), OsStr::to_string_lossy);
         writeln!(self.errors, "{name}: {what}").expect("a String takes all");
+    }
+}
+
+/// The name of an option, and its value.
+fn parts(text: &OsStr) -> (Cow<'_, str>, Option<OsString>) {
+    match split_once(text, b'=') {
+        Some((name, value)) => (name.to_string_lossy().into_owned().into(), Some(value)),
+        None => (text.to_string_lossy(), None),
     }
 }
 

@@ -1,0 +1,125 @@
+//! clang with our tools in the place of its own: the same objects, byte for byte.
+
+use offload_tests::data::read;
+use offload_tests::tools::{Tool, llvm, llvm_bin, stderr, succeed};
+use offload_tests::{own, scratch, test};
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+const LLVM: &[Tool] = &[Tool::Llvm22];
+
+fn main() -> ExitCode {
+    offload_tests::run(vec![
+        test("hip_with_the_new_driver", LLVM, hip_with_the_new_driver),
+        test("openmp", LLVM, openmp),
+        test("openmp_in_bitcode", LLVM, openmp_in_bitcode),
+        test("device_libraries_by_the_linker_wrapper", LLVM, device_libraries_by_the_linker_wrapper),
+    ])
+}
+
+const HIP: &str = "#define __global__ __attribute__((global))\n\
+    typedef unsigned long size_t;\n\
+    struct dim3 { unsigned x, y, z; };\n\
+    typedef int hipError_t;\n\
+    typedef struct Stream *hipStream_t;\n\
+    extern \"C\" hipError_t hipLaunchKernel(const void *, dim3, dim3, void **, size_t, hipStream_t);\n\
+    __global__ void store(int *out) { *out = 1; }\n\
+    __attribute__((device)) int variable = 3;\n";
+const OPENMP: &str = "int sum(int *values, int count) {\n\
+    int sum = 0;\n\
+    _Pragma(\"omp target teams distribute parallel for reduction(+:sum) map(to: values[:count])\")\n\
+    for (int i = 0; i < count; i++) sum += values[i];\n\
+    return sum;\n}\n";
+
+/// Compiles with clang's own tools and with ours, and returns the folder, with `theirs` and `ours` in it.
+fn compile(name: &str, arguments: &[&str]) -> PathBuf {
+    let folder = scratch::folder(&format!("drop_in_clang/{name}"));
+    scratch::write(folder.join("a.hip"), HIP);
+    scratch::write(folder.join("a.c"), OPENMP);
+    let clang = |more: &[&str]| {
+        let mut clang = llvm("clang");
+        // The same words for both: clang puts a hash of its options into the names of some symbols.
+        clang.current_dir(&folder).args(["-B", "tools", "-O1"]).args(arguments).args(more);
+        clang
+    };
+    for (output, tools) in [("theirs", llvm_bin()), ("ours", own::folder())] {
+        let _ = fs::remove_dir_all(folder.join("tools"));
+        fs::create_dir(folder.join("tools")).expect("the folder can be made");
+        symlink(tools.join("llvm-offload-binary"), folder.join("tools/llvm-offload-binary"))
+            .expect("a link can be made");
+        succeed(&mut clang(&["-o", "out"]));
+        fs::rename(folder.join("out"), folder.join(output)).expect("it was written");
+    }
+    let planned = stderr(&succeed(&mut clang(&["-###", "-o", "out"])));
+    assert!(planned.contains("\"tools/llvm-offload-binary\""), "clang runs the tool in our folder:\n{planned}");
+    folder
+}
+
+fn assert_same(name: &str, arguments: &[&str]) -> PathBuf {
+    let folder = compile(name, arguments);
+    let [ours, theirs] = ["ours", "theirs"].map(|name| read(folder.join(name)));
+    assert!(ours == theirs, "{arguments:?}: objects of {} and {} bytes differ", ours.len(), theirs.len());
+    assert!(ours.windows(4).any(|bytes| bytes == offload_format::offload_binary::MAGIC), "{arguments:?}");
+    folder
+}
+
+const HIP_OPTIONS: [&str; 6] = ["-x", "hip", "-nogpuinc", "-nogpulib", "--offload-new-driver", "-fgpu-rdc"];
+
+fn hip_with_the_new_driver() {
+    for (number, archs) in [&["gfx906"][..], &["gfx90a:xnack+", "gfx90a:xnack-", "gfx1100"]].iter().enumerate() {
+        let archs: Vec<String> = archs.iter().map(|arch| format!("--offload-arch={arch}")).collect();
+        let mut arguments = HIP_OPTIONS.to_vec();
+        arguments.extend(archs.iter().map(String::as_str));
+        arguments.extend(["-c", "a.hip"]);
+        assert_same(&format!("hip_{number}"), &arguments);
+        // What is packed is no bitcode with this one.
+        arguments.push("-fno-gpu-rdc");
+        let folder = compile(&format!("hip_no_rdc_{number}"), &arguments);
+        assert!(read(folder.join("ours")) == read(folder.join("theirs")));
+    }
+}
+
+fn openmp() {
+    let options = ["-fopenmp", "-nogpulib", "-c", "a.c"];
+    for archs in [&["gfx906"][..], &["gfx906", "gfx90a", "gfx1100"], &["sm_80"], &["gfx90a", "sm_80"]] {
+        let archs: Vec<String> = archs.iter().map(|arch| format!("--offload-arch={arch}")).collect();
+        let mut arguments = options.to_vec();
+        arguments.extend(archs.iter().map(String::as_str));
+        assert_same(&format!("openmp_{}", archs.len()), &arguments);
+    }
+    let features = ["--offload-arch=gfx90a:sramecc+:xnack-", "-g", "-fPIC"];
+    assert_same("openmp_features", &[&options[..], &features].concat());
+}
+
+/// Objects of a build with link-time optimization are bitcode, with the offload binary among its constants.
+fn openmp_in_bitcode() {
+    let options = ["-fopenmp", "-nogpulib", "--offload-arch=gfx90a", "--offload-arch=gfx1100", "-flto", "-c", "a.c"];
+    let folder = compile("openmp_in_bitcode", &options);
+    assert!(read(folder.join("ours")) == read(folder.join("theirs")));
+    let extract = |tool: &Path, output: &str| {
+        succeed(Command::new(tool).current_dir(&folder).args(["ours", "--archive", &format!("--image=file={output}")]));
+        read(folder.join(output))
+    };
+    let ours = extract(&own::tool("llvm-offload-binary"), "ours.a");
+    assert!(ours == extract(&llvm_bin().join("llvm-offload-binary"), "theirs.a"));
+    assert!(ours.len() > 1000);
+}
+
+/// What a library for devices is built with: objects, then the images for one target out of each.
+fn device_libraries_by_the_linker_wrapper() {
+    let folder = assert_same("libraries", &["-fopenmp", "-nogpulib", "--offload-arch=gfx90a", "-c", "a.c"]);
+    succeed(llvm("llvm-ar").current_dir(&folder).args(["rcD", "fat.a", "ours", "theirs"]));
+    let image = "--image=triple=amdgcn-amd-amdhsa,arch=gfx90a,kind=openmp,file=";
+    for (tool, output) in
+        [(own::tool("llvm-offload-binary"), "ours.a"), (llvm_bin().join("llvm-offload-binary"), "theirs.a")]
+    {
+        succeed(Command::new(tool).current_dir(&folder).args(["fat.a", "--archive", &format!("{image}{output}")]));
+    }
+    let library = read(folder.join("ours.a"));
+    assert!(library == read(folder.join("theirs.a")));
+    let names = succeed(llvm("llvm-ar").current_dir(&folder).args(["t", "ours.a"]));
+    assert_eq!(names.stdout, b"ours\ntheirs\n");
+    assert!(library.windows(4).any(|bytes| bytes == b"BC\xc0\xde"), "images are bitcode");
+}
