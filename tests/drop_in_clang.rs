@@ -3,10 +3,10 @@
 use offload_tests::data::read;
 use offload_tests::tools::{Tool, llvm, llvm_bin, stderr, succeed};
 use offload_tests::{own, scratch, test};
-use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::{env, fs};
 
 const LLVM: &[Tool] = &[Tool::Llvm22];
 
@@ -14,6 +14,7 @@ fn main() -> ExitCode {
     offload_tests::run(vec![
         test("hip_with_the_new_driver", LLVM, hip_with_the_new_driver),
         test("openmp", LLVM, openmp),
+        test("images_for_nvidia", &[Tool::Llvm22, Tool::Cuda], images_for_nvidia),
         test("openmp_in_bitcode", LLVM, openmp_in_bitcode),
         test("device_libraries_by_the_linker_wrapper", LLVM, device_libraries_by_the_linker_wrapper),
     ])
@@ -27,6 +28,10 @@ const HIP: &str = "#define __global__ __attribute__((global))\n\
     extern \"C\" hipError_t hipLaunchKernel(const void *, dim3, dim3, void **, size_t, hipStream_t);\n\
     __global__ void store(int *out) { *out = 1; }\n\
     __attribute__((device)) int variable = 3;\n";
+const CUDA: &str = "typedef unsigned long size_t;\n\
+    struct dim3 { unsigned x, y, z; };\n\
+    extern \"C\" int cudaLaunchKernel(const void *, dim3, dim3, void **, size_t, void *);\n\
+    __attribute__((global)) void store(int *out) { *out = 1; }\n";
 const OPENMP: &str = "int sum(int *values, int count) {\n\
     int sum = 0;\n\
     _Pragma(\"omp target teams distribute parallel for reduction(+:sum) map(to: values[:count])\")\n\
@@ -37,11 +42,15 @@ const OPENMP: &str = "int sum(int *values, int count) {\n\
 fn compile(name: &str, arguments: &[&str]) -> PathBuf {
     let folder = scratch::folder(&format!("drop_in_clang/{name}"));
     scratch::write(folder.join("a.hip"), HIP);
+    scratch::write(folder.join("a.cu"), CUDA);
     scratch::write(folder.join("a.c"), OPENMP);
+    let ptxas = env::var_os("CUDA_HOME").map(|home| Path::new(&home).join("bin"));
+    let path = env::var_os("PATH").unwrap_or_default();
+    let path = env::join_paths(ptxas.into_iter().chain(env::split_paths(&path))).expect("a list of folders");
     let clang = |more: &[&str]| {
         let mut clang = llvm("clang");
         // The same words for both: clang puts a hash of its options into the names of some symbols.
-        clang.current_dir(&folder).args(["-B", "tools", "-O1"]).args(arguments).args(more);
+        clang.current_dir(&folder).env("PATH", &path).args(["-B", "tools", "-O1"]).args(arguments).args(more);
         clang
     };
     for (output, tools) in [("theirs", llvm_bin()), ("ours", own::folder())] {
@@ -83,7 +92,7 @@ fn hip_with_the_new_driver() {
 
 fn openmp() {
     let options = ["-fopenmp", "-nogpulib", "-c", "a.c"];
-    for archs in [&["gfx906"][..], &["gfx906", "gfx90a", "gfx1100"], &["sm_80"], &["gfx90a", "sm_80"]] {
+    for archs in [&["gfx906"][..], &["gfx906", "gfx90a", "gfx1100"]] {
         let archs: Vec<String> = archs.iter().map(|arch| format!("--offload-arch={arch}")).collect();
         let mut arguments = options.to_vec();
         arguments.extend(archs.iter().map(String::as_str));
@@ -91,6 +100,15 @@ fn openmp() {
     }
     let features = ["--offload-arch=gfx90a:sramecc+:xnack-", "-g", "-fPIC"];
     assert_same("openmp_features", &[&options[..], &features].concat());
+}
+
+/// Cubins, which ptxas makes.
+fn images_for_nvidia() {
+    let options = ["--offload-arch=sm_80", "--cuda-feature=+ptx70", "-nogpulib", "-c"];
+    assert_same("nvidia_openmp", &[&options[..], &["-fopenmp", "a.c"]].concat());
+    assert_same("nvidia_openmp_and_amd", &[&options[..], &["--offload-arch=gfx90a", "-fopenmp", "a.c"]].concat());
+    let cuda = ["-x", "cuda", "-nogpuinc", "--offload-new-driver", "-fgpu-rdc", "a.cu"];
+    assert_same("nvidia_cuda", &[&options[..], &cuda].concat());
 }
 
 /// Objects of a build with link-time optimization are bitcode, with the offload binary among its constants.

@@ -10,8 +10,9 @@ use offload_tests::tools::{Tool, llvm, succeed};
 use offload_tests::{own, scratch, test};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, Permissions};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
@@ -45,6 +46,10 @@ fn main() -> ExitCode {
         test("the_old_kind_of_hip", LLVM, the_old_kind_of_hip),
         test("a_key_file_without_a_value", LLVM, a_key_file_without_a_value),
         test("names_stay_in_the_folder", LLVM, names_stay_in_the_folder),
+        test("permissions_of_outputs", LLVM, permissions_of_outputs),
+        test("options_of_libraries", LLVM, options_of_libraries),
+        test("arguments_that_are_no_text", LLVM, arguments_that_are_no_text),
+        test("bitcode_for_hosts", LLVM, bitcode_for_hosts),
         test("outputs_that_are_links", LLVM, outputs_that_are_links),
         test("a_full_disk", LLVM, a_full_disk),
         test("an_error_leaves_the_old_output", &[], an_error_leaves_the_old_output),
@@ -237,10 +242,6 @@ fn messages_about_the_command_line() {
         let ran = case(arguments).assert_same();
         assert!(!ran.succeeded(), "{arguments:?}");
     }
-    // Bytes that are no text.
-    let argument = OsStr::from_bytes(b"-\xff");
-    let (theirs, ours) = Case::new(TOOL, [argument]).both();
-    assert_eq!((&ours.stderr, &ours.status), (&theirs.stderr, &theirs.status));
 }
 
 /// Groups of options of one letter, of which there are `-o` and `-h`, and what is proposed where an option is misspelled.
@@ -658,6 +659,68 @@ fn files_that_have_offload_binaries_in_them() {
     assert_eq!(names(&ran).len(), 8);
 }
 
+/// Bitcode in which clang has embedded offload binaries, of several shapes.
+fn bitcode_for_hosts() {
+    let folder = scratch::folder("drop_in_packager/bitcode_for_hosts");
+    scratch::write(folder.join("several"), several());
+    scratch::write(
+        folder.join("text"),
+        packed(&["--image=file=three.s,triple=nvptx64-nvidia-cuda,arch=sm_80,kind=cuda"]),
+    );
+    scratch::write(folder.join("big"), {
+        let mut builder = OffloadBinaryBuilder::new();
+        builder.image(ImageKind::OBJECT, OffloadKind::HIP, 300_000).string("arch", "gfx906");
+        builder.layout(Version::V1).to_vec(&[&some_bytes(9, 300_000)])
+    });
+    let source = "int first = 5; const char *text = \"text\"; extern int other(long); static double table[] = {1, 2, 0.5};\n\
+                  __attribute__((section(\"elsewhere\"))) char apart[] = \"\\x10\\xff\\x10\\xad\";\n\
+                  int f(int a) { return other(a * 0x123456789abcL) + (int)table[a] + text[a]; }\n";
+    scratch::write(folder.join("a.c"), source);
+    let clang = |output: &str, arguments: &[&str], embedded: &[&str]| {
+        let mut clang = llvm("clang");
+        clang.current_dir(&folder).args(["-c", "-emit-llvm", "a.c", "-o", output]).args(arguments);
+        for file in embedded {
+            clang.args(["-Xclang", &format!("-fembed-offload-object={file}")]);
+        }
+        succeed(&mut clang);
+    };
+    clang("plain.bc", &[], &[]);
+    clang("one.bc", &[], &["text"]);
+    clang("three.bc", &["-O2"], &["several", "text", "several"]);
+    clang("debug.bc", &["-g", "-O1"], &["text", "several"]);
+    clang("big.bc", &["-Df=g", "-Dfirst=second", "-Dtext=word", "-Dapart=along"], &["big"]);
+    clang("lto.bc", &["-flto"], &["several"]);
+    clang("thin.bc", &["-flto=thin", "-O1"], &["several"]);
+    clang("apple.bc", &["--target=x86_64-pc-windows-msvc"], &["several"]);
+    succeed(llvm("llvm-link").current_dir(&folder).args(["big.bc", "three.bc", "-o", "linked.bc"]));
+    succeed(llvm("llvm-cat").current_dir(&folder).args(["-b", "one.bc", "big.bc", "-o", "cat.bc"]));
+    let mut wrapped = b"\xde\xc0\x17\x0b\0\0\0\0\x14\0\0\0".to_vec();
+    let inside = read(folder.join("three.bc"));
+    wrapped.extend((inside.len() as u32).to_le_bytes());
+    wrapped.extend([7, 0, 0, 1]);
+    wrapped.extend(inside);
+    scratch::write(folder.join("wrapped.bc"), wrapped);
+    for name in ["plain", "one", "three", "debug", "big", "lto", "thin", "apple", "linked", "wrapped"] {
+        let name = format!("{name}.bc");
+        let bytes = read(folder.join(&name));
+        let ran = case(&[&name, "--image="]).file(&name, bytes.clone()).assert_same();
+        assert!(ran.succeeded() && (names(&ran).len() == 1) == (name == "plain.bc"), "{name}: {:?}", names(&ran));
+        assert!(case(&[&name, "--archive", "--image=file=x.a"]).file(&name, bytes).assert_same().succeeded());
+    }
+    // LLVM's tool takes one module only.
+    let (theirs, ours) = case(&["cat.bc", "--image="]).file("cat.bc", read(folder.join("cat.bc"))).both();
+    assert!(!theirs.succeeded());
+    assert_eq!(names(&ours).len(), 3);
+    // Members of archives, and what is cut short.
+    let library = archive("bitcode_in_archives", "rcD", &[("three.bc", read(folder.join("three.bc")))]);
+    assert!(case(&["in.a", "--archive", "--image=file=x.a"]).file("in.a", read(library)).assert_same().succeeded());
+    let three = read(folder.join("three.bc"));
+    for size in [8, 100, 400, three.len() - 400] {
+        let ran = case(&["in.bc", "--image="]).file("in.bc", &three[..size]).run(Whose::Ours);
+        assert!(ran.status.starts_with("exit status: "), "{size}: {}", ran.status);
+    }
+}
+
 fn files_that_have_none() {
     for folder in ["bundle", "compressed", "image", "nv_fatbin", "object_bundle", "text_bundle"] {
         for file in corpus(folder) {
@@ -738,8 +801,11 @@ fn thin_archives() {
 
 // ----------------------------------------------------------------------------------------------------- malformed input
 
+/// Kinds, strings and bytes.
+type Image<'a> = (ImageKind, OffloadKind, &'a [(&'a str, &'a str)], &'a [u8]);
+
 /// A binary for each image, or one for all.
-fn binary(version: Version, images: &[(ImageKind, OffloadKind, &[(&str, &str)], &[u8])]) -> Vec<u8> {
+fn binary(version: Version, images: &[Image<'_>]) -> Vec<u8> {
     let mut builder = OffloadBinaryBuilder::new();
     for (image_kind, offload_kind, strings, bytes) in images {
         let image = builder.image(*image_kind, *offload_kind, bytes.len() as u64);
@@ -835,7 +901,7 @@ fn malformed_bitcode_in_an_archive() {
 // ----------------------------------------------------------------------------------------------- deliberate differences
 
 fn later_versions_and_gaps() {
-    let images: [(ImageKind, OffloadKind, &[(&str, &str)], &[u8]); 2] = [
+    let images: [Image<'_>; 2] = [
         (ImageKind::OBJECT, OffloadKind::HIP, &[("triple", "amdgcn-amd-amdhsa"), ("arch", "gfx906")], b"one"),
         (ImageKind::SPIRV, OffloadKind::SYCL, &[("triple", "spirv64")], b"two!"),
     ];
@@ -920,6 +986,46 @@ fn outputs_that_are_links() {
     assert_eq!((ours_is_link, ours_left_target), (true, false));
     assert_eq!((theirs_is_link, theirs_left_target), (false, true));
     assert_eq!(our_size, their_size);
+}
+
+fn permissions_of_outputs() {
+    let folder = scratch::folder("drop_in_packager/permissions_of_outputs");
+    scratch::write(folder.join("one.o"), "one");
+    let modes = [own::tool(TOOL), offload_tests::tools::llvm_bin().join(TOOL)].map(|tool| {
+        scratch::write(folder.join("out"), "old");
+        fs::set_permissions(folder.join("out"), Permissions::from_mode(0o640)).unwrap();
+        for output in ["out", "new"] {
+            succeed(Command::new(&tool).current_dir(&folder).args(["-o", output, "--image=file=one.o"]));
+        }
+        let modes = ["out", "new"].map(|name| fs::metadata(folder.join(name)).unwrap().permissions().mode() & 0o777);
+        fs::remove_file(folder.join("new")).unwrap();
+        modes
+    });
+    let [[ours, our_new], [theirs, their_new]] = modes;
+    assert_eq!((ours, our_new, theirs), (0o640, their_new, their_new));
+}
+
+fn options_of_libraries() {
+    for option in ["--color", "--time-passes", "--stats"] {
+        let (theirs, ours) = case(&[option, "-o", "out"]).both();
+        assert!(theirs.succeeded(), "{option}: {}", theirs.stderr);
+        assert!(ours.stderr.starts_with("llvm-offload-binary: Unknown command line argument"), "{}", ours.stderr);
+    }
+}
+
+fn arguments_that_are_no_text() {
+    let (theirs, ours) = Case::new(TOOL, [OsStr::from_bytes(b"-\xff")]).both();
+    // Both as the harness shows them.
+    assert_eq!((&ours.stderr, &ours.status), (&theirs.stderr, &theirs.status));
+    let with = |bytes: &[u8]| {
+        let image = [b"--image=file=one.o,".as_slice(), bytes].concat();
+        Case::new(TOOL, [OsStr::new("-o"), OsStr::new("out"), OsStr::from_bytes(&image)]).file("one.o", "one")
+    };
+    assert!(with(b"arch=\xff\xfe").assert_same().succeeded());
+    let (theirs, ours) = with(b"\xff=x").both();
+    assert!(theirs.succeeded());
+    assert_eq!(ours.stderr, "llvm-offload-binary: error: the key '\u{fffd}' of an image is not UTF-8\n");
+    assert!(!ours.files.contains_key(Path::new("out")));
 }
 
 // -------------------------------------------------------------------------------------------------------------- faults

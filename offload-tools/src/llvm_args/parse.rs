@@ -272,3 +272,205 @@ fn truth(value: &OsStr) -> Option<bool> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OPTIONS: &[Spec] = &[
+        option("o", Value::Text),
+        option("image", Value::List),
+        option("targets", Value::CommaList),
+        option("align", Value::Unsigned),
+        option("level", Value::Integer),
+        option("list", Value::Flag),
+    ];
+    const WITHOUT_POSITIONAL: Grammar =
+        Grammar { overview: "Does it.", version: "1\n", options: OPTIONS, positional: None };
+    const GRAMMAR: Grammar = Grammar { positional: Some("<file>"), ..WITHOUT_POSITIONAL };
+    const REQUIRED: Grammar = Grammar {
+        options: &[Spec { required: true, ..option("type", Value::Text) }, option("list", Value::Flag)],
+        ..WITHOUT_POSITIONAL
+    };
+
+    const fn option(name: &'static str, value: Value) -> Spec {
+        Spec { name, value, placeholder: "x", help: "Says it.", required: false }
+    }
+
+    fn outcome(grammar: &Grammar, arguments: &[&str]) -> Outcome {
+        grammar.parse("bin/tool", arguments.iter().map(OsString::from))
+    }
+
+    fn parsed(arguments: &[&str]) -> Parsed {
+        match outcome(&GRAMMAR, arguments) {
+            Outcome::Run(parsed) => parsed,
+            exit @ Outcome::Exit { .. } => panic!("{arguments:?}: {exit:?}"),
+        }
+    }
+
+    /// What is printed to standard error by a command line that ends the tool with 1.
+    fn errors(grammar: &Grammar, arguments: &[&str]) -> String {
+        match outcome(grammar, arguments) {
+            Outcome::Exit { stdout, stderr, status: 1 } if stdout.is_empty() => stderr,
+            other => panic!("{arguments:?}: {other:?}"),
+        }
+    }
+
+    /// What is printed to standard output by one that ends it with 0.
+    fn printed(arguments: &[&str]) -> String {
+        match outcome(&GRAMMAR, arguments) {
+            Outcome::Exit { stdout, status: 0, .. } => stdout,
+            other => panic!("{arguments:?}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn dashes_and_values() {
+        for arguments in
+            [["-o", "a"].as_slice(), &["--o", "a"], &["-o=a"], &["--o=a"], &["-o", "b", "-o", "a"], &["-o=", "-o=a"]]
+        {
+            assert_eq!(parsed(arguments).last("o"), Some(OsStr::new("a")), "{arguments:?}");
+        }
+        // A value may look like an option.
+        assert_eq!(parsed(&["-o", "--list"]).last("o"), Some(OsStr::new("--list")));
+        assert_eq!(parsed(&["-o=a=b"]).last("o"), Some(OsStr::new("a=b")));
+        assert_eq!(parsed(&[]).last("o"), None);
+    }
+
+    #[test]
+    fn lists() {
+        assert_eq!(parsed(&["--image=a,b", "--image", "c"]).all("image"), ["a,b", "c"]);
+        assert_eq!(parsed(&["--targets=a,b", "-targets", "c,,d"]).all("targets"), ["a", "b", "c", "", "d"]);
+        assert!(parsed(&[]).all("image").is_empty());
+    }
+
+    #[test]
+    fn flags() {
+        for (argument, value) in [
+            ("--list", true),
+            ("-list=1", true),
+            ("--list=TRUE", true),
+            ("--list=", true),
+            ("--list=0", false),
+            ("-list=False", false),
+        ] {
+            assert_eq!(parsed(&[argument]).flag("list"), Some(value), "{argument}");
+        }
+        assert_eq!(parsed(&["--list", "--list=0"]).flag("list"), Some(false));
+        assert_eq!(parsed(&[]).flag("list"), None);
+        // What stands behind a flag is not its value.
+        assert_eq!(parsed(&["--list", "0"]).positional(), Some(OsStr::new("0")));
+        let message = "tool: for the --list option: 'yes' is invalid value for boolean argument! Try 0 or 1\n";
+        assert_eq!(errors(&GRAMMAR, &["--list=yes"]), message);
+    }
+
+    #[test]
+    fn numbers() {
+        assert_eq!(parsed(&["--align=0x10", "--level", "-3"]).number("align"), Some(16));
+        assert_eq!(parsed(&["--align=0x10", "--level", "-3"]).number("level"), Some(-3));
+        let cases = [
+            ("--align=-1", "align", "uint"),
+            ("--align=4294967296", "align", "uint"),
+            ("--level=x", "level", "integer"),
+        ];
+        for (argument, name, kind) in cases {
+            let value = argument.split_once('=').unwrap().1;
+            let message = format!("tool: for the --{name} option: '{value}' value invalid for {kind} argument!\n");
+            assert_eq!(errors(&GRAMMAR, &[argument]), message);
+        }
+    }
+
+    #[test]
+    fn arguments_that_are_no_options() {
+        assert_eq!(parsed(&["a", "--list"]).positional(), Some(OsStr::new("a")));
+        assert_eq!(parsed(&["-"]).positional(), Some(OsStr::new("-")));
+        assert_eq!(parsed(&["--", "--list"]).positional(), Some(OsStr::new("--list")));
+        assert_eq!(parsed(&[""]).positional(), Some(OsStr::new("")));
+        let surplus = "tool: Too many positional arguments specified!\n\
+            Can specify at most 1 positional arguments: See: bin/tool --help\n";
+        assert_eq!(errors(&GRAMMAR, &["a", "b", "c"]), surplus);
+        let unknown = "tool: Unknown command line argument 'a'.  Try: 'bin/tool --help'\n";
+        assert_eq!(errors(&WITHOUT_POSITIONAL, &["a"]), unknown);
+    }
+
+    #[test]
+    fn what_is_missing() {
+        assert_eq!(errors(&GRAMMAR, &["-o"]), "tool: for the -o option: requires a value!\n");
+        assert_eq!(errors(&REQUIRED, &["--list"]), "tool: for the --type option: must be specified at least once!\n");
+        assert!(matches!(outcome(&REQUIRED, &["--type=x"]), Outcome::Run(_)));
+        // Everything is said.
+        let errors = errors(&REQUIRED, &["--list=x", "--bogus", "--type"]);
+        assert_eq!(errors.lines().count(), 5, "{errors}");
+    }
+
+    #[test]
+    fn unknown_options_and_what_may_be_meant() {
+        for (argument, meant) in [
+            ("--lost", "--list"),
+            ("-lst=1", "--list=1"),
+            ("--imag=a=b", "--image=a=b"),
+            ("--x", "-o"),
+            ("--x=1", "--o=1"),
+            ("--versio=3", "--version"),
+            ("--help-hid", "--help-hidden"),
+            ("--print-option=0", "--print-options=0"),
+            ("--imge=", "--image"),
+            // The first letter was taken for `-h`.
+            ("--hel=3", "--o=3"),
+        ] {
+            let expected = format!(
+                "tool: Unknown command line argument '{argument}'.  Try: 'bin/tool --help'\ntool: Did you mean '{meant}'?\n"
+            );
+            assert_eq!(errors(&GRAMMAR, &[argument]), expected);
+        }
+    }
+
+    #[test]
+    fn options_of_one_letter_stand_together() {
+        assert_eq!(parsed(&["-h"]).flag("h"), Some(true));
+        let both = parsed(&["-hho", "a"]);
+        assert_eq!((both.flag("h"), both.last("o")), (Some(true), Some(OsStr::new("a"))));
+        assert_eq!(parsed(&["-ho=a"]).last("o"), Some(OsStr::new("a")));
+        assert_eq!(parsed(&["-hh=0"]).flag("h"), Some(false));
+        let group = "tool: for the -o option: may not occur within a group!\n\
+            tool: Unknown command line argument '-oname'.  Try: 'bin/tool --help'\n\
+            tool: Did you mean '-o'?\n";
+        assert_eq!(errors(&GRAMMAR, &["-oname"]), group);
+    }
+
+    #[test]
+    fn what_ends_the_tool_at_once() {
+        assert_eq!(printed(&["--version"]), "1\n");
+        assert_eq!(printed(&["--bogus", "--version", "--align=x"]), "1\n");
+        let help = printed(&["--help"]);
+        assert!(
+            help.starts_with("OVERVIEW: Does it.\n\nUSAGE: tool [options] <file>\n\nOPTIONS:\n\nGeneric Options:\n")
+        );
+        assert!(help.contains("  -o <x>        - Says it.\n"), "{help}");
+        assert!(printed(&["--help-hidden"]).contains("--print-options"));
+        assert!(!printed(&["--help-list"]).contains("Generic Options"));
+        let message = "tool: for the --help option: does not allow a value! '1' specified.\n";
+        assert_eq!(errors(&GRAMMAR, &["--help=1"]), message);
+    }
+
+    #[test]
+    fn files_of_arguments() {
+        let folder = std::env::temp_dir().join(format!("offload-tools-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let file = |name: &str, text: &str| {
+            std::fs::write(folder.join(name), text).unwrap();
+            format!("@{}", folder.join(name).display())
+        };
+        let inner = file("inner", "--targets=c");
+        let outer = file("outer", &format!("-o 'a b' --targets=b {inner} d"));
+        let all = parsed(&["--targets=a", &outer]);
+        assert_eq!((all.last("o"), all.positional()), (Some(OsStr::new("a b")), Some(OsStr::new("d"))));
+        assert_eq!(all.all("targets"), ["a", "b", "c"]);
+        // One that asks for itself ends at some time.
+        let own = folder.join("own");
+        let own = file("own", &format!("@{}", own.display()));
+        assert_eq!(parsed(&[&own]).positional(), Some(OsStr::new(&own)));
+        assert_eq!(parsed(&["@nothing"]).positional(), Some(OsStr::new("@nothing")));
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}
