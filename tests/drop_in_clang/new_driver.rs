@@ -1,33 +1,24 @@
-//! clang with our tools in the place of its own: the same objects, byte for byte.
+//! Objects of the new driver, which come by way of `llvm-offload-binary`.
 
+use super::{HIP, LLVM, clang, put_tools};
+use libtest_mimic::Trial;
 use offload_tests::data::read;
 use offload_tests::tools::{Tool, llvm, llvm_bin, stderr, succeed};
 use offload_tests::{own, scratch, test};
-use std::os::unix::fs::symlink;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
-use std::{env, fs};
+use std::process::Command;
 
-const LLVM: &[Tool] = &[Tool::Llvm22];
-
-fn main() -> ExitCode {
-    offload_tests::run(vec![
+pub fn tests() -> Vec<Trial> {
+    vec![
         test("hip_with_the_new_driver", LLVM, hip_with_the_new_driver),
         test("openmp", LLVM, openmp),
         test("images_for_nvidia", &[Tool::Llvm22, Tool::Cuda], images_for_nvidia),
         test("openmp_in_bitcode", LLVM, openmp_in_bitcode),
         test("device_libraries_by_the_linker_wrapper", LLVM, device_libraries_by_the_linker_wrapper),
-    ])
+    ]
 }
 
-const HIP: &str = "#define __global__ __attribute__((global))\n\
-    typedef unsigned long size_t;\n\
-    struct dim3 { unsigned x, y, z; };\n\
-    typedef int hipError_t;\n\
-    typedef struct Stream *hipStream_t;\n\
-    extern \"C\" hipError_t hipLaunchKernel(const void *, dim3, dim3, void **, size_t, hipStream_t);\n\
-    __global__ void store(int *out) { *out = 1; }\n\
-    __attribute__((device)) int variable = 3;\n";
 const CUDA: &str = "typedef unsigned long size_t;\n\
     struct dim3 { unsigned x, y, z; };\n\
     extern \"C\" int cudaLaunchKernel(const void *, dim3, dim3, void **, size_t, void *);\n\
@@ -44,20 +35,13 @@ fn compile(name: &str, arguments: &[&str]) -> PathBuf {
     scratch::write(folder.join("a.hip"), HIP);
     scratch::write(folder.join("a.cu"), CUDA);
     scratch::write(folder.join("a.c"), OPENMP);
-    let ptxas = env::var_os("CUDA_HOME").map(|home| Path::new(&home).join("bin"));
-    let path = env::var_os("PATH").unwrap_or_default();
-    let path = env::join_paths(ptxas.into_iter().chain(env::split_paths(&path))).expect("a list of folders");
     let clang = |more: &[&str]| {
-        let mut clang = llvm("clang");
-        // The same words for both: clang puts a hash of its options into the names of some symbols.
-        clang.current_dir(&folder).env("PATH", &path).args(["-B", "tools", "-O1"]).args(arguments).args(more);
+        let mut clang = clang(&folder);
+        clang.args(arguments).args(more);
         clang
     };
     for (output, tools) in [("theirs", llvm_bin()), ("ours", own::folder())] {
-        let _ = fs::remove_dir_all(folder.join("tools"));
-        fs::create_dir(folder.join("tools")).expect("the folder can be made");
-        symlink(tools.join("llvm-offload-binary"), folder.join("tools/llvm-offload-binary"))
-            .expect("a link can be made");
+        put_tools(&folder, &tools, &["llvm-offload-binary"]);
         succeed(&mut clang(&["-o", "out"]));
         fs::rename(folder.join("out"), folder.join(output)).expect("it was written");
     }
