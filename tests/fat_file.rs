@@ -8,7 +8,8 @@ use offload_format::nv_fatbin::{self, NvFatbins};
 use offload_format::offload_binary::{ImageKind, OffloadBinaries, OffloadKind};
 use offload_format::{ErrorKind, Result};
 use offload_tests::data::{Random, corpus, read};
-use offload_tests::tools::{Tool, cuda, llvm, roc_obj_ls, stdout, succeed};
+use offload_tests::judges::{objdump_extracts, readobj_lists, roc_obj_lists, section_ranges};
+use offload_tests::tools::{Tool, cuda, llvm, stdout, succeed};
 use offload_tests::{scratch, test};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -158,26 +159,6 @@ fn images(file: &[u8]) -> Vec<[String; 4]> {
 
 // ------------------------------------------------------------------------------------------------------- what they find
 
-/// `ID <tab> file://…#offset=N&size=N`, as `llvm-readobj --offloading` and `roc-obj-ls` list the entries of bundles.
-fn listed(output: &str) -> Vec<(String, u64, u64)> {
-    let number = |text: &str| text.parse().expect("a number");
-    let entry = |line: &str| {
-        let (before, after) = line.split_once("file://")?;
-        let id = before.split_whitespace().last()?.to_owned();
-        let (offset, size) = after.split_once("#offset=")?.1.split_once("&size=")?;
-        Some((id, number(offset), number(size)))
-    };
-    output.lines().filter_map(entry).filter(|(id, ..)| !id.starts_with("host")).collect()
-}
-
-fn readobj_lists(path: &Path) -> Vec<(String, u64, u64)> {
-    listed(&stdout(&succeed(llvm("llvm-readobj").arg("--offloading").arg(path))))
-}
-
-fn roc_obj_lists(path: &Path) -> Vec<(String, u64, u64)> {
-    listed(&stdout(&succeed(roc_obj_ls().arg(path))))
-}
-
 /// What `llvm-objdump --offloading` prints of the images in offload binaries.
 fn objdump_lists(path: &Path) -> Vec<[String; 4]> {
     // It leaves files in the folder that it was started in.
@@ -189,34 +170,6 @@ fn objdump_lists(path: &Path) -> Vec<[String; 4]> {
     };
     let blocks = output.split("OFFLOADING IMAGE").skip(1);
     blocks.map(|block| ["kind", "arch", "triple", "producer"].map(|key| value(block, key))).collect()
-}
-
-/// The code objects that `llvm-objdump --offloading` writes beside a file, with their IDs, in its order.
-fn objdump_extracts(path: &Path) -> Vec<(String, Vec<u8>)> {
-    let folder = path.parent().expect("a file lies in a folder");
-    let output = stdout(&succeed(llvm("llvm-objdump").current_dir(folder).arg("--offloading").arg(path)));
-    let names = output.lines().filter_map(|line| line.strip_prefix("Extracting offload bundle: "));
-    let prefix = format!("{}.", path.display());
-    let entry = |name: &str| {
-        let (_, id) = name.strip_prefix(&prefix).and_then(|rest| rest.split_once('.')).expect("a number, an ID");
-        (id.to_owned(), read(name))
-    };
-    names.map(entry).collect()
-}
-
-/// Offset and size of each section of this name, as `llvm-readobj --sections` says them.
-fn section_ranges(path: &Path, name: &str, offset: &str, size: &str) -> Vec<(u64, u64)> {
-    let output = stdout(&succeed(llvm("llvm-readobj").arg("--sections").arg(path)));
-    let number = |text: &str| match text.strip_prefix("0x") {
-        Some(digits) => u64::from_str_radix(digits, 16).expect("a number"),
-        None => text.parse().expect("a number"),
-    };
-    let field = |block: &str, key: &str| {
-        let line = block.lines().find_map(|line| line.trim().strip_prefix(key));
-        number(line.expect("each section has it").trim())
-    };
-    let is_it = |block: &&str| block.lines().any(|line| line.trim().starts_with(&format!("Name: {name} (")));
-    output.split("Section {").filter(is_it).map(|block| (field(block, offset), field(block, size))).collect()
 }
 
 // ----------------------------------------------------------------------------------------------------------- inputs
@@ -334,7 +287,8 @@ fn assert_bundles_are_listed(path: &Path, count: usize) {
 fn assert_bundles_are_extracted(path: &Path, count: usize) {
     assert_bundles_are_listed(path, count);
     let ours: Vec<_> = bundle_entries(&read(path)).into_iter().map(|(id, _, bytes)| (id, bytes)).collect();
-    assert!(objdump_extracts(path) == ours, "{}: llvm-objdump extracts other bytes", path.display());
+    let theirs: Vec<_> = objdump_extracts(path).into_iter().map(|(id, file)| (id, read(file))).collect();
+    assert!(theirs == ours, "{}: llvm-objdump extracts other bytes", path.display());
 }
 
 fn hip_objects() {

@@ -4,7 +4,7 @@ use offload_format::ErrorKind;
 use offload_format::image::{Image, Kernel, Kernels};
 use offload_tests::data::{Random, read};
 use offload_tests::tools::{Tool, cuda, llvm, shared_library, stdout, succeed};
-use offload_tests::{scratch, test};
+use offload_tests::{published, scratch, test};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,8 @@ use std::process::ExitCode;
 
 const LLVM: &[Tool] = &[Tool::Llvm22];
 const BOTH: &[Tool] = &[Tool::Llvm22, Tool::Cuda];
+const PUBLISHED_ROCM: &[Tool] = &[Tool::Llvm22, Tool::PublishedRocm];
+const PUBLISHED_CUDA: &[Tool] = &[Tool::Llvm22, Tool::Cuda, Tool::PublishedCuda];
 
 fn main() -> ExitCode {
     offload_tests::run(vec![
@@ -21,6 +23,8 @@ fn main() -> ExitCode {
         test("target_ids_as_comgr_reads_them", &[Tool::Comgr], target_ids_as_comgr_reads_them),
         test("kernels_of_cubins_and_their_ptx", BOTH, kernels_of_cubins_and_their_ptx),
         test("cubins_of_cuda_12", BOTH, cubins_of_cuda_12),
+        test("kernels_of_published_code_objects", PUBLISHED_ROCM, kernels_of_published_code_objects),
+        test("kernels_of_published_cubins", PUBLISHED_CUDA, kernels_of_published_cubins),
         test("registers_are_in_two_places", &[], registers_are_in_two_places),
         test("cubins_before_and_behind_a_linker", BOTH, cubins_before_and_behind_a_linker),
         test("parameters_of_all_kinds", BOTH, parameters_of_all_kinds),
@@ -480,6 +484,38 @@ fn cubins_of_cuda_12() {
     }
 }
 
+/// Of AMD's clang 18 to 23, for 30 GPUs.
+fn kernels_of_published_code_objects() {
+    let folder = scratch::folder("kernels-published-code-objects");
+    let object = folder.join("image.hsaco");
+    for name in [published::JAX_ROCM60, published::JAX_ROCM7, published::BITSANDBYTES_ROCM715] {
+        let file = read(published::path(name));
+        for bundle in published::bundles(&file) {
+            for entry in bundle.parsed().entries().filter(|entry| !entry.code_object().is_empty()) {
+                scratch::write(&object, entry.code_object());
+                compare_code_object(&object);
+            }
+        }
+    }
+}
+
+/// CUDA 12.9 to 13.5, for each architecture the first cubin with kernels.
+fn kernels_of_published_cubins() {
+    let folder = scratch::folder("kernels-published-cubins");
+    for name in [published::NVJPEG12, published::NVJPEG13, published::CUDADEVRT] {
+        let file = read(published::path(name));
+        let mut seen = BTreeSet::new();
+        for (image, bytes) in published::fatbin_images(&file).0 {
+            if image.ends_with("cubin") && !kernels(&bytes).is_empty() && seen.insert(image.clone()) {
+                let cubin = folder.join(&image);
+                scratch::write(&cubin, bytes);
+                compare_cubin(&cubin);
+            }
+        }
+        assert!(seen.len() >= 10, "{name}: {seen:?}");
+    }
+}
+
 /// Where the attribute is missing, the number beside the code counts.
 fn registers_are_in_two_places() {
     let data = read(corpus("cuda12.sm_80.cubin"));
@@ -503,7 +539,8 @@ fn cubins_before_and_behind_a_linker() {
     let kernel = |name: &str| {
         format!(
             ".visible .entry {name}(.param .u32 x, .param .u64 y, .param .u8 z)\n{{ .reg .b32 %a<2>; .reg .b64 %d<2>; \
-             ld.param.b32 %a1, [x]; ld.param.b64 %d1, [y]; st.b32 [%d1], %a1; ret; }}\n"
+             .shared .align 4 .b8 own[64]; ld.param.b32 %a1, [x]; ld.param.b64 %d1, [y]; \
+             st.volatile.shared.b32 [own], %a1; st.b32 [%d1], %a1; ret; }}\n"
         )
     };
     let deep = "(.param .b32 r) deep(.param .b32 n)";

@@ -45,9 +45,11 @@ pub fn some_bytes(number: usize, size: usize) -> Vec<u8> {
 /// If they differ.
 #[track_caller]
 pub fn assert_same_bytes(ours: &[u8], theirs: &[u8], what: &str) {
+    if ours == theirs {
+        return;
+    }
     let differ = ours.iter().zip(theirs).position(|(a, b)| a != b);
-    assert!(
-        ours == theirs,
+    panic!(
         "{what}\nours has {} bytes, theirs {}, the first difference is at {:?}",
         ours.len(),
         theirs.len(),

@@ -6,8 +6,10 @@
 
 pub mod counting;
 pub mod data;
+pub mod judges;
 pub mod own;
 pub mod package;
+pub mod published;
 pub mod scratch;
 pub mod side_by_side;
 pub mod tools;

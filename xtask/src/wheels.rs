@@ -28,18 +28,8 @@ pub fn install(tree: &Path) -> Result {
 fn fill(new: &Path, python: &Path) -> Result {
     for wheel in &WHEELS {
         let download = new.join("download");
-        fs::create_dir_all(&download).map_err(|error| failed("create", &download, &error))?;
-        run::check(
-            Command::new(python)
-                .args(["-m", "pip", "download", "--quiet", "--no-deps"])
-                .args(["--only-binary", ":all:", "--dest"])
-                .arg(&download)
-                .arg(wheel.to_string()),
-        )?;
-        let files = files(&download).map_err(|error| failed("list", &download, &error))?;
-        for file in files.iter().filter(|file| file.extension().is_some_and(|e| e == "whl")) {
-            run::check(Command::new(python).args(["-m", "zipfile", "-e"]).arg(file).arg(new))?;
-        }
+        let file = fetch(python, &[&wheel.to_string()], &download)?;
+        run::check(Command::new(python).args(["-m", "zipfile", "-e"]).arg(file).arg(new))?;
         fs::remove_dir_all(&download).map_err(|error| failed("remove", &download, &error))?;
         let stamp = stamp(new, wheel);
         fs::write(&stamp, "").map_err(|error| failed("write", &stamp, &error))?;
@@ -51,8 +41,22 @@ fn fill(new: &Path, python: &Path) -> Result {
     Ok(())
 }
 
+/// Downloads one wheel, by what pip is told, into a folder; returns its path.
+pub fn fetch(python: &Path, arguments: &[&str], folder: &Path) -> Result<PathBuf> {
+    fs::create_dir_all(folder).map_err(|error| failed("create", folder, &error))?;
+    run::check(
+        Command::new(python)
+            .args(["-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:", "--dest"])
+            .arg(folder)
+            .args(arguments),
+    )?;
+    let files = files(folder).map_err(|error| failed("list", folder, &error))?;
+    let wheel = files.into_iter().find(|file| file.extension().is_some_and(|e| e == "whl"));
+    wheel.ok_or_else(|| Failure::Failed(format!("pip reported success and left no wheel in `{}`", folder.display())))
+}
+
 /// A Python that has pip: a Python that stands first in `PATH` may have none, while the system's has it.
-fn python() -> Result<PathBuf> {
+pub fn python() -> Result<PathBuf> {
     let works = |python: &PathBuf| run::succeeds(Command::new(python).args(["-m", "pip", "--version"]));
     [PathBuf::from("python3"), PathBuf::from("/usr/bin/python3")]
         .into_iter()
@@ -60,7 +64,8 @@ fn python() -> Result<PathBuf> {
         .ok_or_else(|| Failure::Failed("cannot fetch wheels: `python3 -m pip --version` does not work".to_owned()))
 }
 
-fn replace(tree: &Path, new: &Path) -> io::Result<()> {
+/// Puts a new folder where an old one may be.
+pub fn replace(tree: &Path, new: &Path) -> io::Result<()> {
     if tree.exists() {
         fs::remove_dir_all(tree)?;
     }
@@ -108,7 +113,8 @@ fn make_executable(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn failed(what: &str, path: &Path, error: &io::Error) -> Failure {
+/// What could not be done, where, and why.
+pub fn failed(what: &str, path: &Path, error: &io::Error) -> Failure {
     Failure::Failed(format!("cannot {what} `{}`: {error}", path.display()))
 }
 

@@ -14,7 +14,8 @@
 //! | an AMD code object, cubin, PTX, SPIR-V or bitcode | its header | `Image` |
 //! | a member of a thin archive | | `Elsewhere` |
 //!
-//! Not looked for are the offload binaries that clang keeps in the metadata of host bitcode (`llvm.embedded.objects`).
+//! Not looked for are the offload binaries that bitcode for a host has among its constants:
+//! [`Bitcode::variables_in_section`](crate::image::Bitcode::variables_in_section) takes them out.
 //!
 //! (Names and types: `clang` and `clang-linker-wrapper` 22.1.8, nvcc 13.5; how LLVM's tools look: docs/formats.md,
 //! "Sections".)

@@ -1,4 +1,4 @@
-//! LLVM bitcode: the symbols that it says it has.
+//! LLVM bitcode: the symbols that it says it has, and the stream of bits.
 //!
 //! A bitcode file is a stream of bits in little-endian words of 32 bits, behind the magic `BC C0 DE`, perhaps inside a
 //! wrapper (LLVM's BitCodeFormat page; checked against LLVM 22.1.8). At its top level are blocks: the first word says
@@ -15,8 +15,10 @@
 //!
 //! A symbol: name and IR name (offset and size in the string table each), COMDAT, flags.
 
+use super::bitcode_module;
 use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
+use alloc::vec::Vec;
 use core::fmt;
 
 const MAGIC: &[u8; 4] = b"BC\xC0\xDE";
@@ -27,10 +29,10 @@ const SYMTAB_BLOCK: u64 = 25;
 /// The code of the one record in either block.
 const BLOB_RECORD: u64 = 1;
 
-const ENTER_SUBBLOCK: u64 = 1;
-const DEFINE_ABBREV: u64 = 2;
+pub(super) const ENTER_SUBBLOCK: u64 = 1;
+pub(super) const DEFINE_ABBREV: u64 = 2;
 /// The first abbreviation that a block defines for itself.
-const FIRST_ABBREV: u64 = 4;
+pub(super) const FIRST_ABBREV: u64 = 4;
 const ENCODING_BLOB: u64 = 5;
 
 const VERSIONS: core::ops::RangeInclusive<u64> = 1..=3;
@@ -41,7 +43,7 @@ const FLAG_GLOBAL: u32 = 1 << 10;
 const FLAG_FORMAT_SPECIFIC: u32 = 1 << 11;
 
 /// Names may share text, so that a small table could ask for much work.
-const MAX_SHARING: u64 = 64;
+pub(super) const MAX_SHARING: u64 = 64;
 
 /// A bitcode file whose blocks and symbol table have been checked.
 #[derive(Clone, Copy)]
@@ -61,16 +63,7 @@ impl<'data> Bitcode<'data> {
     /// Returns an error if the magic is another, if a block or the symbol table is malformed, if the table has a
     /// version that is not known, or if its names share more text than 64 times the size of the file.
     pub fn parse(data: &'data [u8]) -> Result<Self> {
-        let reader = Reader::new(data);
-        let (mut stream, mut base) = (data, 0);
-        if data.starts_with(WRAPPER_MAGIC) {
-            let size = reader.u32(12, "bitcode size")?.into();
-            base = reader.u32(8, "bitcode offset")?.into();
-            stream = reader.range(base, size, 8, "bitcode")?;
-        }
-        if !stream.starts_with(MAGIC) {
-            return Err(Error::new(ErrorKind::BadMagic, "bitcode magic", base));
-        }
+        let (stream, base) = stream(data)?;
         let table = find_table(Reader::new(stream)).map_err(|error| error.shifted(base))?;
         let mut budget = MAX_SHARING.saturating_mul(stream.len() as u64);
         for (table, index) in table.iter().flat_map(|table| (0..table.count).map(move |index| (table, index))) {
@@ -80,6 +73,16 @@ impl<'data> Bitcode<'data> {
                 .ok_or_else(|| Error::new(ErrorKind::Malformed, "bitcode symbols that share too much text", base))?;
         }
         Ok(Self { table })
+    }
+
+    /// What the global variables in the section of this name hold, those that start with a string of bytes, in file order.
+    /// In bitcode for a host that is what clang has embedded, in the section `.llvm.offloading`: offload binaries.
+    ///
+    /// Returns an error if the magic is another, if a module is malformed, or if the variables of one share more bytes
+    /// than 64 times the size of the file.
+    pub fn variables_in_section(data: &[u8], section: &str) -> Result<Vec<Vec<u8>>> {
+        let (stream, base) = stream(data)?;
+        bitcode_module::variables_in_section(Reader::new(stream), section).map_err(|error| error.shifted(base))
     }
 
     /// The names of the symbols that other modules can refer to, as a linker spells them: defined and global, among
@@ -139,6 +142,24 @@ impl fmt::Debug for DefinedGlobals<'_> {
     }
 }
 
+/// The stream of bits in a bitcode file, and its offset.
+fn stream(data: &[u8]) -> Result<(&[u8], u64)> {
+    let reader = Reader::new(data);
+    let (mut stream, mut base) = (data, 0);
+    if data.starts_with(WRAPPER_MAGIC) {
+        let size = reader.u32(12, "bitcode size")?.into();
+        base = reader.u32(8, "bitcode offset")?.into();
+        stream = reader.range(base, size, 8, "bitcode")?;
+    }
+    if !stream.starts_with(MAGIC) {
+        return Err(Error::new(ErrorKind::BadMagic, "bitcode magic", base));
+    }
+    match data.len() % 4 {
+        0 => Ok((stream, base)),
+        _ => Err(Error::new(ErrorKind::Malformed, "bitcode size (no multiple of 4)", base)),
+    }
+}
+
 /// A symbol table with its string table.
 #[derive(Clone, Copy)]
 struct SymbolTable<'data> {
@@ -175,11 +196,8 @@ impl<'data> SymbolTable<'data> {
 /// it.
 fn find_table(stream: Reader<'_>) -> Result<Option<SymbolTable<'_>>> {
     let (mut symbols, mut found) = (None, None);
-    let mut at = MAGIC.len() as u64;
-    // What is too short for a block is padding.
-    while at.saturating_add(8) < stream.len() {
-        let block = Block::read(stream, at)?;
-        at = block.start + block.size;
+    for block in blocks(stream) {
+        let block = block?;
         match (block.id, symbols) {
             (SYMTAB_BLOCK, _) => symbols = Some(block.blob()?),
             (STRTAB_BLOCK, Some(symbols)) if found.is_none() => {
@@ -191,14 +209,28 @@ fn find_table(stream: Reader<'_>) -> Result<Option<SymbolTable<'_>>> {
     Ok(found)
 }
 
-/// A block at the top level.
-struct Block<'data> {
-    id: u64,
+/// The blocks at the top level, to the first that is malformed.
+pub(super) fn blocks(stream: Reader<'_>) -> impl Iterator<Item = Result<Block<'_>>> {
+    let mut at = MAGIC.len() as u64;
+    core::iter::from_fn(move || {
+        // What is too short for a block is padding.
+        if at.saturating_add(8) >= stream.len() {
+            return None;
+        }
+        let block = Block::read(stream, at);
+        at = block.as_ref().map_or(u64::MAX, |block| block.start + block.size);
+        Some(block)
+    })
+}
+
+/// A block.
+pub(super) struct Block<'data> {
+    pub(super) id: u64,
     /// Where what it holds starts, in bytes.
     start: u64,
     /// In bytes.
     size: u64,
-    content: Bits<'data>,
+    pub(super) content: Bits<'data>,
 }
 
 impl<'data> Block<'data> {
@@ -207,13 +239,24 @@ impl<'data> Block<'data> {
         if bits.abbreviation()? != ENTER_SUBBLOCK {
             return Err(Error::new(ErrorKind::Malformed, "bitcode outside of blocks", at));
         }
+        Self::enter(bits)
+    }
+
+    /// Reads what stands behind the abbreviation that says that a block follows.
+    pub(super) fn enter(mut bits: Bits<'data>) -> Result<Self> {
+        let at = bits.at / 8;
         let id = bits.variable(8)?;
         bits.abbrev_width = bits.variable(4)?;
         bits.align();
         let size = 4 * bits.fixed(32)?;
         let start = bits.at / 8;
-        stream.range(start, size, at, "bitcode block")?;
+        bits.stream.range(start, size, at, "bitcode block")?;
         Ok(Self { id, start, size, content: bits })
+    }
+
+    /// Where the block ends, in bits.
+    pub(super) fn end(&self) -> u64 {
+        (self.start + self.size).saturating_mul(8)
     }
 
     /// The blob in a block that has nothing but one record of it, as LLVM writes them: the abbreviation for it, the
@@ -238,28 +281,30 @@ impl<'data> Block<'data> {
 
 /// Reads bits, the least of a byte first.
 #[derive(Clone, Copy)]
-struct Bits<'data> {
+pub(super) struct Bits<'data> {
     stream: Reader<'data>,
     /// In bits.
-    at: u64,
+    pub(super) at: u64,
     /// Width of abbreviation IDs in bits.
     abbrev_width: u64,
 }
 
 impl Bits<'_> {
     /// The next `width` bits, at most 32.
-    fn fixed(&mut self, width: u64) -> Result<u64> {
-        let mut value = 0;
-        for bit in 0..width {
-            let byte = self.stream.u8(self.at / 8, "bitcode")?;
-            value |= u64::from(byte >> (self.at % 8) & 1) << bit;
-            self.at += 1;
+    pub(super) fn fixed(&mut self, width: u64) -> Result<u64> {
+        let (mut value, mut read) = (0, 0);
+        while read < width {
+            let byte = u64::from(self.stream.u8(self.at / 8, "bitcode")?) >> (self.at % 8);
+            let step = (8 - self.at % 8).min(width - read);
+            value |= (byte & ((1 << step) - 1)) << read;
+            read += step;
+            self.at += step;
         }
         Ok(value)
     }
 
-    /// A number in chunks of `width` bits, whose highest bit says that another follows.
-    fn variable(&mut self, width: u64) -> Result<u64> {
+    /// A number of up to 64 bits in chunks of `width`, from 2 to 32, whose highest bit says that another follows.
+    pub(super) fn variable(&mut self, width: u64) -> Result<u64> {
         let (more, mut value, mut shift) = (1 << (width - 1), 0, 0);
         loop {
             let chunk = self.fixed(width)?;
@@ -268,13 +313,13 @@ impl Bits<'_> {
                 return Ok(value);
             }
             shift += width - 1;
-            if shift >= 32 {
+            if shift >= 64 {
                 return Err(Error::new(ErrorKind::Malformed, "number in bitcode", self.at / 8));
             }
         }
     }
 
-    fn abbreviation(&mut self) -> Result<u64> {
+    pub(super) fn abbreviation(&mut self) -> Result<u64> {
         match self.abbrev_width {
             0..=32 => self.fixed(self.abbrev_width),
             _ => Err(Error::new(ErrorKind::Malformed, "width of abbreviations in bitcode", self.at / 8)),
@@ -282,7 +327,19 @@ impl Bits<'_> {
     }
 
     /// Goes to the next multiple of 32 bits.
-    fn align(&mut self) {
+    pub(super) fn align(&mut self) {
         self.at = self.at.next_multiple_of(32);
+    }
+
+    /// Goes over so many bytes.
+    pub(super) fn skip(&mut self, bytes: u64) -> Result<()> {
+        self.stream.range(self.at / 8, bytes, self.at / 8, "bitcode blob")?;
+        self.at += 8 * bytes;
+        Ok(())
+    }
+
+    /// The error that something is malformed here.
+    pub(super) fn malformed(&self, what: &'static str) -> Error {
+        Error::new(ErrorKind::Malformed, what, self.at / 8)
     }
 }

@@ -8,7 +8,7 @@
 //! | `.text.<kernel>` | PROGBITS | the function's symbol in bits 0-23; up to sm_8x registers in bits 24-31 | code |
 //! | `.nv.info` | 0x70000000 | 0 | attributes of all functions |
 //! | `.nv.info.<kernel>` | 0x70000000 | number of the `.text` section | attributes of the kernel |
-//! | `.nv.shared.<kernel>` | NOBITS | number of the `.text` section | its size is that of the shared memory |
+//! | `.nv.shared.<kernel>` | NOBITS, in relocatable files 0x7000000a | number of the `.text` section | its size is that of the shared memory |
 //!
 //! A kernel's symbol has 0x10 in `st_other`. An attribute is a byte for the form, one for the kind, and two for the value;
 //! with form 4 these two are the size of a value that follows:
@@ -35,6 +35,7 @@ const SHT_PROGBITS: u32 = 1;
 const SHT_SYMTAB: u32 = 2;
 const SHT_NOBITS: u32 = 8;
 const SHT_CUDA_INFO: u32 = 0x7000_0000;
+const SHT_CUDA_SHARED: u32 = 0x7000_000a;
 const SHF_EXECINSTR: u64 = 4;
 const STT_FUNC: u8 = 2;
 const STO_CUDA_ENTRY: u8 = 0x10;
@@ -78,8 +79,8 @@ impl<'data> CubinKernels<'data> {
         Ok(Self {
             symbols,
             next: elf.sections(),
-            info: Related::parse(&elf, SHT_CUDA_INFO, b".nv.info.")?,
-            shared: Related::parse(&elf, SHT_NOBITS, b".nv.shared.")?,
+            info: Related::parse(&elf, &[SHT_CUDA_INFO], b".nv.info.")?,
+            shared: Related::parse(&elf, &[SHT_NOBITS, SHT_CUDA_SHARED], b".nv.shared.")?,
             registers: OfFunctions::new(REGISTERS, all)?,
             stack: OfFunctions::new(STACK_SIZE, all)?,
             elf,
@@ -335,7 +336,7 @@ impl<'data> OfFunctions<'data> {
 /// Sections that belong to a section of code: one for each at most, found through `sh_info`.
 #[derive(Debug, Clone, Copy)]
 struct Related {
-    kind: u32,
+    kinds: &'static [u32],
     prefix: &'static [u8],
     /// Whether they lie in the order of what they belong to. Then the search for each starts where the last one ended.
     sorted: bool,
@@ -343,8 +344,8 @@ struct Related {
 }
 
 impl Related {
-    fn parse(elf: &Elf<'_>, kind: u32, prefix: &'static [u8]) -> Result<Self> {
-        let mut related = Self { kind, prefix, sorted: true, before: elf.sections() };
+    fn parse(elf: &Elf<'_>, kinds: &'static [u32], prefix: &'static [u8]) -> Result<Self> {
+        let mut related = Self { kinds, prefix, sorted: true, before: elf.sections() };
         let mut last = 0;
         for index in 0..elf.sections() {
             let section = elf.section(index)?;
@@ -357,7 +358,7 @@ impl Related {
     }
 
     fn has(&self, elf: &Elf<'_>, section: &Section) -> bool {
-        section.kind == self.kind && section.info != 0 && elf.name_after(section, self.prefix).is_some()
+        self.kinds.contains(&section.kind) && section.info != 0 && elf.name_after(section, self.prefix).is_some()
     }
 
     /// The section that belongs to section `text`. Asked for from the last to the first.

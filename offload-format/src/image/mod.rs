@@ -8,6 +8,7 @@
 //! ```
 
 mod bitcode;
+mod bitcode_module;
 mod budget;
 mod code_object;
 mod cubin;

@@ -1,3 +1,7 @@
-//! To come.
+//! `clang-offload-packager`: one tool by two names.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    offload_tools::packager::run(std::env::args_os())
+}

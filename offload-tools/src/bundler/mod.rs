@@ -45,10 +45,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Outcome::Run(parsed) => parsed,
         Outcome::Exit { stdout, stderr, status } => {
             eprint!("{stderr}");
-            let printed = std::io::stdout().write_all(stdout.as_bytes());
-            return if printed.is_ok() { status.into() } else { ExitCode::FAILURE };
+            return print(&stdout, status.into());
         }
     };
+    if parsed.flag("h") == Some(true) {
+        return print(&options::GRAMMAR.help_list(&program), ExitCode::SUCCESS);
+    }
     match Options::of(&parsed, &program).and_then(|(options, work)| work_on(&options, work)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
@@ -56,6 +58,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn print(text: &str, status: ExitCode) -> ExitCode {
+    if std::io::stdout().write_all(text.as_bytes()).is_ok() { status } else { ExitCode::FAILURE }
 }
 
 fn work_on(options: &Options, work: Work) -> Result<(), Failure> {

@@ -5,9 +5,11 @@
 
 mod input;
 mod interrupt;
+mod name;
 mod output;
 
 pub use input::Input;
+pub use name::name_in_folder;
 pub use output::{Output, Source, read_layout};
 
 use std::io;

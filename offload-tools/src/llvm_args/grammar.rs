@@ -1,5 +1,6 @@
 //! What a tool's command line takes.
 
+use super::help;
 use super::parse::{self, Outcome};
 use std::ffi::OsString;
 
@@ -34,6 +35,8 @@ pub struct Spec {
 /// What an option takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Value {
+    /// Nothing: what ends the tool, like `--help`.
+    Nothing,
     /// Nothing, or a truth value behind `=`.
     Flag,
     /// Any text; the last one counts.
@@ -54,26 +57,31 @@ impl Grammar {
         parse::parse(self, program, arguments)
     }
 
+    /// The help for `-h`, and for a tool that has nothing to do: options in one list.
+    pub fn help_list(&self, program: &str) -> String {
+        help::text(self, program, false, false)
+    }
+
     /// The option of that name.
     pub(super) fn find(&self, name: &str) -> Option<&'static Spec> {
-        self.options.iter().chain(GENERIC).find(|option| option.name == name)
+        self.options.iter().chain(GENERIC).chain([&SHORT_HELP]).find(|option| option.name == name)
     }
 }
 
-/// The options that every tool has.
+/// The options that every tool has, but for [`SHORT_HELP`].
 pub(super) const GENERIC: &[Spec] = &[
-    generic("help", "Show the options (--help-hidden shows more)"),
-    generic("help-hidden", "Show all options"),
-    generic("help-list", "Show the options without groups (--help-list-hidden shows more)"),
-    generic("help-list-hidden", "Show all options without groups"),
-    generic("print-all-options", "Accepted, and of no effect"),
-    generic("print-options", "Accepted, and of no effect"),
-    generic("version", "Show the version"),
+    generic("help", Value::Nothing, "Show the options (--help-hidden shows more)"),
+    generic("help-hidden", Value::Nothing, "Show all options"),
+    generic("help-list", Value::Nothing, "Show the options without groups (--help-list-hidden shows more)"),
+    generic("help-list-hidden", Value::Nothing, "Show all options without groups"),
+    generic("print-all-options", Value::Flag, "Accepted, and of no effect"),
+    generic("print-options", Value::Flag, "Accepted, and of no effect"),
+    generic("version", Value::Nothing, "Show the version"),
 ];
 
-/// Another name of `help` that no list shows.
-pub(super) const SHORT_HELP: &str = "h";
+/// `-h`, a flag that no list shows and no message proposes. It is for the tool to act on, when all else is right.
+static SHORT_HELP: Spec = generic("h", Value::Flag, "");
 
-const fn generic(name: &'static str, help: &'static str) -> Spec {
-    Spec { name, value: Value::Flag, placeholder: "", help, required: false }
+const fn generic(name: &'static str, value: Value, help: &'static str) -> Spec {
+    Spec { name, value, placeholder: "", help, required: false }
 }

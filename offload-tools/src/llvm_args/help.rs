@@ -53,7 +53,7 @@ fn list(out: &mut String, mut options: Vec<&Spec>, width: usize) {
 fn spelled(option: &Spec) -> String {
     let (dashes, name, value) = (dashes(option.name), option.name, option.placeholder);
     match (option.value, dashes) {
-        (Value::Flag, _) => format!("{dashes}{name}"),
+        (Value::Nothing | Value::Flag, _) => format!("{dashes}{name}"),
         (_, "-") => format!("{dashes}{name} <{value}>"),
         _ => format!("{dashes}{name}=<{value}>"),
     }

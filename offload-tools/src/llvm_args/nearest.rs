@@ -1,10 +1,18 @@
 //! The option that somebody may have meant.
 
-use super::Spec;
+use super::{Spec, Value};
 
-/// The name that takes the fewest changes of a letter to come from `name`, the first one of several.
-pub(super) fn nearest(name: &str, options: impl Iterator<Item = &'static Spec>) -> Option<&'static str> {
-    options.map(|option| option.name).min_by_key(|candidate| distance(name, candidate))
+/// What `text` would be with the option's name that takes the fewest changes of a letter, the first one of several. An
+/// option that takes no value is compared with all of the text, others with what stands before `=`.
+pub(super) fn nearest(text: &str, options: impl Iterator<Item = &'static Spec>) -> Option<String> {
+    let (name, value) = text.split_once('=').unwrap_or((text, ""));
+    let changes = |option: &&Spec| distance(if option.value == Value::Nothing { text } else { name }, option.name);
+    let option = options.min_by_key(changes)?;
+    Some(match value {
+        _ if option.value == Value::Nothing => option.name.to_owned(),
+        "" => option.name.to_owned(),
+        _ => format!("{}={value}", option.name),
+    })
 }
 
 /// How many letters must be put in, taken out or replaced.

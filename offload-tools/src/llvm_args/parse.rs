@@ -1,8 +1,9 @@
 //! From arguments to values.
 
-use super::grammar::{GENERIC, SHORT_HELP};
+use super::grammar::GENERIC;
 use super::nearest::nearest;
 use super::{Grammar, Spec, Value, help, number, response_file, split_once};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
@@ -103,25 +104,38 @@ impl Run<'_> {
                 options_end = true;
                 continue;
             }
-            let (name, value) = match split_once(&text, b'=') {
-                Some((name, value)) => (name, Some(value)),
-                None => (text, None),
-            };
-            let name = name.to_string_lossy();
-            if name == SHORT_HELP && self.grammar.options.iter().all(|option| !option.required || self.has(option)) {
-                return Err(help::text(self.grammar, self.program, false, false));
-            }
+            let (name, value) = parts(&text);
             match self.grammar.find(&name) {
                 Some(option) => self.option(option, value, &mut arguments)?,
-                None if name == SHORT_HELP => {}
-                None => self.unknown(&argument, &name, value.as_deref()),
+                None => self.group(&argument, &text, &mut arguments)?,
             }
         }
         Ok(())
     }
 
-    fn has(&self, option: &Spec) -> bool {
-        !self.parsed.all(option.name).is_empty()
+    /// Options of one letter may stand together behind one dash, and the last of them may have a value.
+    fn group(
+        &mut self,
+        argument: &OsStr,
+        text: &OsStr,
+        rest: &mut impl Iterator<Item = OsString>,
+    ) -> Result<(), String> {
+        let mut text = text.to_string_lossy().into_owned();
+        while let Some(letter) = text.chars().next() {
+            let Some(option) = self.grammar.find(letter.encode_utf8(&mut [0; 4])) else { break };
+            let behind = text.split_off(letter.len_utf8());
+            if behind.is_empty() || behind.starts_with('=') {
+                return self.option(option, behind.strip_prefix('=').map(OsString::from), rest);
+            }
+            if option.value != Value::Flag {
+                self.value_error(option, "may not occur within a group!");
+                break;
+            }
+            self.option(option, None, rest)?;
+            text = behind;
+        }
+        self.unknown(argument, &text);
+        Ok(())
     }
 
     fn positional(&mut self, argument: OsString) {
@@ -138,8 +152,12 @@ impl Run<'_> {
         value: Option<OsString>,
         rest: &mut impl Iterator<Item = OsString>,
     ) -> Result<(), String> {
+        if let (Value::Nothing, Some(value)) = (option.value, &value) {
+            self.value_error(option, &format!("does not allow a value! '{}' specified.", value.display()));
+            return Ok(());
+        }
         let value = match option.value {
-            Value::Flag => Some(value.unwrap_or_default()),
+            Value::Nothing | Value::Flag => Some(value.unwrap_or_default()),
             _ => value.or_else(|| rest.next()),
         };
         let Some(value) = value else {
@@ -163,8 +181,7 @@ impl Run<'_> {
             self.value_error(option, &wrong);
             return Ok(());
         }
-        let generic = truth(&value) == Some(true) && GENERIC.iter().any(|generic| generic.name == option.name);
-        if let Some(text) = generic.then(|| self.generic(option.name)).flatten() {
+        if let Some(text) = self.generic(option) {
             return Err(text);
         }
         let values = self.parsed.values.entry(option.name).or_default();
@@ -183,8 +200,11 @@ impl Run<'_> {
     }
 
     /// What an option that all tools have prints before it ends them.
-    fn generic(&self, name: &str) -> Option<String> {
-        match name {
+    fn generic(&self, option: &Spec) -> Option<String> {
+        if option.value != Value::Nothing {
+            return None;
+        }
+        match option.name {
             "version" => Some(self.grammar.version.to_owned()),
             "help" => Some(help::text(self.grammar, self.program, true, false)),
             "help-hidden" => Some(help::text(self.grammar, self.program, true, true)),
@@ -194,22 +214,11 @@ impl Run<'_> {
         }
     }
 
-    fn unknown(&mut self, argument: &OsStr, name: &str, value: Option<&OsStr>) {
-        // Options of one letter could stand together behind one dash; none that takes a value can.
-        let group = name.chars().next().map(String::from).and_then(|letter| self.grammar.find(&letter));
-        if let Some(option) = group {
-            self.value_error(option, "may not occur within a group!");
-            self.unknown_argument(argument);
-            self.error(&format!("Did you mean '-{}'?", option.name));
-            return;
-        }
+    /// An argument that is no option. `text` is what is left of it, behind the options that could stand together.
+    fn unknown(&mut self, argument: &OsStr, text: &str) {
         self.unknown_argument(argument);
-        let shown = GENERIC.iter().filter(|option| !help::is_hidden(option));
-        if let Some(nearest) = nearest(name, shown.chain(self.grammar.options)) {
-            let meant = match value {
-                Some(value) => format!("{nearest}={}", value.to_string_lossy()),
-                None => nearest.to_owned(),
-            };
+        let options = GENERIC.iter().chain(self.grammar.options);
+        if let Some(meant) = nearest(text, options) {
             self.error(&format!("Did you mean '{}{meant}'?", dashes(&meant)));
         }
     }
@@ -228,6 +237,14 @@ impl Run<'_> {
     fn error(&mut self, what: &str) {
         let name = Path::new(self.program).file_name().map_or(self.program.into(), OsStr::to_string_lossy);
         writeln!(self.errors, "{name}: {what}").expect("a String takes all");
+    }
+}
+
+/// The name of an option, and its value.
+fn parts(text: &OsStr) -> (Cow<'_, str>, Option<OsString>) {
+    match split_once(text, b'=') {
+        Some((name, value)) => (name.to_string_lossy().into_owned().into(), Some(value)),
+        None => (text.to_string_lossy(), None),
     }
 }
 
@@ -253,5 +270,207 @@ fn truth(value: &OsStr) -> Option<bool> {
         "" | "true" | "TRUE" | "True" | "1" => Some(true),
         "false" | "FALSE" | "False" | "0" => Some(false),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OPTIONS: &[Spec] = &[
+        option("o", Value::Text),
+        option("image", Value::List),
+        option("targets", Value::CommaList),
+        option("align", Value::Unsigned),
+        option("level", Value::Integer),
+        option("list", Value::Flag),
+    ];
+    const WITHOUT_POSITIONAL: Grammar =
+        Grammar { overview: "Does it.", version: "1\n", options: OPTIONS, positional: None };
+    const GRAMMAR: Grammar = Grammar { positional: Some("<file>"), ..WITHOUT_POSITIONAL };
+    const REQUIRED: Grammar = Grammar {
+        options: &[Spec { required: true, ..option("type", Value::Text) }, option("list", Value::Flag)],
+        ..WITHOUT_POSITIONAL
+    };
+
+    const fn option(name: &'static str, value: Value) -> Spec {
+        Spec { name, value, placeholder: "x", help: "Says it.", required: false }
+    }
+
+    fn outcome(grammar: &Grammar, arguments: &[&str]) -> Outcome {
+        grammar.parse("bin/tool", arguments.iter().map(OsString::from))
+    }
+
+    fn parsed(arguments: &[&str]) -> Parsed {
+        match outcome(&GRAMMAR, arguments) {
+            Outcome::Run(parsed) => parsed,
+            exit @ Outcome::Exit { .. } => panic!("{arguments:?}: {exit:?}"),
+        }
+    }
+
+    /// What is printed to standard error by a command line that ends the tool with 1.
+    fn errors(grammar: &Grammar, arguments: &[&str]) -> String {
+        match outcome(grammar, arguments) {
+            Outcome::Exit { stdout, stderr, status: 1 } if stdout.is_empty() => stderr,
+            other => panic!("{arguments:?}: {other:?}"),
+        }
+    }
+
+    /// What is printed to standard output by one that ends it with 0.
+    fn printed(arguments: &[&str]) -> String {
+        match outcome(&GRAMMAR, arguments) {
+            Outcome::Exit { stdout, status: 0, .. } => stdout,
+            other => panic!("{arguments:?}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn dashes_and_values() {
+        for arguments in
+            [["-o", "a"].as_slice(), &["--o", "a"], &["-o=a"], &["--o=a"], &["-o", "b", "-o", "a"], &["-o=", "-o=a"]]
+        {
+            assert_eq!(parsed(arguments).last("o"), Some(OsStr::new("a")), "{arguments:?}");
+        }
+        // A value may look like an option.
+        assert_eq!(parsed(&["-o", "--list"]).last("o"), Some(OsStr::new("--list")));
+        assert_eq!(parsed(&["-o=a=b"]).last("o"), Some(OsStr::new("a=b")));
+        assert_eq!(parsed(&[]).last("o"), None);
+    }
+
+    #[test]
+    fn lists() {
+        assert_eq!(parsed(&["--image=a,b", "--image", "c"]).all("image"), ["a,b", "c"]);
+        assert_eq!(parsed(&["--targets=a,b", "-targets", "c,,d"]).all("targets"), ["a", "b", "c", "", "d"]);
+        assert!(parsed(&[]).all("image").is_empty());
+    }
+
+    #[test]
+    fn flags() {
+        for (argument, value) in [
+            ("--list", true),
+            ("-list=1", true),
+            ("--list=TRUE", true),
+            ("--list=", true),
+            ("--list=0", false),
+            ("-list=False", false),
+        ] {
+            assert_eq!(parsed(&[argument]).flag("list"), Some(value), "{argument}");
+        }
+        assert_eq!(parsed(&["--list", "--list=0"]).flag("list"), Some(false));
+        assert_eq!(parsed(&[]).flag("list"), None);
+        // What stands behind a flag is not its value.
+        assert_eq!(parsed(&["--list", "0"]).positional(), Some(OsStr::new("0")));
+        let message = "tool: for the --list option: 'yes' is invalid value for boolean argument! Try 0 or 1\n";
+        assert_eq!(errors(&GRAMMAR, &["--list=yes"]), message);
+    }
+
+    #[test]
+    fn numbers() {
+        assert_eq!(parsed(&["--align=0x10", "--level", "-3"]).number("align"), Some(16));
+        assert_eq!(parsed(&["--align=0x10", "--level", "-3"]).number("level"), Some(-3));
+        let cases = [
+            ("--align=-1", "align", "uint"),
+            ("--align=4294967296", "align", "uint"),
+            ("--level=x", "level", "integer"),
+        ];
+        for (argument, name, kind) in cases {
+            let value = argument.split_once('=').unwrap().1;
+            let message = format!("tool: for the --{name} option: '{value}' value invalid for {kind} argument!\n");
+            assert_eq!(errors(&GRAMMAR, &[argument]), message);
+        }
+    }
+
+    #[test]
+    fn arguments_that_are_no_options() {
+        assert_eq!(parsed(&["a", "--list"]).positional(), Some(OsStr::new("a")));
+        assert_eq!(parsed(&["-"]).positional(), Some(OsStr::new("-")));
+        assert_eq!(parsed(&["--", "--list"]).positional(), Some(OsStr::new("--list")));
+        assert_eq!(parsed(&[""]).positional(), Some(OsStr::new("")));
+        let surplus = "tool: Too many positional arguments specified!\n\
+            Can specify at most 1 positional arguments: See: bin/tool --help\n";
+        assert_eq!(errors(&GRAMMAR, &["a", "b", "c"]), surplus);
+        let unknown = "tool: Unknown command line argument 'a'.  Try: 'bin/tool --help'\n";
+        assert_eq!(errors(&WITHOUT_POSITIONAL, &["a"]), unknown);
+    }
+
+    #[test]
+    fn what_is_missing() {
+        assert_eq!(errors(&GRAMMAR, &["-o"]), "tool: for the -o option: requires a value!\n");
+        assert_eq!(errors(&REQUIRED, &["--list"]), "tool: for the --type option: must be specified at least once!\n");
+        assert!(matches!(outcome(&REQUIRED, &["--type=x"]), Outcome::Run(_)));
+        // Everything is said.
+        let errors = errors(&REQUIRED, &["--list=x", "--bogus", "--type"]);
+        assert_eq!(errors.lines().count(), 5, "{errors}");
+    }
+
+    #[test]
+    fn unknown_options_and_what_may_be_meant() {
+        for (argument, meant) in [
+            ("--lost", "--list"),
+            ("-lst=1", "--list=1"),
+            ("--imag=a=b", "--image=a=b"),
+            ("--x", "-o"),
+            ("--x=1", "--o=1"),
+            ("--versio=3", "--version"),
+            ("--help-hid", "--help-hidden"),
+            ("--print-option=0", "--print-options=0"),
+            ("--imge=", "--image"),
+            // The first letter was taken for `-h`.
+            ("--hel=3", "--o=3"),
+        ] {
+            let expected = format!(
+                "tool: Unknown command line argument '{argument}'.  Try: 'bin/tool --help'\ntool: Did you mean '{meant}'?\n"
+            );
+            assert_eq!(errors(&GRAMMAR, &[argument]), expected);
+        }
+    }
+
+    #[test]
+    fn options_of_one_letter_stand_together() {
+        assert_eq!(parsed(&["-h"]).flag("h"), Some(true));
+        let both = parsed(&["-hho", "a"]);
+        assert_eq!((both.flag("h"), both.last("o")), (Some(true), Some(OsStr::new("a"))));
+        assert_eq!(parsed(&["-ho=a"]).last("o"), Some(OsStr::new("a")));
+        assert_eq!(parsed(&["-hh=0"]).flag("h"), Some(false));
+        let group = "tool: for the -o option: may not occur within a group!\n\
+            tool: Unknown command line argument '-oname'.  Try: 'bin/tool --help'\n\
+            tool: Did you mean '-o'?\n";
+        assert_eq!(errors(&GRAMMAR, &["-oname"]), group);
+    }
+
+    #[test]
+    fn what_ends_the_tool_at_once() {
+        assert_eq!(printed(&["--version"]), "1\n");
+        assert_eq!(printed(&["--bogus", "--version", "--align=x"]), "1\n");
+        let help = printed(&["--help"]);
+        assert!(
+            help.starts_with("OVERVIEW: Does it.\n\nUSAGE: tool [options] <file>\n\nOPTIONS:\n\nGeneric Options:\n")
+        );
+        assert!(help.contains("  -o <x>        - Says it.\n"), "{help}");
+        assert!(printed(&["--help-hidden"]).contains("--print-options"));
+        assert!(!printed(&["--help-list"]).contains("Generic Options"));
+        let message = "tool: for the --help option: does not allow a value! '1' specified.\n";
+        assert_eq!(errors(&GRAMMAR, &["--help=1"]), message);
+    }
+
+    #[test]
+    fn files_of_arguments() {
+        let folder = std::env::temp_dir().join(format!("offload-tools-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let file = |name: &str, text: &str| {
+            std::fs::write(folder.join(name), text).unwrap();
+            format!("@{}", folder.join(name).display())
+        };
+        let inner = file("inner", "--targets=c");
+        let outer = file("outer", &format!("-o 'a b' --targets=b {inner} d"));
+        let all = parsed(&["--targets=a", &outer]);
+        assert_eq!((all.last("o"), all.positional()), (Some(OsStr::new("a b")), Some(OsStr::new("d"))));
+        assert_eq!(all.all("targets"), ["a", "b", "c"]);
+        // One that asks for itself ends at some time.
+        let own = folder.join("own");
+        let own = file("own", &format!("@{}", own.display()));
+        assert_eq!(parsed(&[&own]).positional(), Some(OsStr::new(&own)));
+        assert_eq!(parsed(&["@nothing"]).positional(), Some(OsStr::new("@nothing")));
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

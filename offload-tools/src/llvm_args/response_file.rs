@@ -1,6 +1,7 @@
 //! `@file`: arguments in a file.
 
-use std::ffi::OsString;
+use super::split_once;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 
 /// How many files may be read for one command line: files that name each other end here.
@@ -14,11 +15,11 @@ pub(super) fn expand(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsStr
     let mut out = Vec::with_capacity(open.len());
     let mut files = 0;
     while let Some(argument) = open.pop() {
-        let path = argument.to_str().and_then(|argument| argument.strip_prefix('@'));
-        match path.filter(|_| files < MOST_FILES).and_then(|path| fs::read_to_string(path).ok()) {
+        let path = split_once(&argument, b'@').filter(|(before, _)| before.is_empty()).map(|(_, path)| path);
+        match path.filter(|_| files < MOST_FILES).and_then(|path| fs::read(path).ok()) {
             Some(text) => {
                 files += 1;
-                open.extend(split(&text).into_iter().rev().map(OsString::from));
+                open.extend(split(&decoded(text)).into_iter().rev());
             }
             None => out.push(argument),
         }
@@ -26,37 +27,82 @@ pub(super) fn expand(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsStr
     out
 }
 
+/// The bytes of a file as UTF-8, in which there may be bytes that are none: of a file that starts with the mark of UTF-8
+/// or UTF-16, that is taken off.
+fn decoded(text: Vec<u8>) -> Vec<u8> {
+    let from_utf16 = |number: fn([u8; 2]) -> u16| {
+        let units: Vec<u16> = text[2..].chunks_exact(2).map(|unit| number([unit[0], unit[1]])).collect();
+        String::from_utf16_lossy(&units).into_bytes()
+    };
+    match text.as_slice() {
+        [0xff, 0xfe, ..] => from_utf16(u16::from_le_bytes),
+        [0xfe, 0xff, ..] => from_utf16(u16::from_be_bytes),
+        [0xef, 0xbb, 0xbf, text @ ..] => text.to_vec(),
+        _ => text,
+    }
+}
+
 /// Splits a file's text as a GNU shell would: at white space, outside of quotes; a backslash takes what follows as it is.
-fn split(text: &str) -> Vec<String> {
+fn split(text: &[u8]) -> Vec<OsString> {
     let mut out = Vec::new();
-    let mut current: Option<String> = None;
+    let mut current: Option<Vec<u8>> = None;
     let mut quote = None;
-    let mut chars = text.chars();
-    while let Some(next) = chars.next() {
+    let mut bytes = text.iter().copied();
+    while let Some(next) = bytes.next() {
         match (next, quote) {
-            ('\\', _) => current.get_or_insert_default().extend(chars.next()),
-            ('"' | '\'', None) => {
+            (b'\\', _) => current.get_or_insert_default().push(bytes.next().unwrap_or(next)),
+            (b'"' | b'\'', None) => {
                 quote = Some(next);
                 current.get_or_insert_default();
             }
             (_, Some(open)) if next == open => quote = None,
-            (_, None) if next.is_ascii_whitespace() => out.extend(current.take()),
+            (b' ' | b'\t' | b'\r' | b'\n', None) => out.extend(current.take()),
             _ => current.get_or_insert_default().push(next),
         }
     }
     out.extend(current);
-    out
+    out.into_iter().map(|argument| os_string(&argument)).collect()
+}
+
+/// An argument, which ends at its first NUL, as those do that the operating system passes on.
+fn os_string(bytes: &[u8]) -> OsString {
+    let bytes = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
+    #[cfg(unix)]
+    {
+        use std::os::unix::ffi::OsStrExt;
+        OsStr::from_bytes(bytes).to_owned()
+    }
+    #[cfg(not(unix))]
+    {
+        OsStr::new(&*String::from_utf8_lossy(bytes)).to_owned()
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::split;
+    use super::*;
 
     #[test]
     fn words() {
+        let split = |text: &str| split(text.as_bytes());
         assert_eq!(split("-a  -b=c\n\t'd e' \"f 'g\" h\\ i"), ["-a", "-b=c", "d e", "f 'g", "h i"]);
         assert_eq!(split("a\"b c\"d '' \"\""), ["ab cd", "", ""]);
-        assert_eq!(split(" \n"), Vec::<String>::new());
+        assert_eq!(split(" \r\n"), Vec::<OsString>::new());
         assert_eq!(split("\"a\\\"b\" 'c\\'d'"), ["a\"b", "c'd"]);
+        assert_eq!(split("a\\\nb c\u{b}d\u{c}e"), ["a\nb", "c\u{b}d\u{c}e"]);
+        assert_eq!(split("\"open a\0b 'x"), ["open a"]);
+        assert_eq!(split("a\0b c\\"), ["a", "c\\"]);
+    }
+
+    #[test]
+    fn encodings() {
+        for text in
+            [b"a \xc3\xa4".as_slice(), b"\xef\xbb\xbfa \xc3\xa4", b"\xff\xfea\0 \0\xe4\0", b"\xfe\xff\0a\0 \0\xe4"]
+        {
+            assert_eq!(split(&decoded(text.to_vec())), ["a", "ä"]);
+        }
+        assert_eq!(decoded(b"\xff\xfea".to_vec()), b"");
+        #[cfg(unix)]
+        assert_eq!(split(b"\xff")[0].as_encoded_bytes(), b"\xff");
     }
 }

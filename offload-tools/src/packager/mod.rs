@@ -1,1 +1,126 @@
-//! To come.
+//! `llvm-offload-binary`, which is also called `clang-offload-packager`: packs images for devices, with what is known of
+//! each, into a file of offload binaries, and takes them out again.
+//!
+//! | module | has |
+//! |---|---|
+//! | `arguments` | what stands behind `--image` |
+//! | `pack` | from files to offload binaries |
+//! | `images` | what is in a file: offload binaries, or anything that has them in it |
+//! | `extract` | from a file to its images |
+//!
+//! Output of more than one file is no whole: what was written before an error stays, as with LLVM's tool.
+
+mod arguments;
+mod extract;
+mod images;
+mod pack;
+
+use crate::files::{self, Output};
+use crate::llvm_args::{Grammar, Outcome, Parsed, Spec, Value};
+use anstyle::{AnsiColor, Style};
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+const GRAMMAR: Grammar = Grammar {
+    overview: "Packs images for devices, with what is known of each, into one file that can be\n\
+        embedded in a section of a host object; takes images out of such files, and out\n\
+        of the objects, programs and archives that have them in them.",
+    version: concat!("offload-tools LLVM version 22.1.8\n  offload-tools ", env!("CARGO_PKG_VERSION"), ".\n"),
+    options: &[
+        Spec { name: "o", value: Value::Text, placeholder: "file", help: "Pack into <file>", required: false },
+        Spec {
+            name: "archive",
+            value: Value::Flag,
+            placeholder: "",
+            help: "Put what is extracted into a static library",
+            required: false,
+        },
+        Spec {
+            name: "image",
+            value: Value::List,
+            placeholder: "<key>=<value>,...",
+            help: "What is known of an image. To pack, 'file' names it; to extract, it is where\n\
+                matching images go. 'kind' is openmp, cuda, hip or sycl",
+            required: false,
+        },
+    ],
+    positional: Some("<file to extract from>"),
+};
+
+/// The name that LLVM gave up.
+const OLD_NAME: &str = "clang-offload-packager";
+
+/// The tool: `arguments` begin with the name that it was called by.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let mut arguments = arguments.into_iter();
+    let program = arguments.next().unwrap_or_default().to_string_lossy().into_owned();
+    let parsed = match GRAMMAR.parse(&program, arguments) {
+        Outcome::Run(parsed) => parsed,
+        Outcome::Exit { stdout, stderr, status } => {
+            print(&stdout);
+            eprint!("{stderr}");
+            return status.into();
+        }
+    };
+    let stem = Path::new(&program).file_stem().unwrap_or_default().to_string_lossy();
+    if stem.ends_with(OLD_NAME) {
+        let warning = label("warning", AnsiColor::Magenta);
+        anstream::eprintln!("{warning} '{OLD_NAME}' is deprecated. Use 'llvm-offload-binary' instead.");
+    }
+    match work(&program, &parsed) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            anstream::eprintln!("{program}: {} {message}", label("error", AnsiColor::Red));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn work(program: &str, parsed: &Parsed) -> Result<(), String> {
+    if parsed.flag("h") == Some(true) {
+        print(&GRAMMAR.help_list(program));
+        return Ok(());
+    }
+    // An empty name is none.
+    let input = parsed.positional().filter(|input| !input.is_empty());
+    let output = parsed.last("o").filter(|output| !output.is_empty());
+    let images = parsed.all("image");
+    match (input, output) {
+        (None, None) => {
+            print(&GRAMMAR.help_list(program));
+            Ok(())
+        }
+        (Some(_), Some(_)) => {
+            Err("Packaging to an output file and extracting from an input file are mutually exclusive.".to_owned())
+        }
+        (None, Some(output)) => pack::pack(images, output),
+        (Some(input), None) => extract::extract(program, input, images, parsed.flag("archive") == Some(true)),
+    }
+}
+
+/// Says something that is no error.
+fn warn(program: &str, what: &str) {
+    anstream::eprintln!("{program}: {} {what}", label("warning", AnsiColor::Magenta));
+}
+
+/// `error:`, coloured where the terminal takes it.
+fn label(text: &str, color: AnsiColor) -> String {
+    let style = Style::new().bold().fg_color(Some(color.into()));
+    format!("{style}{text}:{style:#}")
+}
+
+/// Writes to standard output. That nobody reads it is no error.
+fn print(text: &str) {
+    let _ = io::stdout().write_all(text.as_bytes());
+}
+
+/// Writes a file, standard output for `-`.
+fn write(path: &OsStr, fill: impl FnOnce(&mut Output) -> io::Result<()>) -> Result<(), String> {
+    let created = if path == "-" { Ok(Output::stdout()) } else { Output::create(Path::new(path)) };
+    let mut output = created.map_err(|error| files::os_message(&error))?;
+    fill(&mut output)
+        .and_then(|()| output.commit())
+        .map_err(|error| format!("'{}': {}", path.display(), files::os_message(&error)))
+}

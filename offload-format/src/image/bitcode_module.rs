@@ -1,0 +1,321 @@
+//! The modules of a bitcode file, as far as it takes to find what is embedded in them for devices.
+//!
+//! A block holds other blocks and records; a record is a code and operands, all numbers, either spelled out or by an
+//! abbreviation that says how many bits each has. A block defines abbreviations for itself, and the block of number 0 those
+//! of other blocks. (LLVM's BitCodeFormat page; checked against LLVM 22.1.8.) What is read here of a module:
+//!
+//! | block | record | operands |
+//! |---|---|---|
+//! | module, 8 | version, 1 | version; from 2 on the records below have their name first, as offset and size |
+//! | | section name, 5 | its characters |
+//! | | global variable, 7 | type, constness, initializer + 1, linkage, alignment, number of the section's name from 1 |
+//! | | function 8, alias 9 or 14, ifunc 15 | |
+//! | constants, 11 | type of what follows, 1 | |
+//! | | string, 8; string that a zero byte ends, 9 | its bytes |
+//! | | all others | |
+//!
+//! Variables, functions, aliases and ifuncs are values, numbered from 0 in their order; the constants go on behind them.
+
+use super::bitcode::{Bits, Block, DEFINE_ABBREV, ENTER_SUBBLOCK, FIRST_ABBREV, MAX_SHARING, blocks};
+use crate::Result;
+use crate::reader::Reader;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+
+const BLOCKINFO_BLOCK: u64 = 0;
+const MODULE_BLOCK: u64 = 8;
+const CONSTANTS_BLOCK: u64 = 11;
+
+const END_BLOCK: u64 = 0;
+
+const SET_BLOCK: u64 = 1;
+const VERSION: u64 = 1;
+const SECTION_NAME: u64 = 5;
+const GLOBAL_VARIABLE: u64 = 7;
+const OTHER_VALUES: [u64; 4] = [8, 9, 14, 15];
+const SET_TYPE: u64 = 1;
+const STRING: u64 = 8;
+const C_STRING: u64 = 9;
+
+/// So many operands of a record are kept: those of a variable up to its section.
+const KEPT: usize = 8;
+
+/// The most operands of an abbreviation: LLVM's have no more than some twenty.
+const MOST_OPERANDS: u64 = 256;
+
+const ABBREVIATION: &str = "abbreviation in bitcode";
+
+/// What the variables of a section hold that start with a string.
+pub(super) fn variables_in_section(stream: Reader<'_>, section: &str) -> Result<Vec<Vec<u8>>> {
+    let mut found = Vec::new();
+    for block in blocks(stream) {
+        let block = block?;
+        if block.id == MODULE_BLOCK {
+            found.extend(module(&block, section)?);
+        }
+    }
+    Ok(found)
+}
+
+/// The variables of a module, and what they hold.
+#[derive(Default)]
+struct Module {
+    names_are_apart: bool,
+    sections: u64,
+    /// The numbers of the sections that have the name.
+    named: BTreeSet<u64>,
+    values: u64,
+    /// The constants that variables of these sections start with.
+    initializers: Vec<u64>,
+    wanted: BTreeSet<u64>,
+    constants: BTreeMap<u64, Vec<u8>>,
+}
+
+fn module(block: &Block<'_>, section: &str) -> Result<Vec<Vec<u8>>> {
+    let mut abbreviations = Abbreviations::new();
+    let mut module = Module::default();
+    let mut cursor = Cursor::new(block);
+    while let Some(item) = cursor.next()? {
+        match item {
+            Item::Block(block) if block.id == BLOCKINFO_BLOCK => block_info(&block, &mut abbreviations)?,
+            Item::Block(block) if block.id == CONSTANTS_BLOCK => module.constants(&block, &abbreviations)?,
+            Item::Block(_) => {}
+            Item::Record(id) => {
+                let (mut operands, mut count) = ([0; KEPT], 0);
+                let mut name = section.bytes();
+                let mut is_name = true;
+                let code = cursor.record(id, of_block(&abbreviations, MODULE_BLOCK), |operand| {
+                    if let Some(kept) = operands.get_mut(count) {
+                        *kept = operand;
+                    }
+                    count += 1;
+                    is_name &= name.next().map(u64::from) == Some(operand);
+                })?;
+                module.record(code, &operands, is_name && name.next().is_none());
+            }
+        }
+    }
+    // Variables may share a constant.
+    let mut left = (cursor.bits.at / 8).saturating_mul(MAX_SHARING);
+    let objects = module.initializers.iter().filter_map(|value| module.constants.get(value));
+    let objects = objects.map(|bytes| {
+        let too_much = || cursor.bits.malformed("global variables that share too many bytes");
+        left = left.checked_sub(bytes.len() as u64).ok_or_else(too_much)?;
+        Ok(bytes.clone())
+    });
+    objects.collect()
+}
+
+impl Module {
+    fn record(&mut self, code: u64, operands: &[u64; KEPT], is_name: bool) {
+        match code {
+            VERSION => self.names_are_apart = operands[0] >= 2,
+            SECTION_NAME => {
+                self.sections += 1;
+                if is_name {
+                    self.named.insert(self.sections);
+                }
+            }
+            GLOBAL_VARIABLE => {
+                let name = if self.names_are_apart { 2 } else { 0 };
+                let (initializer, section) = (operands[name + 2], operands[name + 5]);
+                if let Some(value) = initializer.checked_sub(1).filter(|_| self.named.contains(&section)) {
+                    self.initializers.push(value);
+                    self.wanted.insert(value);
+                }
+                self.values += 1;
+            }
+            _ if OTHER_VALUES.contains(&code) => self.values += 1,
+            _ => {}
+        }
+    }
+
+    /// Numbers the constants of a block, and keeps the strings that are wanted.
+    fn constants(&mut self, block: &Block<'_>, abbreviations: &Abbreviations) -> Result<()> {
+        let mut cursor = Cursor::new(block);
+        while let Some(item) = cursor.next()? {
+            let Item::Record(id) = item else { continue };
+            let mut bytes = self.wanted.contains(&self.values).then(Vec::new);
+            let code = cursor.record(id, of_block(abbreviations, CONSTANTS_BLOCK), |operand| {
+                if let Some(bytes) = &mut bytes {
+                    bytes.push(operand as u8);
+                }
+            })?;
+            if code == SET_TYPE {
+                continue;
+            }
+            if let Some(mut bytes) = bytes.filter(|_| matches!(code, STRING | C_STRING)) {
+                bytes.extend((code == C_STRING).then_some(0));
+                self.constants.insert(self.values, bytes);
+            }
+            self.values += 1;
+        }
+        Ok(())
+    }
+}
+
+/// Abbreviations by the number of the block that they are for.
+type Abbreviations = BTreeMap<u64, Vec<Abbreviation>>;
+
+fn of_block(abbreviations: &Abbreviations, block: u64) -> &[Abbreviation] {
+    abbreviations.get(&block).map_or(&[], Vec::as_slice)
+}
+
+fn block_info(block: &Block<'_>, abbreviations: &mut Abbreviations) -> Result<()> {
+    let mut cursor = Cursor::new(block);
+    let mut current = None;
+    while let Some(item) = cursor.next()? {
+        let Item::Record(id) = item else { continue };
+        let mut first = None;
+        let code = cursor.record(id, &[], |operand| {
+            first.get_or_insert(operand);
+        })?;
+        // What was defined so far was for the block before.
+        let defined = core::mem::take(&mut cursor.own);
+        if let Some(block) = current {
+            abbreviations.entry(block).or_default().extend(defined);
+        }
+        if code == SET_BLOCK {
+            current = first;
+        }
+    }
+    if let Some(block) = current {
+        abbreviations.entry(block).or_default().append(&mut cursor.own);
+    }
+    Ok(())
+}
+
+/// How the operands of a record are stored, the code first.
+struct Abbreviation(Vec<Operand>);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Operand {
+    Literal(u64),
+    Fixed(u64),
+    Variable(u64),
+    Char6,
+    /// The rest: a count, and so many of the operand that follows.
+    Array,
+    /// The rest: a count, and so many bytes at a multiple of four.
+    Blob,
+}
+
+enum Item<'data> {
+    Block(Block<'data>),
+    /// A record by this abbreviation, which is to be read next.
+    Record(u64),
+}
+
+/// Goes through what is in a block.
+struct Cursor<'data> {
+    bits: Bits<'data>,
+    end: u64,
+    /// The abbreviations that the block has defined for itself.
+    own: Vec<Abbreviation>,
+}
+
+impl<'data> Cursor<'data> {
+    fn new(block: &Block<'data>) -> Self {
+        Self { bits: block.content, end: block.end(), own: Vec::new() }
+    }
+
+    /// The next block or record.
+    fn next(&mut self) -> Result<Option<Item<'data>>> {
+        while self.bits.at < self.end {
+            match self.bits.abbreviation()? {
+                END_BLOCK => return Ok(None),
+                ENTER_SUBBLOCK => {
+                    let block = Block::enter(self.bits)?;
+                    self.bits.at = block.end();
+                    return Ok(Some(Item::Block(block)));
+                }
+                DEFINE_ABBREV => {
+                    let abbreviation = self.definition()?;
+                    self.own.push(abbreviation);
+                }
+                id => return Ok(Some(Item::Record(id))),
+            }
+        }
+        Ok(None)
+    }
+
+    fn definition(&mut self) -> Result<Abbreviation> {
+        let count = self.bits.variable(5)?;
+        if count > MOST_OPERANDS {
+            return Err(self.bits.malformed(ABBREVIATION));
+        }
+        let mut operands = Vec::new();
+        for _ in 0..count {
+            let is_literal = self.bits.fixed(1)? == 1;
+            operands.push(match is_literal {
+                true => Operand::Literal(self.bits.variable(8)?),
+                false => match self.bits.fixed(3)? {
+                    encoding @ (1 | 2) => match (encoding, self.bits.variable(5)?) {
+                        (_, 0) => Operand::Literal(0),
+                        (1, width @ 1..=32) => Operand::Fixed(width),
+                        (2, width @ 2..=32) => Operand::Variable(width),
+                        _ => return Err(self.bits.malformed(ABBREVIATION)),
+                    },
+                    3 => Operand::Array,
+                    4 => Operand::Char6,
+                    5 => Operand::Blob,
+                    _ => return Err(self.bits.malformed(ABBREVIATION)),
+                },
+            });
+        }
+        Ok(Abbreviation(operands))
+    }
+
+    /// Reads a record by the abbreviation `id`, `shared` standing before the block's own: gives each operand to `sink` and
+    /// returns the code. What is in a blob is passed over.
+    fn record(&mut self, id: u64, shared: &[Abbreviation], mut sink: impl FnMut(u64)) -> Result<u64> {
+        let bits = &mut self.bits;
+        if id < FIRST_ABBREV {
+            let code = bits.variable(6)?;
+            for _ in 0..bits.variable(6)? {
+                sink(bits.variable(6)?);
+            }
+            return Ok(code);
+        }
+        let wrong = bits.malformed(ABBREVIATION);
+        let index = usize::try_from(id - FIRST_ABBREV).map_err(|_| wrong)?;
+        let Abbreviation(operands) = shared.iter().chain(&self.own).nth(index).ok_or(wrong)?;
+        let (code, operands) = operands.split_first().ok_or(wrong)?;
+        let code = scalar(bits, *code)?;
+        let mut operands = operands.iter().copied();
+        while let Some(operand) = operands.next() {
+            match operand {
+                Operand::Array => {
+                    // A literal takes no bits, so that any number of them would be there.
+                    let element = operands.next().filter(|it| !matches!(it, Operand::Literal(_))).ok_or(wrong)?;
+                    for _ in 0..bits.variable(6)? {
+                        sink(scalar(bits, element)?);
+                    }
+                    break;
+                }
+                Operand::Blob => {
+                    let size = bits.variable(6)?;
+                    bits.align();
+                    bits.skip(size)?;
+                    bits.align();
+                    break;
+                }
+                _ => sink(scalar(bits, operand)?),
+            }
+        }
+        Ok(code)
+    }
+}
+
+fn scalar(bits: &mut Bits<'_>, operand: Operand) -> Result<u64> {
+    match operand {
+        Operand::Literal(value) => Ok(value),
+        Operand::Fixed(width) => bits.fixed(width),
+        Operand::Variable(width) => bits.variable(width),
+        Operand::Char6 => {
+            const CHARACTERS: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._";
+            Ok(CHARACTERS[bits.fixed(6)? as usize].into())
+        }
+        Operand::Array | Operand::Blob => Err(bits.malformed(ABBREVIATION)),
+    }
+}

@@ -1,0 +1,94 @@
+//! From a file to its images.
+
+use super::arguments::{Arguments, offload_kind, stem_and_extension};
+use super::images::{Found, images};
+use super::{warn, write};
+use crate::files::{self, Source};
+use offload_format::archive::ArchiveBuilder;
+use offload_format::device_archive::member_symbols;
+use offload_format::layout::Layout;
+use offload_format::offload_binary::ImageKind;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+/// Writes the images of `input` that `arguments`, one text for each `--image`, ask for.
+pub(super) fn extract(program: &str, input: &OsStr, arguments: &[OsString], archive: bool) -> Result<(), String> {
+    let input = Path::new(input);
+    let images = images(input)?;
+    for text in arguments {
+        let arguments = Arguments::parse(text);
+        let matching: Vec<&Found> = images.iter().filter(|image| matches(&arguments, image)).collect();
+        let Some(last) = matching.last() else { continue };
+        match arguments.get("file") {
+            Some(file) if archive => {
+                let payloads: Vec<Source<'_>> = matching.iter().map(|image| image.source()).collect();
+                let layout = library(&matching)?;
+                write(file, |output| output.layout(&layout, &payloads))?;
+            }
+            None if archive => return Err("Image must have a 'file' argument.".to_owned()),
+            Some(file) => {
+                if matching.len() > 1 {
+                    warn(program, &format!("Multiple inputs match to a single file, '{}'", file.display()));
+                }
+                write(file, |output| output.copy(&last.source()))?;
+            }
+            None => {
+                for (number, image) in matching.iter().enumerate() {
+                    write(OsStr::new(&name(input, image, number)), |output| output.copy(&image.source()))?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether an image has all that is asked for. What it does not say is empty.
+fn matches(arguments: &Arguments, image: &Found) -> bool {
+    arguments.iter().all(|(key, value)| match key.to_str() {
+        Some("file") => true,
+        Some("kind") => {
+            let kind = offload_kind(value);
+            image.offload_kind == kind || image.offload_kind.is_hip() && kind.is_hip()
+        }
+        Some(key) => image.string(key) == value.as_encoded_bytes(),
+        // No image has a key that is not UTF-8.
+        None => value.is_empty(),
+    })
+}
+
+/// The library with these members. All that come from one file have its name.
+fn library(images: &[&Found]) -> Result<Layout, String> {
+    let mut builder = ArchiveBuilder::new();
+    for image in images {
+        let origin = String::from_utf8_lossy(&image.origin);
+        let size = image.bytes().len() as u64;
+        let symbols = member_symbols(image.bytes()).map_err(|error| format!("an image in '{origin}': {error}"))?;
+        let added = match symbols {
+            Some(symbols) => builder.object(&image.origin, size, symbols),
+            None => builder.member(&image.origin, size),
+        };
+        added.map_err(|error| format!("an image in '{origin}': {error}"))?;
+    }
+    Ok(builder.layout())
+}
+
+/// Where an image goes that no file was named for: a file in the current folder, called as its input, target and
+/// architecture, and numbered.
+fn name(input: &Path, image: &Found, number: usize) -> String {
+    let (stem, _) = stem_and_extension(input);
+    let [triple, arch] = ["triple", "arch"].map(|key| String::from_utf8_lossy(image.string(key)).into_owned());
+    let start = format!("{stem}-{triple}-{arch}");
+    files::name_in_folder(&start, &format!(".{number}.{}", extension(image.image_kind)))
+}
+
+fn extension(kind: ImageKind) -> &'static str {
+    match kind {
+        ImageKind::OBJECT => "o",
+        ImageKind::BITCODE => "bc",
+        ImageKind::CUBIN => "cubin",
+        ImageKind::FATBINARY => "fatbin",
+        ImageKind::PTX => "s",
+        ImageKind::SPIRV => "spv",
+        _ => "",
+    }
+}

@@ -1,0 +1,176 @@
+//! The images in a file, for whatever it is that has offload binaries in it.
+
+use crate::files::{Input, MEMORY_LIMIT, Source, os_message};
+use offload_format::fat_file::{self, Container, FileKind};
+use offload_format::host_object::DeviceSection;
+use offload_format::image::Bitcode;
+use offload_format::offload_binary::{Image, ImageKind, OffloadBinaries, OffloadBinary, OffloadKind};
+use offload_format::{Error, ErrorKind};
+use std::ops::Range;
+use std::path::Path;
+use std::rc::Rc;
+
+/// Thin archives may name thin archives.
+const DEPTH: u32 = 8;
+
+/// So many times the size of what is compressed may come out of it: no stream has more in it than half of that.
+const MOST_INFLATED: u64 = 1 << 16;
+
+/// LLVM's header and entry: what is shorter is no offload binary for it.
+const LEAST_SIZE: usize = 72;
+
+/// An image, the strings that come with it, and where it lies.
+#[derive(Debug)]
+pub(super) struct Found {
+    /// The name of the file or archive member.
+    pub(super) origin: Vec<u8>,
+    pub(super) image_kind: ImageKind,
+    pub(super) offload_kind: OffloadKind,
+    strings: Vec<(String, Vec<u8>)>,
+    input: Rc<Input>,
+    range: Range<u64>,
+}
+
+impl Found {
+    /// The value of a key, empty if there is none; the last one, should the key be there more than once.
+    pub(super) fn string(&self, key: &str) -> &[u8] {
+        let found = self.strings.iter().rev().find(|(found, _)| found == key);
+        found.map_or(b"", |(_, value)| value)
+    }
+
+    /// The image, to be copied.
+    pub(super) fn source(&self) -> Source<'_> {
+        Source::Part(&self.input, self.range.clone())
+    }
+
+    /// The image.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.input.bytes()[self.range.start as usize..self.range.end as usize]
+    }
+}
+
+/// All images in a file, `-` for standard input, in file order; none in a file that cannot have any.
+pub(super) fn images(path: &Path) -> Result<Vec<Found>, String> {
+    let mut all = Vec::new();
+    if path == Path::new("-") {
+        let input = Input::stdin().map_err(|error| os_message(&error))?;
+        Walk { path, found: &mut all }.walk(input, b"<stdin>", DEPTH)?;
+    } else {
+        open(path, path.as_os_str().as_encoded_bytes(), &mut all, DEPTH)?;
+    }
+    Ok(all)
+}
+
+fn open(path: &Path, origin: &[u8], found: &mut Vec<Found>, depth: u32) -> Result<(), String> {
+    let input = Input::open(path).map_err(|error| in_file(path, &os_message(&error)))?;
+    Walk { path, found }.walk(input, origin, depth)
+}
+
+/// A message of ours, with the file's name: LLVM's have none.
+fn in_file(path: &Path, what: &str) -> String {
+    format!("'{}': {what}", path.display())
+}
+
+struct Walk<'a> {
+    path: &'a Path,
+    found: &'a mut Vec<Found>,
+}
+
+impl Walk<'_> {
+    fn walk(&mut self, input: Input, origin: &[u8], depth: u32) -> Result<(), String> {
+        // What else these have in them, and whether it is well-formed, is not for this tool.
+        let kind = FileKind::identify(input.bytes());
+        if !matches!(
+            kind,
+            Some(FileKind::OffloadBinary | FileKind::Archive | FileKind::Universal | FileKind::Host | FileKind::Image)
+        ) {
+            return Ok(());
+        }
+        let input = Rc::new(input);
+        let mut outcome = Ok(());
+        fat_file::find(input.bytes(), |place, container| {
+            if outcome.is_err() {
+                return;
+            }
+            let origin = place.member.unwrap_or(origin);
+            outcome = match container {
+                Ok(Container::OffloadBinaries(section)) => self.binaries(&input, section, place.offset, origin),
+                Ok(Container::Image(image)) if Bitcode::is_bitcode(image) => self.bitcode(image, origin),
+                Ok(Container::Elsewhere(member)) => self.elsewhere(member, depth),
+                Ok(_) => Ok(()),
+                Err(error) => Err(in_file(self.path, &error.to_string())),
+            };
+        });
+        outcome
+    }
+
+    /// A member of a thin archive: a file with a path from the archive's folder.
+    fn elsewhere(&mut self, member: &[u8], depth: u32) -> Result<(), String> {
+        let path = self.path.with_file_name(&*String::from_utf8_lossy(member));
+        let deeper = depth.checked_sub(1).ok_or_else(|| in_file(&path, "thin archives that name each other"))?;
+        open(&path, member, self.found, deeper)
+    }
+
+    /// Bitcode for a host has offload binaries among its constants.
+    fn bitcode(&mut self, bitcode: &[u8], origin: &[u8]) -> Result<(), String> {
+        let section = DeviceSection::LlvmOffloading.elf_name();
+        let objects =
+            Bitcode::variables_in_section(bitcode, section).map_err(|error| in_file(self.path, &error.to_string()))?;
+        for object in objects {
+            let object = Rc::new(Input::of_bytes(object));
+            self.binaries(&object, object.bytes(), 0, origin)?;
+        }
+        Ok(())
+    }
+
+    fn binaries(&mut self, input: &Rc<Input>, section: &[u8], offset: u64, origin: &[u8]) -> Result<(), String> {
+        let mut end = 0;
+        for binary in OffloadBinaries::new(section) {
+            let (at, binary) = binary.map_err(|error| self.message(&error, section.len().saturating_sub(end)))?;
+            end = (at + binary.size()) as usize;
+            let Some(compressed) = binary.compressed() else {
+                self.images(input, &binary, offset + at, origin);
+                continue;
+            };
+            let limit = binary.size().saturating_mul(MOST_INFLATED).min(MEMORY_LIMIT);
+            let inflated = compressed.decompress(limit).map_err(|error| in_file(self.path, &error.to_string()))?;
+            let inflated = Rc::new(Input::of_bytes(inflated));
+            let binary =
+                OffloadBinary::parse(inflated.bytes()).map_err(|error| in_file(self.path, &error.to_string()))?;
+            self.images(&inflated, &binary, 0, origin);
+        }
+        Ok(())
+    }
+
+    fn images(&mut self, input: &Rc<Input>, binary: &OffloadBinary<'_>, offset: u64, origin: &[u8]) {
+        let found = |image: Image<'_>| {
+            let start = offset + image.offset();
+            Found {
+                origin: origin.to_owned(),
+                image_kind: image.image_kind(),
+                offload_kind: image.offload_kind(),
+                strings: image.strings().map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
+                input: Rc::clone(input),
+                range: start..start + image.data().len() as u64,
+            }
+        };
+        self.found.extend(binary.images().map(found));
+    }
+
+    /// What is wrong with an offload binary, of which `left` bytes are there: in LLVM's words where LLVM looks for it.
+    fn message(&self, error: &Error, left: usize) -> String {
+        const INVALID: &str = "Invalid data was encountered while parsing the file";
+        const END: &str = "The end of the file was unexpectedly encountered";
+        match error.kind() {
+            _ if left < LEAST_SIZE => INVALID.to_owned(),
+            ErrorKind::BadMagic | ErrorKind::UnsupportedVersion { .. } => INVALID.to_owned(),
+            ErrorKind::Truncated { .. } => END.to_owned(),
+            ErrorKind::OutOfBounds { start, len, .. }
+                if start > len || matches!(error.part(), "offload binary" | "offload entries") =>
+            {
+                END.to_owned()
+            }
+            _ => in_file(self.path, &error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! What goes wrong around the command lines: full disks, folders where files are meant, pipes, files that change while they are
+//! read, interrupts. Each ends in a message; an output that was there stays as it was, and nothing else is left.
+
+use offload_tests::{data, own, scratch, test};
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const SIGINT: i32 = 2;
+const SIGBUS: i32 = 7;
+const SIGTERM: i32 = 15;
+
+fn main() -> ExitCode {
+    offload_tests::run(vec![
+        test("no_room", &[], no_room),
+        test("folders_and_missing_files", &[], folders_and_missing_files),
+        test("pipes", &[], pipes),
+        test("inputs_that_shrink", &[], inputs_that_shrink),
+        test("interrupts", &[], interrupts),
+        test("sizes_that_cannot_be", &[], sizes_that_cannot_be),
+    ])
+}
+
+const OLD: &[u8] = b"what was there before";
+
+/// Bytes that compression makes no shorter.
+fn random(seed: u64) -> Vec<u8> {
+    data::Random::new(seed).bytes(300_000)
+}
+
+/// A folder with the inputs of all command lines, and old outputs.
+fn folder(name: &str) -> PathBuf {
+    let folder = scratch::folder(&format!("faults-{name}"));
+    scratch::write(folder.join("one"), random(1));
+    scratch::write(folder.join("two"), random(2));
+    let mut bundle = run(&folder, BUNDLE).expect("it starts");
+    assert!(bundle.wait().expect("it ends").success());
+    fs::rename(folder.join("out"), folder.join("bundle")).expect("it was written");
+    let mut binary = run(&folder, PACK).expect("it starts");
+    assert!(binary.wait().expect("it ends").success());
+    fs::rename(folder.join("out"), folder.join("binary")).expect("it was written");
+    scratch::write(folder.join("out"), OLD);
+    folder
+}
+
+const BUNDLE: &str = "clang-offload-bundler -type=bc \
+    -targets=host-x86_64-unknown-linux-gnu-,hip-amdgcn-amd-amdhsa--gfx906 -input=one -input=two -output=out";
+const COMPRESS: &str = "clang-offload-bundler -type=bc -compress -compression-level=-7 \
+    -targets=host-x86_64-unknown-linux-gnu-,hip-amdgcn-amd-amdhsa--gfx906 -input=one -input=two -output=out";
+const UNBUNDLE: &str = "clang-offload-bundler -type=bc -unbundle -targets=hip-amdgcn-amd-amdhsa--gfx906 \
+    -input=bundle -output=out";
+const PACK: &str = "llvm-offload-binary -o out --image=file=one,triple=amdgcn-amd-amdhsa,arch=gfx906,kind=hip \
+    --image=file=two,triple=nvptx64-nvidia-cuda,arch=sm_80,kind=cuda";
+const EXTRACT: &str = "llvm-offload-binary binary --image=file=out,arch=gfx906";
+
+/// All that write to `out`.
+const WRITERS: [&str; 5] = [BUNDLE, COMPRESS, UNBUNDLE, PACK, EXTRACT];
+
+fn command(folder: &Path, line: &str) -> Command {
+    let mut words = line.split_whitespace();
+    let mut command = Command::new(own::tool(words.next().expect("a name comes first")));
+    command.args(words).current_dir(folder);
+    command
+}
+
+fn run(folder: &Path, line: &str) -> std::io::Result<Child> {
+    command(folder, line).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
+}
+
+fn ended(folder: &Path, line: &str) -> Output {
+    run(folder, line).expect("it starts").wait_with_output().expect("it ends")
+}
+
+fn message(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The names in a folder, sorted.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("the folder can be read");
+    let mut names: Vec<_> = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+fn no_room() {
+    let folder = folder("no-room");
+    let before = names(&folder);
+    for line in WRITERS {
+        // A limit on the size of files, 100 KiB, stands for a disk that is full in the middle of one.
+        let words = command(&folder, line);
+        let mut shell = Command::new("bash");
+        shell.args(["-c", "trap '' XFSZ; ulimit -f 100; exec \"$0\" \"$@\""]).arg(words.get_program());
+        shell.args(words.get_args()).current_dir(&folder);
+        let output = shell.output().expect("there is a shell");
+        assert_eq!(output.status.code(), Some(1), "{line}: {}", message(&output));
+        assert!(message(&output).contains("File too large"), "{line}: {}", message(&output));
+        assert_eq!(data::read(folder.join("out")), OLD, "{line}");
+        assert_eq!(names(&folder), before, "{line}");
+        // A device has no old content.
+        let output = ended(&folder, &line.replace("=out", "=/dev/full").replace("-o out", "-o /dev/full"));
+        assert_eq!(output.status.code(), Some(1), "{line}");
+        assert!(message(&output).contains("No space left on device"), "{line}: {}", message(&output));
+    }
+}
+
+fn folders_and_missing_files() {
+    let folder = folder("folders");
+    fs::create_dir(folder.join("folder")).expect("it can be made");
+    let before = names(&folder);
+    for line in WRITERS {
+        for (input, output, expected) in [
+            ("folder", "out", "Is a directory"),
+            ("gone", "out", "No such file or directory"),
+            ("", "folder", "Is a directory"),
+            ("", "no/such/folder", "No such file or directory"),
+            ("", "one/two", "Not a directory"),
+        ] {
+            let mut line = line.replace("=out", &format!("={output}")).replace("-o out", &format!("-o {output}"));
+            if !input.is_empty() {
+                for name in ["=one", "=bundle", " binary"] {
+                    line = line.replace(name, &format!("{}{input}", &name[..1]));
+                }
+            }
+            let ran = ended(&folder, &line);
+            assert_eq!(ran.status.code(), Some(1), "{line}: {}", message(&ran));
+            assert!(message(&ran).contains(expected), "{line}: {}", message(&ran));
+            assert_eq!(data::read(folder.join("out")), OLD, "{line}");
+            assert_eq!(names(&folder), before, "{line}");
+        }
+    }
+}
+
+/// Makes a named pipe.
+fn pipe(path: &Path) {
+    let status = Command::new("mkfifo").arg(path).status().expect("there is mkfifo");
+    assert!(status.success());
+}
+
+fn pipes() {
+    let folder = folder("pipes");
+    pipe(&folder.join("pipe"));
+    for (line, input) in [(BUNDLE, "two"), (UNBUNDLE, "bundle"), (PACK, "two"), (EXTRACT, "binary")] {
+        let expected = ended(&folder, line);
+        assert!(expected.status.success(), "{line}: {}", message(&expected));
+        let expected = data::read(folder.join("out"));
+        // In and out.
+        let piped = line.replace(&format!("={input}"), "=pipe").replace(" binary", " pipe");
+        let child = run(&folder, &piped).expect("it starts");
+        fs::write(folder.join("pipe"), data::read(folder.join(input))).expect("somebody reads");
+        let output = child.wait_with_output().expect("it ends");
+        assert!(output.status.success(), "{piped}: {}", message(&output));
+        assert!(data::read(folder.join("out")) == expected, "{piped}");
+        let piped = line.replace("=out", "=pipe").replace("-o out", "-o pipe");
+        let child = run(&folder, &piped).expect("it starts");
+        assert!(data::read(folder.join("pipe")) == expected, "{piped}");
+        assert!(child.wait_with_output().expect("it ends").status.success(), "{piped}");
+        fs::write(folder.join("out"), OLD).expect("it can be written");
+    }
+}
+
+/// An input is cut short after it was opened: the tool waits for a pipe then.
+fn inputs_that_shrink() {
+    let folder = folder("shrink");
+    pipe(&folder.join("pipe"));
+    let before = names(&folder);
+    for line in [BUNDLE, COMPRESS, PACK] {
+        let child = run(&folder, &line.replace("=two", "=pipe")).expect("it starts");
+        wait_until(&format!("{line}: it has mapped its first input"), || has_mapped(&child, &folder.join("one")));
+        let one = fs::OpenOptions::new().write(true).open(folder.join("one")).expect("it is there");
+        one.set_len(10).expect("it can be cut");
+        fs::write(folder.join("pipe"), b"the second").expect("somebody reads");
+        let output = child.wait_with_output().expect("it ends");
+        // What is copied by the kernel is found to be shorter; what is read from the mapping is a signal.
+        let text = message(&output);
+        assert!(text.contains("became shorter while it was read"), "{line}: {text}{}", output.status);
+        assert!(output.status.code() == Some(1) || output.status.signal() == Some(SIGBUS), "{}", output.status);
+        assert_eq!(data::read(folder.join("out")), OLD, "{line}");
+        assert_eq!(names(&folder), before, "{line}");
+        scratch::write(folder.join("one"), random(1));
+    }
+}
+
+/// Whether a process has mapped a file.
+fn has_mapped(child: &Child, path: &Path) -> bool {
+    let maps = fs::read_to_string(format!("/proc/{}/maps", child.id())).unwrap_or_default();
+    maps.lines().any(|line| line.ends_with(&*path.to_string_lossy()))
+}
+
+fn interrupts() {
+    let folder = folder("interrupts");
+    // As large as it takes for the copy to last; it has no blocks.
+    let huge = fs::File::create(folder.join("one")).expect("it can be made");
+    huge.set_len(3 << 30).expect("it can be made longer");
+    let before = names(&folder);
+    for (line, signal) in [(BUNDLE, SIGINT), (PACK, SIGTERM)] {
+        let child = run(&folder, line).expect("it starts");
+        wait_until(&format!("{line}: it writes"), || names(&folder).len() > before.len());
+        let sent = Command::new("kill").args([format!("-{signal}"), child.id().to_string()]).status();
+        assert!(sent.expect("there is kill").success());
+        let output = child.wait_with_output().expect("it ends");
+        assert_eq!(output.status.signal(), Some(signal), "{line}: {}", output.status);
+        assert_eq!(data::read(folder.join("out")), OLD, "{line}");
+        assert_eq!(names(&folder), before, "{line}");
+    }
+}
+
+fn wait_until(what: &str, condition: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !condition() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "never came: {what}");
+        std::thread::yield_now();
+    }
+}
+
+/// Headers that claim 2^62 bytes, under a limit on memory that leaves room for little.
+fn sizes_that_cannot_be() {
+    let folder = folder("sizes");
+    let mut compressed = data::read(scratch::workspace().join("tests/corpus/compressed/v3_zstd.ccob"));
+    compressed[16..24].copy_from_slice(&(1u64 << 62).to_le_bytes());
+    scratch::write(folder.join("compressed"), compressed);
+    let mut bundle = data::read(folder.join("bundle"));
+    bundle[24..32].copy_from_slice(&(1u64 << 62).to_le_bytes());
+    scratch::write(folder.join("entries"), bundle);
+    let before = names(&folder);
+    for line in [
+        "clang-offload-bundler -type=bc -unbundle -verbose -targets=hip-amdgcn-amd-amdhsa--gfx906 -output=out -input=",
+        "clang-offload-bundler -type=bc -list -verbose -input=",
+    ] {
+        for (input, expected) in [("compressed", "4611686018427387904 bytes"), ("entries", "lie past the end of the")] {
+            let words = command(&folder, &format!("{line}{input}"));
+            let mut shell = Command::new("bash");
+            shell.args(["-c", "ulimit -v 500000; exec \"$0\" \"$@\""]).arg(words.get_program());
+            let output = shell.args(words.get_args()).current_dir(&folder).output().expect("there is a shell");
+            assert_eq!(output.status.code(), Some(1), "{line}{input}: {}", message(&output));
+            assert!(message(&output).contains(expected), "{line}{input}: {}", message(&output));
+            assert_eq!(data::read(folder.join("out")), OLD, "{line}{input}");
+            assert_eq!(names(&folder), before, "{line}{input}");
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! What other tools find in a file: `llvm-readobj`, `llvm-objdump`, `roc-obj-ls`, `cuobjdump`.
+
+use crate::data::read;
+use crate::tools::{cuda, llvm, roc_obj_ls, stdout, succeed};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// An entry of a bundle: the bundle entry ID, where it starts in the file, its size.
+pub type Listed = (String, u64, u64);
+
+/// The entries of bundles that `llvm-readobj --offloading` lists, but for the hosts'. In compressed bundles an offset counts
+/// from the start of the inflated bundle.
+pub fn readobj_lists(path: &Path) -> Vec<Listed> {
+    listed(&stdout(&succeed(llvm("llvm-readobj").arg("--offloading").arg(path))))
+}
+
+/// The entries of bundles that AMD's `roc-obj-ls` lists, but for the hosts'.
+pub fn roc_obj_lists(path: &Path) -> Vec<Listed> {
+    listed(&stdout(&succeed(roc_obj_ls().arg(path))))
+}
+
+/// `ID <tab> file://…#offset=N&size=N`
+fn listed(output: &str) -> Vec<Listed> {
+    let number = |text: &str| text.parse().expect("a number");
+    let entry = |line: &str| {
+        let (before, after) = line.split_once("file://")?;
+        let id = before.split_whitespace().last()?.to_owned();
+        let (offset, size) = after.split_once("#offset=")?.1.split_once("&size=")?;
+        Some((id, number(offset), number(size)))
+    };
+    output.lines().filter_map(entry).filter(|(id, ..)| !id.starts_with("host")).collect()
+}
+
+/// The code objects that `llvm-objdump --offloading` writes beside a file, as IDs and files, in its order.
+///
+/// # Panics
+/// If it fails.
+pub fn objdump_extracts(path: &Path) -> Vec<(String, PathBuf)> {
+    // It also leaves files in the folder that it was started in.
+    let folder = path.parent().expect("a file lies in a folder");
+    let output = stdout(&succeed(llvm("llvm-objdump").current_dir(folder).arg("--offloading").arg(path)));
+    let names = output.lines().filter_map(|line| line.strip_prefix("Extracting offload bundle: "));
+    let prefix = format!("{}.", path.display());
+    let entry = |name: &str| {
+        let (_, id) = name.strip_prefix(&prefix).and_then(|rest| rest.split_once('.')).expect("a number, an ID");
+        (id.to_owned(), PathBuf::from(name))
+    };
+    names.map(entry).collect()
+}
+
+/// Offset and size of each section of this name, as `llvm-readobj --sections` says them, by the names that it has for the two.
+///
+/// # Panics
+/// If it fails.
+pub fn section_ranges(path: &Path, name: &str, offset: &str, size: &str) -> Vec<(u64, u64)> {
+    let output = stdout(&succeed(llvm("llvm-readobj").arg("--sections").arg(path)));
+    let number = |text: &str| match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).expect("a number"),
+        None => text.parse().expect("a number"),
+    };
+    let field = |block: &str, key: &str| {
+        let line = block.lines().find_map(|line| line.trim().strip_prefix(key));
+        number(line.expect("each section has it").trim())
+    };
+    let is_it = |block: &&str| block.lines().any(|line| line.trim().starts_with(&format!("Name: {name} (")));
+    output.split("Section {").filter(is_it).map(|block| (field(block, offset), field(block, size))).collect()
+}
+
+/// What `cuobjdump -all` extracts of a file, in its order: `sm_90.cubin` or `sm_90.ptx`, and the bytes. `folder` is where it
+/// leaves its files, which has no others.
+///
+/// # Panics
+/// If it fails.
+pub fn cuobjdump_extracts(path: &Path, folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let output =
+        succeed(cuda("cuobjdump").current_dir(folder).args(["-all", "-xelf", "all", "-xptx", "all"]).arg(path));
+    let output = stdout(&output);
+    let lines = output.lines().filter_map(|line| line.strip_prefix("Extracting "));
+    let image = |line: &str| {
+        // ELF file    1: x.1.sm_90.cubin
+        // PTX file and ptxas options    1: x.1.sm_90.ptx -arch=sm_90
+        let name = line.split_once(": ").and_then(|(_, rest)| rest.split(' ').next()).expect("a name");
+        let [extension, arch]: [&str; 2] =
+            name.rsplit('.').take(2).collect::<Vec<_>>().try_into().expect("an architecture, an extension");
+        let bytes = read(folder.join(name));
+        fs::remove_file(folder.join(name)).expect("what was written can be removed");
+        (format!("{arch}.{extension}"), bytes)
+    };
+    lines.map(image).collect()
+}

@@ -1,0 +1,139 @@
+//! Libraries that other projects have published, with device code in them: which there are, where set-up puts them, what we
+//! read in them.
+//!
+//! What is in each: docs/formats.md, "Published files".
+
+use offload_format::bundle::Bundle;
+use offload_format::compressed::{Bundles, Found};
+use offload_format::fat_file::{Container, find};
+use offload_format::nv_fatbin::NvFatbins;
+use offload_format::target::NvidiaCode;
+use std::borrow::Cow;
+use std::env;
+use std::ops::Range;
+use std::path::PathBuf;
+
+/// ROCm 7.2: 95 plain bundles in a row.
+pub const ONNXRUNTIME: &str = "onnxruntime-rocm/onnxruntime/capi/libonnxruntime_providers_rocm.so";
+/// ROCm 6.2: one plain bundle.
+pub const JAX_ROCM60: &str = "jax-rocm60-plugin/jax_rocm60_plugin/_linalg.so";
+/// ROCm 7.2: two compressed bundles of version 3.
+pub const JAX_ROCM7: &str = "jax-rocm7-plugin/jax_rocm7_plugin/_solver.so";
+/// ROCm 6.4: two compressed bundles of version 2.
+pub const BITSANDBYTES_ROCM64: &str = "bitsandbytes/bitsandbytes/libbitsandbytes_rocm64.so";
+/// AMD's clang 23: two compressed bundles of version 3.
+pub const BITSANDBYTES_ROCM715: &str = "bitsandbytes/bitsandbytes/libbitsandbytes_rocm715.so";
+/// ROCm 7.2 for Windows: two compressed bundles of version 3 in a DLL.
+pub const BITSANDBYTES_ROCM72_DLL: &str = "bitsandbytes-windows/bitsandbytes/libbitsandbytes_rocm72.dll";
+/// ROCm 5.3 of Debian, clang 15: one plain bundle, for targets with features.
+pub const ROCRAND: &str = "librocrand1/usr/lib/x86_64-linux-gnu/librocrand.so.1.1";
+/// CUDA 11.8: a fatbin without compression, six with LZ4 in `__nv_relfatbin`.
+pub const BITSANDBYTES_CUDA118: &str = "bitsandbytes/bitsandbytes/libbitsandbytes_cuda118.so";
+/// CUDA 13.2: seven fatbins in both sections, with zstd.
+pub const BITSANDBYTES_CUDA132: &str = "bitsandbytes/bitsandbytes/libbitsandbytes_cuda132.so";
+/// CUDA 13.2 for Windows: the same in a DLL.
+pub const BITSANDBYTES_CUDA132_DLL: &str = "bitsandbytes-windows/bitsandbytes/libbitsandbytes_cuda132.dll";
+/// CUDA 12.9: eleven fatbins, ten with LZ4.
+pub const NVJPEG12: &str = "nvidia-nvjpeg-cu12/nvidia/nvjpeg/lib/libnvjpeg.so.12";
+/// CUDA 13: ten fatbins with zstd.
+pub const NVJPEG13: &str = "nvidia-nvjpeg/nvidia/cu13/lib/libnvjpeg.so.13";
+/// CUDA 13.5: an archive with a fatbin in its object.
+pub const CUDADEVRT: &str = "nvidia-cuda-runtime/nvidia/cu13/lib/libcudadevrt.a";
+
+/// Those for AMD's GPUs, out of wheels.
+pub const ROCM: [&str; 6] =
+    [ONNXRUNTIME, JAX_ROCM60, JAX_ROCM7, BITSANDBYTES_ROCM64, BITSANDBYTES_ROCM715, BITSANDBYTES_ROCM72_DLL];
+
+/// Those for NVIDIA's.
+pub const CUDA: [&str; 6] =
+    [BITSANDBYTES_CUDA118, BITSANDBYTES_CUDA132, BITSANDBYTES_CUDA132_DLL, NVJPEG12, NVJPEG13, CUDADEVRT];
+
+/// Where one of them lies.
+///
+/// # Panics
+/// If set-up has put none anywhere, which [`Tool::check`](crate::tools::Tool::check) tells before.
+pub fn path(file: &str) -> PathBuf {
+    let folder = env::var_os("OFFLOAD_TEST_PUBLISHED").expect("OFFLOAD_TEST_PUBLISHED is set: the tool was checked");
+    PathBuf::from(folder).join(file)
+}
+
+/// What decompression may allocate.
+const LIMIT: u64 = 1 << 28;
+
+/// A bundle in a file.
+#[derive(Debug)]
+pub struct OneBundle<'data> {
+    /// Where in the file it is.
+    pub range: Range<usize>,
+    /// Of a compressed one, the version.
+    pub version: Option<u16>,
+    /// It, not compressed.
+    pub bytes: Cow<'data, [u8]>,
+}
+
+impl OneBundle<'_> {
+    /// Its entries.
+    ///
+    /// # Panics
+    /// If it is malformed.
+    pub fn parsed(&self) -> Bundle<'_> {
+        Bundle::parse(&self.bytes).expect("a bundle")
+    }
+
+    /// Where its offsets count from.
+    pub fn start(&self) -> u64 {
+        if self.version.is_none() { self.range.start as u64 } else { 0 }
+    }
+}
+
+/// All bundles of a file, in the order of the file.
+///
+/// # Panics
+/// If there is something else, or something malformed.
+pub fn bundles(file: &[u8]) -> Vec<OneBundle<'_>> {
+    let mut all = Vec::new();
+    find(file, |place, container| {
+        let Ok(Container::Bundles(section)) = container else { panic!("{place:?}: {container:?}") };
+        for bundle in Bundles::new(section, LIMIT) {
+            let (at, bundle) = bundle.expect("a bundle");
+            let start = (place.offset + at) as usize;
+            let end = |size: u64| start + size as usize;
+            all.push(match bundle {
+                Found::Plain(bundle) => {
+                    let range = start..end(bundle.size());
+                    OneBundle { bytes: file[range.clone()].into(), range, version: None }
+                }
+                Found::Compressed(bundle) => OneBundle {
+                    range: start..end(bundle.find_size(LIMIT).expect("a size")),
+                    version: Some(bundle.version()),
+                    bytes: bundle.decompress(LIMIT).expect("a stream").into(),
+                },
+            });
+        }
+    });
+    all
+}
+
+/// The images of all fatbins in a file, as `cuobjdump` names them, and where each fatbin starts.
+///
+/// # Panics
+/// If there is something else, or something malformed.
+pub fn fatbin_images(file: &[u8]) -> (Vec<(String, Vec<u8>)>, Vec<u64>) {
+    let (mut all, mut starts) = (Vec::new(), Vec::new());
+    find(file, |place, container| {
+        let Ok(Container::NvFatbins(section)) = container else { panic!("{place:?}: {container:?}") };
+        for fatbin in NvFatbins::new(section) {
+            let (at, fatbin) = fatbin.expect("a fatbin");
+            starts.push(place.offset + at);
+            for entry in fatbin.entries() {
+                let payload = entry.decompress(LIMIT).expect("a payload");
+                all.extend(payload.images().map(|(image, bytes)| {
+                    let arch = image.arch().expect("an architecture").with_code(NvidiaCode::Cubin);
+                    let extension = if image.kind().is_ptx() { "ptx" } else { "cubin" };
+                    (format!("{arch}.{extension}"), bytes.to_vec())
+                }));
+            }
+        }
+    });
+    (all, starts)
+}

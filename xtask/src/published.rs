@@ -1,0 +1,58 @@
+//! Programs and libraries that others have published with device code in them: a few files each out of wheels.
+
+use crate::run::{self, Result};
+use crate::tools::{PUBLISHED, PUBLISHED_PYTHON, Published};
+use crate::wheels::{self, failed};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What takes files out of a wheel: the wheel, the folder, the files. `python -m zipfile` takes out all or nothing, and some
+/// wheels have a gigabyte in them that no test reads.
+const EXTRACT: &str = "import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extractall(sys.argv[2], sys.argv[3:])";
+
+/// Those that are not in the folder, or not in the version that is wanted.
+pub fn missing(folder: &Path) -> Vec<&'static Published> {
+    PUBLISHED.iter().filter(|it| !is_there(it, &folder.join(it.folder))).collect()
+}
+
+/// Fetches the wheels one by one and keeps what tests read. The folder of each appears whole or not at all.
+pub fn install(missing: &[&Published], folder: &Path) -> Result {
+    let python = wheels::python()?;
+    for it in missing {
+        eprintln!("xtask setup: fetching files of {} for {}", it.wheel, it.platform);
+        let target = folder.join(it.folder);
+        let new = target.with_extension(format!("new-{}", std::process::id()));
+        let result = fill(it, &new, &python)
+            .and_then(|()| wheels::replace(&target, &new).map_err(|error| failed("put in place", &target, &error)));
+        // As with the other wheels: the first message is the one that helps.
+        let _ = fs::remove_dir_all(&new);
+        result?;
+    }
+    Ok(())
+}
+
+fn fill(it: &Published, new: &Path, python: &Path) -> Result {
+    let download = new.join("download");
+    fs::create_dir_all(&download).map_err(|error| failed("create", &download, &error))?;
+    // pip takes hashes from a file only.
+    let requirement = download.join("requirement.txt");
+    fs::write(&requirement, format!("{} --hash=sha256:{}\n", it.wheel, it.sha256))
+        .map_err(|error| failed("write", &requirement, &error))?;
+    let arguments = ["--python-version", PUBLISHED_PYTHON, "--platform", it.platform, "--requirement"];
+    let requirement = requirement.to_string_lossy();
+    let wheel = wheels::fetch(python, &[&arguments[..], &[&*requirement]].concat(), &download)?;
+    run::check(Command::new(python).args(["-c", EXTRACT]).arg(wheel).arg(new).args(it.files))?;
+    fs::remove_dir_all(&download).map_err(|error| failed("remove", &download, &error))?;
+    let stamp = stamp(it, new);
+    fs::write(&stamp, "").map_err(|error| failed("write", &stamp, &error))
+}
+
+fn is_there(it: &Published, folder: &Path) -> bool {
+    stamp(it, folder).is_file() && it.files.iter().all(|file| folder.join(file).is_file())
+}
+
+/// Says which wheel the files in a folder are from.
+fn stamp(it: &Published, folder: &Path) -> PathBuf {
+    folder.join(format!(".stamp-{}", it.sha256))
+}
