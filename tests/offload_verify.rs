@@ -8,7 +8,7 @@ use offload_format::nv_fatbin::{HostOs, NvFatbinBuilder};
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
 use offload_tests::data::{Random, corpus, corpus_folders, read};
 use offload_tests::tools::{Tool, llvm, stdout, succeed};
-use offload_tests::{own, scratch, test};
+use offload_tests::{own, published, scratch, test};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -18,6 +18,11 @@ fn main() -> ExitCode {
         test("each_check", &[], each_check),
         test("what_tools_write_has_no_findings", &[], what_tools_write_has_no_findings),
         test("what_clang_writes_has_no_findings", &[Tool::Llvm22], what_clang_writes_has_no_findings),
+        test(
+            "what_others_have_published_has_no_findings",
+            &[Tool::PublishedRocm, Tool::PublishedRocrand, Tool::PublishedCuda],
+            what_others_have_published_has_no_findings,
+        ),
         test("lines_and_statuses", &[], lines_and_statuses),
         test("notes", &[], notes),
         test("damaged_files", &[], damaged_files),
@@ -241,6 +246,14 @@ fn what_clang_writes_has_no_findings() {
         let (status, lines) = verify(&[], &[&object]);
         assert!(status == 0 && lines.len() == 1, "{name}: {lines:#?}");
         assert!(lines[0].ends_with(&format!(", {images} images")), "{name}: {lines:#?}");
+    }
+}
+
+/// Of clang 15 to 23, CUDA 11.8 to 13.5; what they hold, real_files.rs knows.
+fn what_others_have_published_has_no_findings() {
+    for name in published::ROCM.into_iter().chain([published::ROCRAND]).chain(published::CUDA) {
+        let (status, lines) = verify(&[], &[&published::path(name)]);
+        assert!(status == 0 && lines.len() == 1 && lines[0].ends_with(" images"), "{lines:#?}");
     }
 }
 
