@@ -7,11 +7,13 @@
 //! | [`bundler`], [`packager`] | the drop-ins, with LLVM 22's options, messages and exit statuses |
 //! | [`inventory`] | what device images a file has, as all commands of `offload` see them |
 //! | [`llvm_args`] | the grammar of LLVM's command lines |
+//! | [`compress`] | bundles that are compressed, while they are hashed |
 //! | [`files`] | inputs that are mapped, outputs that appear whole or not at all |
 //!
 //! Where the drop-ins differ from LLVM 22 on purpose: docs/llvm-differences.md in the repository.
 
 pub mod bundler;
+pub mod compress;
 pub mod files;
 pub mod inventory;
 pub mod llvm_args;

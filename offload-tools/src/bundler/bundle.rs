@@ -2,10 +2,10 @@
 
 use super::options::Work;
 use super::settings::Settings;
-use super::{Failure, FileType, Options, compress, objcopy, open, targets, write};
+use super::{Failure, FileType, Options, objcopy, open, targets, verbose, write};
+use crate::compress::Compressed;
 use crate::files::{Input, Source};
 use offload_format::bundle::{BundleBuilder, EntryId};
-use offload_format::layout::Layout;
 use offload_format::object_bundle::{self, ObjectBundle};
 use offload_format::text_bundle::TextBundleBuilder;
 
@@ -41,9 +41,13 @@ pub(super) fn bundle(options: &Options) -> Result<(), Failure> {
     match &settings.compress {
         // Where there is an object, linkers look into it.
         Some(compression) if !is_object => {
-            compress::write_compressed(&layout, &sources, compression, &settings, output)
+            let compressed = Compressed::new(&layout, &sources, compression).map_err(Failure::new)?;
+            if settings.verbose {
+                verbose::compressed(compression, &compressed);
+            }
+            write(output, |file| compressed.write_to(file).map_err(|error| Failure::of_file(output, &error)))
         }
-        _ => write_plain(&layout, &sources, output),
+        _ => write(output, |file| file.layout(&layout, &sources).map_err(|error| Failure::of_file(output, &error))),
     }
 }
 
@@ -54,8 +58,4 @@ fn builder(options: &Options, inputs: &[Input]) -> Result<BundleBuilder, Failure
         builder.entry(target, input.size()).map_err(|error| Failure::new(error.to_string()))?;
     }
     Ok(builder)
-}
-
-fn write_plain(layout: &Layout, sources: &[Source<'_>], output: &std::ffi::OsStr) -> Result<(), Failure> {
-    write(output, |file| file.layout(layout, sources).map_err(|error| Failure::of_file(output, &error)))
 }

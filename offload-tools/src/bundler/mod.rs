@@ -10,12 +10,11 @@
 //! | `targets` | checks the targets |
 //! | `bundle`, `list`, `unbundle`, `archive` | do it |
 //! | `contents` | finds the entries of a bundle of any form, and copies them |
-//! | `compress`, `verbose` | compressed bundles, and what `-verbose` says of them |
+//! | `verbose` | what `-verbose` says of compressed bundles |
 //! | `objcopy` | the command lines that `-###` prints |
 
 mod archive;
 mod bundle;
-mod compress;
 mod contents;
 mod failure;
 mod file_type;

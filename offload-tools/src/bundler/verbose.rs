@@ -1,11 +1,12 @@
 //! What `-verbose` says of compressed bundles, on standard error.
 
+use crate::compress::Compressed;
 use offload_format::compressed::{CompressOptions, CompressedBundle, Version, hash};
 use offload_format::compression::Method;
 use std::time::Duration;
 
-/// Says what was compressed: from `size` bytes to `total` bytes, header included, of which `payload` are the stream.
-pub(super) fn compressed(options: &CompressOptions, size: u64, total: u64, payload: u64, hash: u64, took: Duration) {
+/// Says what was compressed, and how.
+pub(super) fn compressed(options: &CompressOptions, compressed: &Compressed) {
     let version = match options.version {
         Version::V2 => 2,
         _ => 3,
@@ -15,14 +16,15 @@ pub(super) fn compressed(options: &CompressOptions, size: u64, total: u64, paylo
         Method::Zstd => 3,
     });
     eprintln!("Compressed bundle format version: {version}");
-    eprintln!("Total file size (including headers): {} bytes", grouped(total));
+    let (size, payload) = (compressed.size, compressed.payload.len() as u64);
+    eprintln!("Total file size (including headers): {} bytes", grouped(compressed.total_size()));
     eprintln!("Compression method used: {}", name(options.method));
     eprintln!("Compression level: {level}");
     eprintln!("Binary size before compression: {} bytes", grouped(size));
     eprintln!("Binary size after compression: {} bytes", grouped(payload));
     rates(size, payload);
-    eprintln!("Compression speed: {} MB/s", speed(size, took));
-    eprintln!("Truncated MD5 hash: {hash:#016x}");
+    eprintln!("Compression speed: {} MB/s", speed(size, compressed.took));
+    eprintln!("Truncated MD5 hash: {:#016x}", compressed.hash);
 }
 
 /// Says what was decompressed: `bundle` came out.

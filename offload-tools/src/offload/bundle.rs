@@ -3,10 +3,11 @@
 use super::pack::write;
 use super::parts::{Part, Target};
 use super::{Context, Error, Result, text};
+use crate::compress::Compressed;
 use crate::files::Source;
 use crate::inventory::Header;
 use offload_format::bundle::{BundleBuilder, EntryId, HIP_ALIGN, HIP_ENTRY_PREFIX, HIP_HOST_ENTRY_ID, HIP_TABLE_LIMIT};
-use offload_format::compressed::{CompressOptions, compress};
+use offload_format::compressed::CompressOptions;
 use offload_format::target::{OffloadArch, amdgpu};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -66,16 +67,9 @@ pub fn run(args: &Args, context: &Context) -> Result {
     }
     let written = match args.compress {
         true => {
-            let images: Vec<&[u8]> = sources
-                .iter()
-                .map(|source| match source {
-                    Source::File(input) | Source::Part(input, _) => input.bytes(),
-                    Source::Bytes(bytes) => bytes,
-                })
-                .collect();
-            let compressed = compress(&layout.to_vec(&images), &CompressOptions::default());
-            let compressed = compressed.map_err(|error| Error::new("cannot compress", error))?;
-            write(&args.output, |output| output.copy(&Source::Bytes(&compressed)))
+            let compressed = Compressed::new(&layout, &sources, &CompressOptions::default());
+            let compressed = compressed.map_err(|why| Error::new("cannot compress", why))?;
+            write(&args.output, |output| compressed.write_to(output))
         }
         false => write(&args.output, |output| output.layout(&layout, &sources)),
     };

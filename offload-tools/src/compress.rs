@@ -1,0 +1,58 @@
+//! Bundles that are compressed.
+
+use crate::files::{Source, os_message, read_layout};
+use offload_format::compressed::{CompressOptions, hash, header};
+use offload_format::compression;
+use offload_format::layout::Layout;
+use std::io::{self, Write};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A compressed bundle, in memory; not the bundle.
+#[derive(Debug)]
+pub struct Compressed {
+    header: Vec<u8>,
+    /// The stream.
+    pub payload: Vec<u8>,
+    /// Size in bytes before compression.
+    pub size: u64,
+    /// What the header has of its MD5 digest.
+    pub hash: u64,
+    /// How long it took.
+    pub took: Duration,
+}
+
+impl Compressed {
+    /// Compresses a layout with `payloads[index]` in the place of each payload.
+    ///
+    /// Returns a message if the payloads cannot be read, or if version 2 of the header is asked for and has no room for a size.
+    ///
+    /// # Panics
+    /// If a payload is missing or has another size than the layout says.
+    pub fn new(layout: &Layout, payloads: &[Source<'_>], options: &CompressOptions) -> Result<Self, String> {
+        let bundle = read_layout(layout, payloads).map_err(|error| os_message(&error))?;
+        let begun = Instant::now();
+        // Both go through the whole bundle, one beside the other.
+        let (payload, hash) = thread::scope(|scope| {
+            let hash = scope.spawn(|| hash(&bundle));
+            (compression::compress(options.method, options.level, &bundle), hash.join())
+        });
+        let hash = hash.expect("hashing does not panic");
+        let failed = |error: offload_format::Error| error.to_string();
+        let payload = payload.map_err(failed)?;
+        let size = bundle.len() as u64;
+        let header = header(options, size, payload.len() as u64, hash).map_err(failed)?;
+        Ok(Self { header, payload, size, hash, took: begun.elapsed() })
+    }
+
+    /// Size in bytes of the whole, header included.
+    pub fn total_size(&self) -> u64 {
+        (self.header.len() + self.payload.len()) as u64
+    }
+
+    /// Writes the whole.
+    pub fn write_to(&self, out: &mut impl Write) -> io::Result<()> {
+        out.write_all(&self.header)?;
+        out.write_all(&self.payload)
+    }
+}
