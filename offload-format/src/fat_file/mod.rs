@@ -39,8 +39,10 @@
 
 mod find;
 mod kind;
+mod sections;
 mod wrapper;
 
 pub use find::{Container, Place, find};
 pub use kind::FileKind;
+pub use sections::{SectionExtent, sections};
 pub use wrapper::{Wrapper, WrapperKind, wrappers};
