@@ -55,7 +55,8 @@ pub(super) struct Node<'a> {
 
 /// What the code of all kernels is called.
 const KERNELS: &str = "code of kernels";
-const OTHER: &str = "(other parts of images: headers, padding)";
+/// What is in an image beside its kernels and sections.
+pub(super) const OTHER: &str = "(other parts of images: headers, padding)";
 /// What has no module's name.
 const NO_MODULE: &str = "(no module)";
 const CONTAINERS: &str = "(containers: headers, tables, padding)";

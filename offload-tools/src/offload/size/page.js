@@ -1,0 +1,494 @@
+'use strict';
+(() => {
+  const data = JSON.parse(document.getElementById('data').textContent);
+  const $ = id => document.getElementById(id);
+  const map = $('map'), tip = $('tip'), draw = map.getContext('2d');
+
+  // ---------------------------------------------------------------------------------------------------------- text
+
+  const UNITS = ['KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
+  const size = bytes => {
+    if (bytes < 1024) return bytes + ' B';
+    let value = bytes / 1024, unit = 0;
+    while (value >= 1023.95 && unit + 1 < UNITS.length) { value /= 1024; unit++; }
+    return value.toFixed(1) + ' ' + UNITS[unit];
+  };
+  const exact = bytes => bytes.toLocaleString('en') + ' bytes';
+  const share = bytes => (100 * bytes / Math.max(data.size, 1)).toFixed(1) + ' %';
+  const KINDS = { file: 'file', target: 'target', module: 'module', image: 'image', kernel: 'kernel', section: 'section',
+    other: '', containers: '', rest: '' };
+
+  // ---------------------------------------------------------------------------------------------------------- tree
+
+  const node = (kind, name, vendor, parent) =>
+    ({ kind, name, vendor, parent, bytes: 0, size: 0, kids: [], index: null, hue: null, lit: true });
+
+  const child = (parent, kind, name, vendor) => {
+    parent.index ??= new Map();
+    const key = kind + ' ' + name;
+    let found = parent.index.get(key);
+    if (!found) {
+      found = node(kind, name, vendor, parent);
+      parent.index.set(key, found);
+      parent.kids.push(found);
+    }
+    return found;
+  };
+
+  const add = (at, bytes, unpacked) => {
+    for (; at; at = at.parent) { at.bytes += bytes; at.size += unpacked; }
+  };
+
+  // Largest first. A level that has one row and says nothing is left out.
+  const finish = at => {
+    at.index = null;
+    if (at.kids.length === 1 && at.kids[0].kind === 'image') {
+      at.kids = at.kids[0].kids;
+      at.kids.forEach(kid => { kid.parent = at; });
+    }
+    if (at.kids.length === 1 && at.kids[0].kind === 'other') at.kids = [];
+    at.kids = at.kids.filter(kid => kid.bytes > 0 || kid.size > 0);
+    at.kids.sort((a, b) => b.bytes - a.bytes || b.size - a.size || (a.name < b.name ? -1 : 1));
+    at.kids.forEach(finish);
+  };
+
+  const triples = (list, each) => {
+    for (let i = 0; i < list.length; i += 3) each(data.names[list[i]], list[i + 1], list[i + 2]);
+  };
+
+  const build = by => {
+    const root = node('file', data.file, null, null);
+    const modules = data.images.some(image => image.module !== null);
+    for (const image of data.images) {
+      let at = root;
+      const target = parent => child(parent, 'target', image.target, image.vendor);
+      const module = parent => child(parent, 'module', image.module ?? '(no module)', null);
+      if (by === 'target') at = modules ? module(target(at)) : target(at);
+      if (by === 'module') at = target(module(at));
+      if (by !== 'kernel') at = child(at, 'image', image.image, null);
+      const leaf = kind => (name, bytes, unpacked) => {
+        const row = child(at, kind, name, null);
+        add(by === 'kernel' ? target(row) : row, bytes, unpacked);
+      };
+      triples(image.kernels ?? [], leaf('kernel'));
+      triples(image.sections, leaf('section'));
+      leaf('other')(...image.other);
+    }
+    add(child(root, 'containers', '(containers: headers, tables, padding)', 'rest'), data.containers, data.containers);
+    const rest = child(root, 'rest', '(rest of the file: code and data for the host)', 'rest');
+    let left = data.rest;
+    triples(data.host, (name, bytes, unpacked) => {
+      left -= bytes;
+      add(child(rest, 'section', name, null), bytes, unpacked);
+    });
+    add(child(rest, 'other', '(between sections)', null), left, left);
+    finish(root);
+    colour(root);
+    return root;
+  };
+
+  const descend = (at, enter) => {
+    const stack = [at];
+    while (stack.length) {
+      const next = stack.pop();
+      if (enter(next) !== false) stack.push(...next.kids);
+    }
+  };
+
+  // ------------------------------------------------------------------------------------------------------- colours
+
+  const VENDORS = {
+    amd: ['AMD', 8], nvidia: ['NVIDIA', 100], intel: ['Intel', 208], cpu: ['CPU', 270], other: ['other', 42],
+    rest: ['no device code', null],
+  };
+  const dark = matchMedia('(prefers-color-scheme: dark)');
+
+  // Targets of a vendor differ a little in hue, always in the same way.
+  const hues = new Map();
+  const used = {};
+  for (const { target, vendor } of data.images) {
+    const key = vendor + ' ' + target;
+    if (hues.has(key)) continue;
+    used[vendor] = (used[vendor] ?? -1) + 1;
+    hues.set(key, VENDORS[vendor][1] + [0, 16, -14, 28, 8, -7, 22][used[vendor] % 7]);
+  }
+
+  const hueOf = at => (at.vendor === 'rest' ? null : hues.get(at.vendor + ' ' + at.name));
+
+  // What is under a target has its colour; what is over some, that of the largest.
+  const colour = at => {
+    let largest = at;
+    while (!largest.vendor && largest.kids.length) [largest] = largest.kids;
+    at.hue = at.vendor ? hueOf(at) : at.parent && at.parent.fixed ? at.parent.hue : largest.vendor ? hueOf(largest) : null;
+    at.fixed = Boolean(at.vendor || (at.parent && at.parent.fixed));
+    at.kids.forEach(colour);
+  };
+
+  // [saturation, lightness] of fields in light and dark.
+  const TONES = { kernel: [58, 70, 44, 37], group: [45, 89, 26, 20], whole: [50, 75, 38, 33], plain: [24, 82, 16, 29] };
+  const tone = (at, hasKids) => {
+    const name = hasKids ? 'group' : at.kind === 'kernel' ? 'kernel' : at.kind === 'target' || at.kind === 'module' ? 'whole' : 'plain';
+    const [s, l, darkS, darkL] = TONES[name];
+    return `hsl(${at.hue ?? 215} ${at.hue === null ? 8 : dark.matches ? darkS : s}% ${dark.matches ? darkL : l}%)`;
+  };
+  const swatch = vendor => {
+    const hue = VENDORS[vendor][1];
+    return `hsl(${hue ?? 215} ${hue === null ? 8 : dark.matches ? 44 : 58}% ${dark.matches ? 45 : 66}%)`;
+  };
+
+  // -------------------------------------------------------------------------------------------------------- layout
+
+  // What has fewer pixels than this is drawn together with its neighbours.
+  const SMALLEST = 14;
+  let fields = [];
+
+  const squarify = (kids, x, y, w, h, total, place) => {
+    let from = 0;
+    while (from < kids.length && total > 0) {
+      const area = w * h, side = Math.min(w, h);
+      const scale = area / total;
+      if (kids[from].bytes * scale < SMALLEST || side < 1) {
+        place(null, x, y, w, h, kids.slice(from));
+        return;
+      }
+      // As many in a row as make it less oblong.
+      let sum = 0, to = from, worst = Infinity;
+      while (to < kids.length) {
+        const next = sum + kids[to].bytes;
+        const thick = next * scale / side;
+        const first = kids[from].bytes * scale / thick, last = kids[to].bytes * scale / thick;
+        const ratio = Math.max(first / thick, thick / first, last > 0 ? thick / last : Infinity);
+        if (ratio > worst) break;
+        [worst, sum, to] = [ratio, next, to + 1];
+      }
+      const thick = sum * scale / side;
+      let along = 0;
+      for (; from < to; from++) {
+        const long = kids[from].bytes * scale / thick;
+        if (w >= h) place(kids[from], x, y + along, thick, long);
+        else place(kids[from], x + along, y, long, thick);
+        along += long;
+      }
+      if (w >= h) { x += thick; w -= thick; } else { y += thick; h -= thick; }
+      total -= sum;
+    }
+  };
+
+  const HEAD = 19;
+  const layout = (at, x, y, w, h, depth) => {
+    const field = { at, x, y, w, h, depth, head: 0, open: false };
+    if (depth >= 0) fields.push(field);
+    if (!at.kids.length || w < 12 || h < 12) return;
+    field.open = true;
+    field.head = depth >= 0 && h > 44 && w > 46 ? HEAD : 0;
+    const edge = depth < 0 ? 0 : depth === 0 ? 2 : 1;
+    squarify(at.kids, x + edge, y + edge + field.head, w - 2 * edge, h - 2 * edge - field.head, at.bytes,
+      (kid, x, y, w, h, kids) => {
+        if (kid) layout(kid, x, y, w, h, depth + 1);
+        else fields.push({ at, x, y, w, h, depth: depth + 1, head: 0, open: false, kids });
+      });
+  };
+
+  // ------------------------------------------------------------------------------------------------------- drawing
+
+  let root = build('target'), here = root, chosen = null, hovered = null, words = '', matches = [];
+
+  const fit = (text, room) => {
+    if (draw.measureText(text).width <= room) return text;
+    let low = 0, high = Math.min(text.length, Math.ceil(room / 2));
+    const cut = count => text.slice(0, Math.ceil(count / 2)) + '…' + (count > 1 ? text.slice(text.length - (count >> 1)) : '');
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (draw.measureText(cut(middle)).width <= room) low = middle; else high = middle - 1;
+    }
+    return low < 3 ? '' : cut(low);
+  };
+
+  const paint = () => {
+    const style = getComputedStyle(document.documentElement);
+    const [back, text, faint, accent] = ['--back', '--text', '--faint', '--accent'].map(name => style.getPropertyValue(name));
+    const scale = devicePixelRatio || 1, w = map.clientWidth, h = map.clientHeight;
+    if (map.width !== Math.round(w * scale) || map.height !== Math.round(h * scale)) {
+      map.width = Math.round(w * scale);
+      map.height = Math.round(h * scale);
+    }
+    draw.setTransform(scale, 0, 0, scale, 0, 0);
+    draw.fillStyle = back;
+    draw.fillRect(0, 0, w, h);
+    draw.textBaseline = 'middle';
+    const font = getComputedStyle(document.body).fontFamily;
+    for (const field of fields) {
+      const { at, x, y, w, h, kids } = field;
+      const lit = !words || (kids ? kids.some(kid => kid.lit) : at.lit);
+      draw.globalAlpha = lit ? 1 : 0.22;
+      const gap = w > 4 && h > 4 ? 1 : 0;
+      draw.fillStyle = tone(kids ? kids[0] : at, field.open);
+      draw.fillRect(x, y, w - gap, h - gap);
+      if (kids) {
+        // Many small ones: stripes.
+        draw.save();
+        draw.beginPath();
+        draw.rect(x, y, w - gap, h - gap);
+        draw.clip();
+        draw.strokeStyle = back;
+        draw.globalAlpha *= 0.5;
+        draw.beginPath();
+        for (let at = -h; at < w; at += 5) { draw.moveTo(x + at, y + h); draw.lineTo(x + at + h, y); }
+        draw.stroke();
+        draw.restore();
+      }
+      const room = w - 10;
+      if (kids || room < 24 || (field.open ? !field.head : h < 15)) continue;
+      draw.font = (field.open ? '600 ' : '') + '12px ' + font;
+      const name = fit(at.name, room);
+      draw.fillStyle = at.kind === 'kernel' || at.vendor || field.open ? text : faint;
+      draw.fillText(name, x + 5, y + (field.open ? HEAD / 2 + 2 : Math.min(h / 2, 10)));
+      draw.fillStyle = faint;
+      if (field.open) {
+        const used = draw.measureText(name).width;
+        draw.font = '12px ' + font;
+        const bytes = size(at.bytes), width = draw.measureText(bytes).width;
+        if (used + width + 12 < room) draw.fillText(bytes, x + w - 6 - width, y + HEAD / 2 + 2);
+      } else if (name && h > 30) {
+        draw.fillText(fit(size(at.bytes), room), x + 5, y + 25);
+      }
+    }
+    draw.globalAlpha = 1;
+    const outline = (field, colour, width) => {
+      if (!field) return;
+      draw.strokeStyle = colour;
+      draw.lineWidth = width;
+      draw.strokeRect(field.x + width / 2, field.y + width / 2, Math.max(field.w - 1 - width, 1), Math.max(field.h - 1 - width, 1));
+      draw.lineWidth = 1;
+    };
+    outline(hovered, text, 1.5);
+    outline(chosen && fields.find(field => field.at === chosen && !field.kids), accent, 3);
+    if (!fields.length) {
+      draw.fillStyle = faint;
+      draw.font = '14px ' + font;
+      draw.fillText('Nothing in here has any bytes.', 12, 24);
+    }
+  };
+
+  let planned = false;
+  const repaint = () => {
+    if (planned) return;
+    planned = true;
+    requestAnimationFrame(() => { planned = false; paint(); });
+  };
+  const arrange = () => {
+    fields = [];
+    hovered = null;
+    layout(here, 0, 0, map.clientWidth, map.clientHeight, -1);
+    repaint();
+  };
+
+  // --------------------------------------------------------------------------------------------------------- words
+
+  const make = (tag, text, className) => {
+    const element = document.createElement(tag);
+    if (text !== undefined) element.textContent = text;
+    if (className) element.className = className;
+    return element;
+  };
+  const trail = at => {
+    const all = [];
+    for (; at; at = at.parent) all.unshift(at);
+    return all;
+  };
+  const unpackedText = at => (at.size > at.bytes ? `, ${size(at.size)} once decompressed` : '');
+  const describe = at => `${at.name}: ${size(at.bytes)} (${exact(at.bytes)}), ${share(at.bytes)} of the file${unpackedText(at)}`;
+
+  const crumbs = () => {
+    const all = trail(here);
+    $('path').replaceChildren(...all.map((at, index) => {
+      const name = index ? at.name : 'all of the file';
+      if (at === here) {
+        const last = make('b', name);
+        last.setAttribute('aria-current', 'location');
+        return last;
+      }
+      const button = make('button', name);
+      button.type = 'button';
+      button.addEventListener('click', () => go(at));
+      return button;
+    }));
+  };
+
+  const ROWS = 100;
+  let shown = ROWS;
+  const table = () => {
+    const all = words ? matches : here.kids;
+    const largest = all.length ? all[0].bytes : 0;
+    const within = here === root ? 'the file' : here.name;
+    $('caption').textContent = words ? `What has “${words}” in its name` : here.kids.length ? `What is in ${within}` : describe(here);
+    $('rows').replaceChildren(...all.slice(0, shown).map(at => {
+      const row = make('tr'), name = make('td'), bytes = make('td', undefined, 'number');
+      if (at.kids.length) {
+        const button = make('button', at.name);
+        button.type = 'button';
+        button.addEventListener('click', () => go(at));
+        name.append(button);
+      } else name.append(at.name);
+      if (words && at.parent && at.parent !== root) name.append(make('small', trail(at.parent).slice(1).map(it => it.name).join(' › ')));
+      const bar = make('span', undefined, 'bar'), fill = make('i');
+      fill.style.width = 100 * at.bytes / Math.max(largest, 1) + '%';
+      fill.style.background = `hsl(${at.hue ?? 215} ${at.hue === null ? 8 : 50}% 55%)`;
+      bar.append(fill);
+      bytes.append(bar, size(at.bytes));
+      row.append(name, make('td', KINDS[at.kind]), bytes, make('td', at.bytes.toLocaleString('en'), 'number'),
+        make('td', share(at.bytes), 'number'), make('td', at.size > at.bytes ? size(at.size) : '', 'number unpacked'));
+      return row;
+    }));
+    $('more').hidden = all.length <= shown;
+    $('more').textContent = `Show more of the ${(all.length - shown).toLocaleString('en')} that are left`;
+  };
+
+  const show = at => { $('status').textContent = at ? describe(at) : ''; };
+
+  const go = at => {
+    if (!at.kids.length && at.parent) at = at.parent;
+    here = at;
+    chosen = null;
+    shown = ROWS;
+    tip.hidden = true;
+    show(here);
+    map.setAttribute('aria-label', `Map of ${describe(here)}. The table below has the same.`);
+    crumbs();
+    table();
+    arrange();
+  };
+
+  // -------------------------------------------------------------------------------------------------------- search
+
+  const search = () => {
+    words = $('search').value.trim();
+    const needle = words.toLowerCase();
+    matches = [];
+    shown = ROWS;
+    descend(root, at => { at.lit = false; });
+    if (words) {
+      descend(root, at => {
+        if (at === root || !at.name.toLowerCase().includes(needle)) return true;
+        matches.push(at);
+        descend(at, it => { it.lit = true; });
+        for (let up = at.parent; up && !up.lit; up = up.parent) up.lit = true;
+        return false;
+      });
+      matches.sort((a, b) => b.bytes - a.bytes);
+      const bytes = matches.reduce((sum, at) => sum + at.bytes, 0);
+      $('found').textContent = matches.length
+        ? `${matches.length.toLocaleString('en')} found, ${size(bytes)}, ${share(bytes)}` : 'nothing found';
+    } else $('found').textContent = '';
+    table();
+    repaint();
+  };
+  let waiting = 0;
+  $('search').addEventListener('input', () => { clearTimeout(waiting); waiting = setTimeout(search, 120); });
+
+  // -------------------------------------------------------------------------------------------------------- events
+
+  const under = event => {
+    const box = map.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
+    for (let i = fields.length - 1; i >= 0; i--) {
+      const field = fields[i];
+      if (x >= field.x && y >= field.y && x < field.x + field.w && y < field.y + field.h) return field;
+    }
+    return null;
+  };
+
+  map.addEventListener('mousemove', event => {
+    const field = under(event);
+    if (field !== hovered) {
+      hovered = field;
+      repaint();
+      tip.replaceChildren();
+      if (field) {
+        const { at, kids } = field;
+        const bytes = kids ? kids.reduce((sum, kid) => sum + kid.bytes, 0) : at.bytes;
+        tip.append(make('b', kids ? `${kids.length.toLocaleString('en')} small ones` : at.name));
+        tip.append(make('span', `${size(bytes)} in the file (${exact(bytes)}), ${share(bytes)}`));
+        if (!kids && at.size > at.bytes) tip.append(make('span', `${size(at.size)} once decompressed (${exact(at.size)})`));
+        const path = trail(kids ? at : at.parent).slice(1).map(it => it.name).join(' › ');
+        tip.append(make('span', [kids ? '' : KINDS[at.kind], path && `in ${path}`].filter(Boolean).join(' ')));
+        if (!kids) show(at);
+      }
+    }
+    tip.hidden = !field;
+    if (field) {
+      const { offsetWidth: w, offsetHeight: h } = tip;
+      const x = event.clientX + 16 + w > innerWidth ? event.clientX - w - 12 : event.clientX + 16;
+      const y = event.clientY + 18 + h > innerHeight ? event.clientY - h - 12 : event.clientY + 18;
+      tip.style.left = Math.max(x, 4) + 'px';
+      tip.style.top = Math.max(y, 4) + 'px';
+    }
+  });
+  map.addEventListener('mouseleave', () => { hovered = null; tip.hidden = true; show(chosen ?? here); repaint(); });
+  map.addEventListener('click', event => {
+    const field = under(event);
+    if (!field) return;
+    let at = field.at;
+    if (!at.kids.length && at.parent) at = at.parent;
+    if (at !== here) go(at);
+  });
+
+  const out = () => { if (here.parent) { const from = here; go(here.parent); chosen = from; show(from); repaint(); } };
+  map.addEventListener('keydown', event => {
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (step && here.kids.length) {
+      const at = here.kids.indexOf(chosen);
+      const next = at < 0 ? (step > 0 ? 0 : here.kids.length - 1) : (at + step + here.kids.length) % here.kids.length;
+      chosen = here.kids[next];
+      show(chosen);
+      repaint();
+    } else if (event.key === 'Enter' && chosen && chosen.kids.length) {
+      go(chosen);
+      chosen = here.kids[0];
+      repaint();
+    } else if (event.key === 'Backspace') out();
+    else return;
+    event.preventDefault();
+  });
+  document.addEventListener('keydown', event => {
+    const typing = event.target === $('search');
+    if (event.key === '/' && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) {
+      $('search').focus();
+      event.preventDefault();
+    } else if (event.key === 'Escape') {
+      if (typing && words) { $('search').value = ''; search(); } else out();
+    }
+  });
+
+  $('by').addEventListener('change', event => {
+    root = build(event.target.value);
+    here = root;
+    search();
+    go(root);
+  });
+  $('more').addEventListener('click', () => { shown += 5 * ROWS; table(); });
+
+  const legend = () => {
+    const vendors = [...new Set(data.images.map(image => image.vendor)), 'rest'];
+    $('legend').replaceChildren(...vendors.map(vendor => {
+      const item = make('li'), box = make('i');
+      box.style.background = swatch(vendor);
+      item.append(box, VENDORS[vendor][0]);
+      return item;
+    }));
+  };
+
+  dark.addEventListener('change', () => { legend(); repaint(); });
+  addEventListener('resize', arrange);
+
+  const device = data.images.reduce((sum, image) => sum + image.bytes, 0);
+  const unpacked = data.images.reduce((sum, image) => sum + image.size, 0);
+  const targets = new Set(data.images.map(image => image.target)).size;
+  const count = (number, what) => `${number.toLocaleString('en')} ${what}${number === 1 ? '' : 's'}`;
+  const kernels = data.images.reduce((sum, image) => sum + (image.kernels ?? []).length / 3, 0);
+  $('file').textContent = data.file;
+  $('summary').textContent = `${size(data.size)}, of which ${size(device)} in ${count(data.images.length, 'image')} for ` +
+    `${count(targets, 'target')} with ${count(kernels, 'kernel')}` + (unpacked > device ? `, ${size(unpacked)} once decompressed` : '');
+  document.body.classList.toggle('plain', unpacked <= device);
+  legend();
+  go(root);
+})();
