@@ -12,7 +12,7 @@ use std::io::{self, Write};
 pub(super) struct Look {
     /// What the file has, in bytes.
     pub(super) file: u64,
-    /// Rows of one kind under one other.
+    /// Rows of the first level. Deeper ones have fewer.
     pub(super) top: usize,
     /// Whether there is a column for what is decompressed.
     pub(super) unpacked: bool,
@@ -43,17 +43,25 @@ impl Look {
         let line = format!("{:>10} {:>7} {:bar$}{unpacked}  {heading}", "SIZE", "SHARE", "");
         writeln!(out, "{}", styled(FAINT, &line))?;
         let longest = root.children.first().map_or(0, |child| child.bytes);
-        self.rows(out, root, longest, 0, depth)
+        self.rows(out, root, longest, 0, depth, self.top)
     }
 
-    fn rows(&self, out: &mut Out, parent: &Node<'_>, longest: u64, indent: usize, depth: usize) -> io::Result<()> {
+    fn rows(
+        &self,
+        out: &mut Out,
+        parent: &Node<'_>,
+        longest: u64,
+        indent: usize,
+        depth: usize,
+        top: usize,
+    ) -> io::Result<()> {
         let Some(deeper) = depth.checked_sub(1) else { return Ok(()) };
         // "and 1 more" would take as much room as that one.
-        let shown = if parent.children.len() <= self.top + 1 { parent.children.len() } else { self.top };
+        let shown = if parent.children.len() <= top.saturating_add(1) { parent.children.len() } else { top };
         let (shown, left_out) = parent.children.split_at(shown);
         for node in shown {
             self.row(out, node, longest, indent)?;
-            self.rows(out, node, longest, indent + 1, deeper)?;
+            self.rows(out, node, longest, indent + 1, deeper, (top / 3).max(2))?;
         }
         if !left_out.is_empty() {
             let sum = |size: fn(&Node<'_>) -> u64| left_out.iter().map(size).fold(0, u64::saturating_add);
@@ -107,7 +115,7 @@ fn colour(kind: Kind) -> Style {
         Kind::Target(Vendor::Intel) => AnsiColor::Blue.on_default(),
         Kind::Target(Vendor::Cpu | Vendor::Other) => AnsiColor::Magenta.on_default(),
         Kind::Module => AnsiColor::Cyan.on_default(),
-        Kind::Kernel => AnsiColor::Yellow.on_default(),
+        Kind::Kernels | Kind::Kernel => AnsiColor::Yellow.on_default(),
         Kind::Section => AnsiColor::Blue.on_default(),
         Kind::File | Kind::Other | Kind::Containers | Kind::Rest => FAINT,
     }

@@ -31,7 +31,7 @@ pub struct Args {
     /// Show one tree: by target, module, kernel or section
     #[arg(long, value_name = "WHAT", hide_possible_values = true)]
     by: Option<By>,
-    /// Show so many rows of a kind
+    /// Show so many rows; of a tree, fewer on deeper levels
     #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 10)]
     top: usize,
     /// Decompress images to see their kernels
@@ -95,19 +95,19 @@ fn print(out: &mut out::Out, args: &Args, account: &Account) -> Result<()> {
     match args.by {
         Some(by) => {
             let heading = match by {
-                By::Target => "TARGET, MODULE, KERNEL OR SECTION",
-                By::Module => "MODULE, TARGET, KERNEL OR SECTION",
-                By::Kernel => "KERNEL OR SECTION, TARGET",
+                By::Target => "TARGET, MODULE, SECTION, KERNEL",
+                By::Module => "MODULE, TARGET, SECTION, KERNEL",
+                By::Kernel => "KERNEL, TARGET",
                 By::Section => "SECTION, TARGET",
             };
             writeln!(out)?;
-            look.print(out, heading, &Node::of(account, by), 3)?;
+            look.print(out, heading, &Node::of(account, by), 4)?;
         }
         None => {
             let lists: [(By, &str, fn(Kind) -> bool); 4] = [
                 (By::Target, "TARGET", |_| true),
                 (By::Module, "MODULE", |kind| kind == Kind::Module),
-                (By::Section, "SECTION", |kind| matches!(kind, Kind::Kernel | Kind::Section | Kind::Other)),
+                (By::Section, "SECTION", |kind| matches!(kind, Kind::Kernels | Kind::Section | Kind::Other)),
                 (By::Kernel, "KERNEL", |kind| kind == Kind::Kernel),
             ];
             for (by, heading, belongs) in lists {

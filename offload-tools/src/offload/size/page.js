@@ -15,8 +15,20 @@
   };
   const exact = bytes => bytes.toLocaleString('en') + ' bytes';
   const share = bytes => (100 * bytes / Math.max(data.size, 1)).toFixed(1) + ' %';
-  const KINDS = { file: 'file', target: 'target', module: 'module', image: 'image', kernel: 'kernel', section: 'section',
+  const KINDS = { file: 'file', target: 'target', module: 'module', image: 'image', kernels: '', kernel: 'kernel', others: '', section: 'section',
     other: '', containers: '', rest: '' };
+
+  // The function's own name of what C++ mangled: `RadixTopK<…>` of `_ZN4rocm9RadixTopKIf…`.
+  const brief = name => {
+    const start = /^_ZL?(N[rVK]*)?(St)?/.exec(name);
+    if (!start) return name;
+    let at = start[0].length, last = '';
+    for (let found; (found = /^L?(\d+)/.exec(name.slice(at, at + 8))); at += Number(found[1])) {
+      at += found[0].length;
+      last = name.slice(at, at + Number(found[1]));
+    }
+    return last ? last + (name[at] === 'I' ? '<…>' : '') : name;
+  };
 
   // ---------------------------------------------------------------------------------------------------------- tree
 
@@ -66,13 +78,15 @@
       if (by === 'target') at = modules ? module(target(at)) : target(at);
       if (by === 'module') at = target(module(at));
       if (by !== 'kernel') at = child(at, 'image', image.image, null);
-      const leaf = kind => (name, bytes, unpacked) => {
-        const row = child(at, kind, name, null);
+      // Grouped by kernel, the target comes under each of them.
+      const leaf = (from, kind) => (name, bytes, unpacked) => {
+        const row = child(from, kind, name, null);
         add(by === 'kernel' ? target(row) : row, bytes, unpacked);
       };
-      triples(image.kernels ?? [], leaf('kernel'));
-      triples(image.sections, leaf('section'));
-      leaf('other')(...image.other);
+      if (image.kernels) triples(image.kernels, leaf(by === 'kernel' ? root : child(at, 'kernels', 'code of kernels', null), 'kernel'));
+      const others = by === 'kernel' ? child(root, 'others', '(not in kernels)', null) : at;
+      triples(image.sections, leaf(others, 'section'));
+      leaf(others, 'other')(...image.other);
     }
     add(child(root, 'containers', '(containers: headers, tables, padding)', 'rest'), data.containers, data.containers);
     const rest = child(root, 'rest', '(rest of the file: code and data for the host)', 'rest');
@@ -240,8 +254,8 @@
       const room = w - 10;
       if (kids || room < 24 || (field.open ? !field.head : h < 15)) continue;
       draw.font = (field.open ? '600 ' : '') + '12px ' + font;
-      const name = fit(at.name, room);
-      draw.fillStyle = at.kind === 'kernel' || at.vendor || field.open ? text : faint;
+      const name = fit(at.kind === 'kernel' ? brief(at.name) : at.name, room);
+      draw.fillStyle = text;
       draw.fillText(name, x + 5, y + (field.open ? HEAD / 2 + 2 : Math.min(h / 2, 10)));
       draw.fillStyle = faint;
       if (field.open) {
@@ -249,8 +263,8 @@
         draw.font = '12px ' + font;
         const bytes = size(at.bytes), width = draw.measureText(bytes).width;
         if (used + width + 12 < room) draw.fillText(bytes, x + w - 6 - width, y + HEAD / 2 + 2);
-      } else if (name && h > 30) {
-        draw.fillText(fit(size(at.bytes), room), x + 5, y + 25);
+      } else if (name && h > 30 && draw.measureText(size(at.bytes)).width <= room) {
+        draw.fillText(size(at.bytes), x + 5, y + 25);
       }
     }
     draw.globalAlpha = 1;
@@ -406,7 +420,9 @@
       if (field) {
         const { at, kids } = field;
         const bytes = kids ? kids.reduce((sum, kid) => sum + kid.bytes, 0) : at.bytes;
-        tip.append(make('b', kids ? `${kids.length.toLocaleString('en')} small ones` : at.name));
+        const name = kids ? `${kids.length.toLocaleString('en')} small ones` : at.kind === 'kernel' ? brief(at.name) : at.name;
+        tip.append(make('b', name));
+        if (!kids && name !== at.name) tip.append(make('span', at.name));
         tip.append(make('span', `${size(bytes)} in the file (${exact(bytes)}), ${share(bytes)}`));
         if (!kids && at.size > at.bytes) tip.append(make('span', `${size(at.size)} once decompressed (${exact(at.size)})`));
         const path = trail(kids ? at : at.parent).slice(1).map(it => it.name).join(' › ');

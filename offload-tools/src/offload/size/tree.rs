@@ -25,6 +25,8 @@ pub(super) enum Kind {
     File,
     Target(Vendor),
     Module,
+    /// The kernels of an image.
+    Kernels,
     Kernel,
     /// A section of an image, or of the file itself, without kernels.
     Section,
@@ -57,6 +59,8 @@ pub(super) struct Node<'a> {
 const KERNELS: &str = "code of kernels";
 /// What is in an image beside its kernels and sections.
 pub(super) const OTHER: &str = "(other parts of images: headers, padding)";
+/// What of images is in no kernel.
+const NOT_KERNELS: &str = "(not in kernels)";
 /// What has no module's name.
 const NO_MODULE: &str = "(no module)";
 const CONTAINERS: &str = "(containers: headers, tables, padding)";
@@ -107,17 +111,27 @@ impl<'a> Node<'a> {
         Self { kind, name, bytes: 0, size: 0, children: Vec::new(), index: HashMap::new() }
     }
 
-    /// Adds an image: its kernels and sections go under `path`, or if that is empty, the target under each of them.
+    /// Adds an image: its kernels and sections go under `path`, or the target goes under each of them.
     fn part(&mut self, account: &'a Account, part: &'a Part, by: By, path: &[Row<'a>], target: Row<'a>) {
         let is_known = part.kernels.is_some() || !part.sections.is_empty();
-        let mut add = |row, bytes, size| match path.is_empty() {
-            true => self.add(&[row, target], bytes, size),
-            false => self.add(&[path, &[row]].concat(), bytes, size),
+        let mut add = |rows: &[Row<'a>], bytes, size| match by {
+            By::Target | By::Module => self.add(&[path, rows].concat(), bytes, size),
+            By::Kernel | By::Section => self.add(&[rows, &[target]].concat(), bytes, size),
         };
+        let kernels = (Kind::Kernels, KERNELS);
         for kernel in part.kernels.iter().flatten() {
-            let name = if by == By::Section { KERNELS } else { &account.names[kernel.name] };
-            add((Kind::Kernel, name), kernel.bytes, kernel.size);
+            let row = (Kind::Kernel, account.names[kernel.name].as_str());
+            let rows = match by {
+                By::Target | By::Module => &[kernels, row][..],
+                By::Kernel => &[row],
+                By::Section => &[kernels],
+            };
+            add(rows, kernel.bytes, kernel.size);
         }
+        let mut add = |row, bytes, size| match by {
+            By::Kernel => add(&[(Kind::Other, NOT_KERNELS), row], bytes, size),
+            _ => add(&[row], bytes, size),
+        };
         for section in &part.sections {
             add((Kind::Section, &account.names[section.name]), section.bytes, section.size);
         }
@@ -141,7 +155,10 @@ impl<'a> Node<'a> {
     /// Largest first, and by name where that does not tell.
     fn sort(&mut self) {
         self.index = HashMap::new();
-        if let [Node { kind: Kind::Other, .. }] = self.children[..] {
+        // One that has no more to say.
+        if let [Node { kind: Kind::Other, .. }] = self.children[..]
+            && self.kind != Kind::File
+        {
             self.children.clear();
         }
         self.children.retain(|child| child.size > 0);
