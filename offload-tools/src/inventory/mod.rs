@@ -39,7 +39,7 @@ pub use offload_format::fat_file::Place;
 pub use read::Images;
 pub use record::{FileRecord, ImageRecord, KernelRecord};
 
-use offload_format::Error;
+use offload_format::{Error, ErrorKind};
 use std::fmt;
 
 /// All containers and images of a file, in file order.
@@ -109,6 +109,16 @@ impl fmt::Display for Problem<'_> {
         if self.decompressed {
             write!(f, "compressed container at offset {}: ", self.place.offset)?;
         }
-        self.error.fmt(f)
+        self.error.fmt(f)?;
+        match self.error.kind() {
+            // Of kernels it is the work that is limited.
+            ErrorKind::LimitExceeded { .. } if self.error.part() != "work to find kernels" => {
+                f.write_str("; --max-size allows more")
+            }
+            _ => Ok(()),
+        }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -352,13 +352,14 @@ fn name<'a>(image: &mut Image<'a>, id: Cow<'a, str>) {
     };
     if let Ok(parsed) = EntryId::parse(&id) {
         let kind = parsed.kind().len();
-        let rest = id.trim_end_matches('-');
-        let target = parsed.target();
-        let target = rest.len().saturating_sub(target.len())..rest.len();
-        if !target.is_empty() && id.get(target.clone()) == Some(parsed.target()) {
-            image.target_id = Some(part(target.clone()));
+        // Old compilers left a dash behind the target ID.
+        let before =
+            [id.as_ref(), id.trim_end_matches('-')].into_iter().find_map(|it| it.strip_suffix(parsed.target()));
+        let target = before.map_or(id.len(), str::len);
+        let triple = id[..target].trim_end_matches('-').len();
+        if before.is_some() && !parsed.target().is_empty() {
+            image.target_id = Some(part(target..target + parsed.target().len()));
         }
-        let triple = id[..target.start].trim_end_matches('-').len();
         if triple > kind + 1 {
             image.triple = Some(part(kind + 1..triple));
         }
@@ -394,4 +395,33 @@ fn describe_nvidia<'a>(image: &mut Image<'a>, found: &nv_fatbin::Image<'a>) {
 
 fn owned<'a>(text: Option<Cow<'_, str>>) -> Option<Cow<'a, str>> {
     text.map(|text| Cow::Owned(text.into_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entry_ids_are_taken_apart() {
+        for (id, kind, triple, target) in [
+            ("hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-", "hipv4", "amdgcn-amd-amdhsa", "gfx90a:xnack-"),
+            ("hip-amdgcn-amd-amdhsa-gfx906", "hip", "amdgcn-amd-amdhsa", "gfx906"),
+            ("hip-amdgcn-amd-amdhsa--gfx11-generic", "hip", "amdgcn-amd-amdhsa", "gfx11-generic"),
+            ("openmp-nvptx64-nvidia-cuda-sm_70-", "openmp", "nvptx64-nvidia-cuda", "sm_70"),
+            ("openmp-nvptx64-nvidia-cuda--sm_70", "openmp", "nvptx64-nvidia-cuda", "sm_70"),
+            ("host-x86_64-unknown-linux-gnu-", "host", "x86_64-unknown-linux-gnu", ""),
+            ("host-x86_64-unknown-linux", "host", "x86_64-unknown-linux", ""),
+            ("hip-amdgcn-amd-amdhsa--gfx\u{fffd}9-\u{fffd}-", "hip", "amdgcn-amd-amdhsa", "gfx\u{fffd}9-\u{fffd}-"),
+            ("hip-a-----", "hip", "a", "-"),
+            ("nonsense", "", "", ""),
+        ] {
+            for text in [Cow::Borrowed(id), Cow::Owned(id.to_owned())] {
+                let mut image = Image::new(0, Bytes::Here(b""), 0);
+                name(&mut image, text);
+                let part = |text: &Option<Cow<'_, str>>| text.as_deref().unwrap_or("").to_owned();
+                let found = (part(&image.offload_kind), part(&image.triple), part(&image.target_id));
+                assert_eq!(found, (kind.to_owned(), triple.to_owned(), target.to_owned()), "{id}");
+            }
+        }
+    }
 }

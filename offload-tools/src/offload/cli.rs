@@ -36,7 +36,7 @@ struct Global {
     #[arg(help = "When to use colour: auto, always, never [default: auto]", hide_default_value = true)]
     color: Color,
 
-    /// The most that may be decompressed at once, as 512M or 4G
+    /// The most to decompress at once: 512M, 4G
     #[arg(long, global = true, value_name = "SIZE", value_parser = parse_size)]
     max_size: Option<u64>,
 }
@@ -145,4 +145,27 @@ fn parse_size(text: &str) -> std::result::Result<u64, String> {
     };
     let number = number.parse().ok().and_then(|number: u64| number.checked_mul(1 << shift));
     number.ok_or_else(|| "expected a number of bytes such as 4096, 512M or 4G".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        for (text, size) in
+            [("0", 0), ("4096", 4096), ("64K", 65536), ("1kib", 1024), ("3G", 3 << 30), ("2TiB", 2 << 40)]
+        {
+            assert_eq!(parse_size(text), Ok(size), "{text}");
+        }
+        for text in ["", "G", "-1", "1.5G", "1Q", "99999999T", "1 G"] {
+            assert!(parse_size(text).is_err(), "{text}");
+        }
+    }
 }

@@ -18,7 +18,10 @@ pub const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 
 /// `text` in a style; in what does not go to a terminal, the streams of [`out`](super::out) drop it again.
 pub fn styled(style: Style, text: &str) -> String {
-    format!("{style}{text}{style:#}")
+    match text.is_empty() || style.is_plain() {
+        true => text.to_owned(),
+        false => format!("{style}{text}{style:#}"),
+    }
 }
 
 /// A name from a file with nothing in it that a terminal obeys: control characters and what is no UTF-8 are escaped
@@ -32,8 +35,7 @@ pub fn escaped(name: &[u8]) -> String {
                 '\r' => out.push_str("\\r"),
                 '\t' => out.push_str("\\t"),
                 '\0'..='\x7f' if c.is_control() => out.push_str(&format!("\\x{:02x}", c as u32)),
-                // Rust's own list of what cannot be printed; quotes and backslashes are not meant.
-                '\u{80}'.. => out.extend(c.escape_debug()),
+                c if is_invisible(c) => out.extend(c.escape_unicode()),
                 _ => out.push(c),
             }
         }
@@ -42,7 +44,13 @@ pub fn escaped(name: &[u8]) -> String {
     out
 }
 
-/// The same for text.
+/// Whether a character that is none of ASCII's first 32 is a command to a terminal, changes the direction of text, or cannot be seen.
+pub fn is_invisible(c: char) -> bool {
+    // Rust's own list of what cannot be printed.
+    c == '\x7f' || (!c.is_ascii() && c.escape_debug().len() > 1)
+}
+
+/// The same as [`escaped`] for text.
 pub fn escaped_str(name: &str) -> String {
     escaped(name.as_bytes())
 }

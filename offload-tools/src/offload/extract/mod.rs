@@ -31,7 +31,7 @@ pub struct Args {
     /// Only images of this very name; may be repeated
     #[arg(short, long, value_name = "ID")]
     exact: Vec<String>,
-    /// The folder to write to, which is made if it is not there
+    /// The folder to write to, made if missing
     #[arg(short, long, value_name = "DIR", default_value = ".")]
     output: PathBuf,
     /// Write empty images too, as the host's of a bundle

@@ -2,39 +2,66 @@
 
 use super::table::size_text;
 use crate::inventory::KernelRecord;
-use crate::offload::out::{self, Out};
+use crate::offload::out::Out;
 use crate::offload::text::{self, FAINT, styled};
+use anstyle::Style;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-/// The rows of kernels. The columns are as wide as usual numbers are, and the name comes last: so the tables of all images
-/// of a file line up.
+/// The rows of kernels. The columns are as wide as usual numbers are, so that the tables of all images of a file line up.
+/// The name comes behind them; on a terminal that has no room for it, in a line of its own before them.
 pub(super) struct KernelTable {
     bytes: bool,
+    terminal: Option<usize>,
     headed: bool,
 }
 
+/// A terminal with so many columns has room for names behind the numbers.
+const ROOMY: usize = 140;
+const INDENT: &str = "      ";
 /// Widths of the columns before the name.
 const WIDTHS: [usize; 6] = [9, 10, 9, 9, 9, 6];
 const HEADINGS: [&str; 6] = ["CODE", "ARGUMENTS", "REGISTERS", "SHARED", "SCRATCH", "SPILLS"];
 
 impl KernelTable {
-    pub(super) fn new(bytes: bool) -> Self {
-        Self { bytes, headed: false }
+    pub(super) fn new(bytes: bool, terminal: Option<usize>) -> Self {
+        Self { bytes, terminal, headed: false }
     }
 
     pub(super) fn print(&mut self, out: &mut Out, kernels: &[KernelRecord]) -> io::Result<()> {
         if kernels.is_empty() {
-            return writeln!(out, "      {}", styled(FAINT, "(no kernels)"));
+            return writeln!(out, "{INDENT}{}", styled(FAINT, "(no kernels)"));
         }
         if !self.headed {
             self.headed = true;
-            writeln!(out, "      {}", styled(FAINT, &line(&HEADINGS.map(str::to_owned), "KERNEL")))?;
+            self.row(out, &HEADINGS.map(str::to_owned), "KERNEL", FAINT)?;
         }
         for kernel in kernels {
-            writeln!(out, "      {}", line(&self.cells(kernel), &text::escaped_str(&kernel.name)))?;
+            self.row(out, &self.cells(kernel), &text::escaped_str(&kernel.name), Style::new())?;
         }
         Ok(())
+    }
+
+    fn row(&self, out: &mut Out, cells: &[String; 6], name: &str, style: Style) -> io::Result<()> {
+        let mut line = String::new();
+        for (cell, width) in cells.iter().zip(WIDTHS) {
+            let _ = write!(line, "{cell:>width$} ");
+        }
+        match self.terminal {
+            Some(columns) if columns < ROOMY => {
+                let name = text::shortened(name, columns - INDENT.len());
+                writeln!(out, "{INDENT}{}", styled(style, &name))?;
+            }
+            Some(columns) => {
+                line.push(' ');
+                line.push_str(&text::shortened(name, columns - INDENT.len() - line.len()));
+            }
+            None => {
+                line.push(' ');
+                line.push_str(name);
+            }
+        }
+        writeln!(out, "{INDENT}{}", styled(style, line.trim_end()))
     }
 
     fn cells(&self, kernel: &KernelRecord) -> [String; 6] {
@@ -72,15 +99,4 @@ fn letters(counts: [(Option<u64>, char); 3]) -> String {
         }
     }
     if text.is_empty() { "-".to_owned() } else { text }
-}
-
-fn line(cells: &[String; 6], name: &str) -> String {
-    let mut line = String::new();
-    for (cell, width) in cells.iter().zip(WIDTHS) {
-        let _ = write!(line, "{cell:>width$} ");
-    }
-    line.push(' ');
-    let room = out::width().map(|width| width.saturating_sub(line.len() + 6).max(16));
-    line.push_str(&room.map_or(name.into(), |room| text::shortened(name, room)));
-    line
 }

@@ -4,7 +4,7 @@ mod kernels;
 mod table;
 
 use super::progress::Progress;
-use super::{Context, Result, out};
+use super::{Context, Result, out, text};
 use crate::files::Input;
 use crate::inventory::{FileRecord, ImageRecord, Images, Inventory};
 use std::io::Write;
@@ -62,7 +62,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
         all_read &= problems.is_empty();
         problems.iter().for_each(|problem| context.warn_of(path, problem));
         for member in &inventory.elsewhere {
-            out::note(&format!("{}: not listed, as it is in a file of its own", super::text::escaped(member)));
+            out::note(&format!("{}: not listed, as it is in a file of its own", text::escaped(member)));
         }
     }
     if args.json {
@@ -98,7 +98,15 @@ fn record(
 }
 
 fn print_json(out: &mut out::Out, value: &impl serde::Serialize) -> Result<()> {
-    serde_json::to_writer_pretty(&mut *out, value).map_err(std::io::Error::from)?;
+    let document = serde_json::to_string_pretty(value).map_err(std::io::Error::from)?;
+    // Only strings have such characters: what a terminal may obey or not show is escaped in them, too.
+    let mut rest = document.as_str();
+    while let Some((at, c)) = rest.char_indices().find(|(_, c)| text::is_invisible(*c)) {
+        out.write_all(&rest.as_bytes()[..at])?;
+        c.encode_utf16(&mut [0; 2]).iter().try_for_each(|unit| write!(out, "\\u{unit:04x}"))?;
+        rest = &rest[at + c.len_utf8()..];
+    }
+    out.write_all(rest.as_bytes())?;
     writeln!(out)?;
     Ok(())
 }

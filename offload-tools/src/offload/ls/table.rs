@@ -5,6 +5,8 @@ use crate::files::Input;
 use crate::inventory::{Container, ContainerKind, Image, ImageKind, Images, Inventory, KernelRecord, Place};
 use crate::offload::out::{self, Out};
 use crate::offload::text::{self, FAINT, HEADING, TARGET, styled};
+use anstyle::Style;
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::Path;
@@ -26,6 +28,7 @@ struct Group<'i, 'a> {
 }
 
 /// The columns of an image's row.
+#[derive(Debug, Clone)]
 struct Row {
     target: String,
     offload_kind: String,
@@ -48,45 +51,53 @@ pub(super) fn print(
     let name = text::escaped(path.as_os_str().as_encoded_bytes());
     let summary = format!("{}, {}", size_text(input.size(), options.bytes), count(inventory));
     writeln!(out, "{}  {}", styled(HEADING, &name), styled(FAINT, &summary))?;
+    let terminal = out::width();
     let rows: Vec<Row> = inventory.images.iter().map(|image| row(image, options)).collect();
-    let widths = Widths::of(&rows, out::width());
+    let mut widths = Widths::of(&rows, terminal);
+    if options.kernels {
+        // Reading the kernels shows what else there is.
+        widths.kind = widths.kind.max(ImageKind::Unknown.name().len());
+    }
     let mut images = Images::new(options.max_size);
-    let mut kernels = KernelTable::new(options.bytes);
+    let mut kernels = KernelTable::new(options.bytes, terminal);
     let (mut place, mut headed) = (None, false);
     for group in groups(inventory) {
         let first = &group.containers[0];
         let here = (first.place.slice, first.place.member);
         if place != Some(here) {
             place = Some(here);
-            where_in_archive(out, &first.place)?;
+            where_in_archive(out, &first.place, terminal)?;
         }
-        writeln!(out, "  {}", heading(&group, options))?;
+        writeln!(out, "  {}", heading(&group, options, terminal))?;
         if !headed && !group.images.is_empty() {
             headed = true;
-            writeln!(out, "    {}", styled(FAINT, &widths.line(&Row::headings())))?;
+            writeln!(out, "    {}", widths.line(&Row::headings(), FAINT, FAINT))?;
         }
         for (image, row) in group.images.iter().zip(&rows[first.images.start..]) {
-            let line = widths.line(row);
-            let (target, rest) = line.split_at(widths.target_end(&line));
-            writeln!(out, "    {}{rest}", styled(TARGET, target))?;
-            if options.kernels {
-                match read_kernels(image, &mut images) {
-                    Ok(Some(found)) => kernels.print(out, &found)?,
-                    Ok(None) => {}
-                    Err(error) => problems.push(inventory.problem_of(image, error).to_string()),
-                }
+            let found = match options.kernels && row.kind != ImageKind::Empty.name() {
+                true => read(image, &mut images),
+                false => Ok((row.kind, None)),
+            };
+            let kind = found.as_ref().map_or(row.kind, |(kind, _)| kind);
+            writeln!(out, "    {}", widths.line(&Row { kind, ..row.clone() }, TARGET, Style::new()))?;
+            match found {
+                Ok((_, Some(found))) => kernels.print(out, &found)?,
+                Ok((_, None)) => {}
+                Err(error) => problems.push(inventory.problem_of(image, error).to_string()),
             }
         }
     }
     Ok(())
 }
 
-fn read_kernels<'a>(image: &Image<'a>, images: &mut Images<'a>) -> offload_format::Result<Option<Vec<KernelRecord>>> {
-    if image.size == 0 {
-        return Ok(None);
-    }
+/// What an image is, and its kernels.
+fn read<'a>(
+    image: &Image<'a>,
+    images: &mut Images<'a>,
+) -> offload_format::Result<(&'static str, Option<Vec<KernelRecord>>)> {
     let bytes = images.read(image)?;
-    KernelRecord::all_of(image.kind(&bytes), &bytes)
+    let kind = image.kind(&bytes);
+    Ok((kind.name(), KernelRecord::all_of(kind, &bytes)?))
 }
 
 /// `9 images in 2 containers`.
@@ -102,14 +113,14 @@ fn count(inventory: &Inventory<'_>) -> String {
     }
 }
 
-fn where_in_archive(out: &mut Out, place: &Place<'_>) -> io::Result<()> {
+fn where_in_archive(out: &mut Out, place: &Place<'_>, terminal: Option<usize>) -> io::Result<()> {
     let mut line = String::new();
     if let Some(slice) = place.slice {
         let _ = write!(line, "slice for processor {slice:#x}");
     }
     if let Some(member) = place.member {
         let separator = if line.is_empty() { "" } else { ", " };
-        let _ = write!(line, "{separator}member {}", fitting(&text::escaped(member), 10));
+        let _ = write!(line, "{separator}member {}", fitting(&text::escaped(member), 10, terminal));
     }
     match line.is_empty() {
         true => Ok(()),
@@ -118,10 +129,10 @@ fn where_in_archive(out: &mut Out, place: &Place<'_>) -> io::Result<()> {
 }
 
 /// What fits on a line of the terminal that has `taken` columns of other things.
-fn fitting(text: &str, taken: usize) -> String {
-    match out::width() {
-        Some(width) => text::shortened(text, width.saturating_sub(taken).max(16)).into_owned(),
-        None => text.to_owned(),
+fn fitting(text: &str, taken: usize, terminal: Option<usize>) -> Cow<'_, str> {
+    match terminal {
+        Some(columns) => text::shortened(text, columns.saturating_sub(taken).max(16)),
+        None => Cow::Borrowed(text),
     }
 }
 
@@ -145,7 +156,7 @@ fn groups<'i, 'a>(inventory: &'i Inventory<'a>) -> Vec<Group<'i, 'a>> {
 }
 
 /// `[0] .hip_fatbin: compressed bundle, zstd, 1.2 KiB for 9.0 KiB (13 %)`.
-fn heading(group: &Group<'_, '_>, options: &Options) -> String {
+fn heading(group: &Group<'_, '_>, options: &Options, terminal: Option<usize>) -> String {
     let first = &group.containers[0];
     let count = group.containers.len();
     let mut line = match count {
@@ -167,7 +178,7 @@ fn heading(group: &Group<'_, '_>, options: &Options) -> String {
         (ContainerKind::Raw, _) => "the file itself",
     });
     if let Some(section) = first.place.section {
-        let _ = write!(line, " in {}", fitting(&text::escaped(section), 50));
+        let _ = write!(line, " in {}", fitting(&text::escaped(section), 60, terminal));
     }
     let size = group.containers.iter().map(|it| it.size).fold(0, u64::saturating_add);
     let mut facts = String::new();
@@ -222,8 +233,8 @@ impl Row {
     fn headings() -> Self {
         Self {
             target: "TARGET".to_owned(),
-            offload_kind: "MADE BY".to_owned(),
-            kind: "KIND",
+            offload_kind: "OFFLOAD".to_owned(),
+            kind: "IMAGE",
             size: "SIZE".to_owned(),
             stored: "STORED".to_owned(),
             offset: "OFFSET".to_owned(),
@@ -232,8 +243,13 @@ impl Row {
     }
 }
 
+/// No column is made wider for a name that is very long.
+const WIDEST: usize = 64;
+
 /// How wide each column is; 0 for one that is not shown.
 struct Widths {
+    /// Whether what is wider is shortened: on a terminal. Elsewhere it is whole, and the row as long as it takes.
+    shorten: bool,
     target: usize,
     offload_kind: usize,
     kind: usize,
@@ -248,9 +264,10 @@ impl Widths {
         let headings = Row::headings();
         let column = |cell: fn(&Row) -> &str| {
             let widest = rows.iter().map(|row| cell(row).chars().count()).max().unwrap_or(0);
-            if widest == 0 { 0 } else { widest.max(cell(&headings).len()) }
+            if widest == 0 { 0 } else { widest.clamp(cell(&headings).len(), WIDEST) }
         };
         let mut widths = Self {
+            shorten: terminal.is_some(),
             target: column(|row| &row.target),
             offload_kind: column(|row| &row.offload_kind),
             kind: column(|row| row.kind),
@@ -272,26 +289,27 @@ impl Widths {
         widths
     }
 
-    fn line(&self, row: &Row) -> String {
+    /// The row, its first column in a style of its own.
+    fn line(&self, row: &Row, target: Style, others: Style) -> String {
         let mut line = String::new();
-        let left = [(self.target, row.target.as_str()), (self.offload_kind, &row.offload_kind), (self.kind, row.kind)];
-        for (width, cell) in left.into_iter().filter(|(width, _)| *width > 0) {
-            let _ = write!(line, "{:width$}  ", text::shortened(cell, width));
+        for (width, cell) in [(self.offload_kind, row.offload_kind.as_str()), (self.kind, row.kind)] {
+            if width > 0 {
+                let _ = write!(line, "  {:width$}", self.cell(cell, width));
+            }
         }
         for (width, cell) in [(self.size, &row.size), (self.stored, &row.stored), (self.offset, &row.offset)] {
             if width > 0 {
-                let _ = write!(line, "{cell:>width$}  ");
+                let _ = write!(line, "  {cell:>width$}");
             }
         }
         if self.module > 0 {
-            line.push_str(&text::shortened(&row.module, self.module));
+            let _ = write!(line, "  {}", self.cell(&row.module, self.module));
         }
-        line.truncate(line.trim_end().len());
-        line
+        let first = format!("{:1$}", self.cell(&row.target, self.target), self.target);
+        styled(target, &first) + &styled(others, line.trim_end())
     }
 
-    /// Where the first column of a line ends, in bytes.
-    fn target_end(&self, line: &str) -> usize {
-        line.char_indices().nth(self.target).map_or(line.len(), |(at, _)| at)
+    fn cell<'text>(&self, text: &'text str, width: usize) -> Cow<'text, str> {
+        if self.shorten { text::shortened(text, width) } else { Cow::Borrowed(text) }
     }
 }
