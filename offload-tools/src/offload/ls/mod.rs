@@ -97,7 +97,7 @@ fn record(
     FileRecord { file: path.to_string_lossy().into_owned(), size: input.size(), images: records }
 }
 
-fn print_json(out: &mut out::Out, value: &impl serde::Serialize) -> Result<()> {
+pub(super) fn print_json(out: &mut out::Out, value: &impl serde::Serialize) -> Result<()> {
     let document = serde_json::to_string_pretty(value).map_err(std::io::Error::from)?;
     // Only strings have such characters: what a terminal may obey or not show is escaped in them, too.
     let mut rest = document.as_str();

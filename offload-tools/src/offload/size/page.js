@@ -15,7 +15,7 @@
   };
   const exact = bytes => bytes.toLocaleString('en') + ' bytes';
   const share = bytes => (100 * bytes / Math.max(data.size, 1)).toFixed(1) + ' %';
-  const KINDS = { file: 'file', target: 'target', module: 'module', image: 'image', kernels: '', kernel: 'kernel', others: '', section: 'section',
+  const KINDS = { file: 'file', target: 'target', module: 'module', image: 'image', kernels: '', family: 'kernels', kernel: 'kernel', others: '', section: 'section',
     other: '', containers: '', rest: '' };
 
   // The function's own name of what C++ mangled: `RadixTopK<…>` of `_ZN4rocm9RadixTopKIf…`.
@@ -51,6 +51,29 @@
     for (; at; at = at.parent) { at.bytes += bytes; at.size += unpacked; }
   };
 
+  // Kernels that one template was made into, in a group; a few kernels need none.
+  const FEW = 12;
+  const families = at => {
+    const names = new Map();
+    for (const kid of at.kids) {
+      const key = kid.kind === 'kernel' ? brief(kid.name) : kid;
+      if (names.has(key)) names.get(key).push(kid);
+      else names.set(key, [kid]);
+    }
+    if (names.size < 2) return;
+    at.kids = [...names].map(([name, kids]) => {
+      if (kids.length < 2) return kids[0];
+      const family = node('family', name, null, at);
+      family.kids = kids;
+      for (const kid of kids) {
+        kid.parent = family;
+        family.bytes += kid.bytes;
+        family.size += kid.size;
+      }
+      return family;
+    });
+  };
+
   // Largest first. A level that has one row and says nothing is left out.
   const finish = at => {
     at.index = null;
@@ -59,6 +82,7 @@
       at.kids.forEach(kid => { kid.parent = at; });
     }
     if (at.kids.length === 1 && at.kids[0].kind === 'other') at.kids = [];
+    if (at.kids.length > FEW && at.kind !== 'family') families(at);
     at.kids = at.kids.filter(kid => kid.bytes > 0 || kid.size > 0);
     at.kids.sort((a, b) => b.bytes - a.bytes || b.size - a.size || (a.name < b.name ? -1 : 1));
     at.kids.forEach(finish);
@@ -207,10 +231,18 @@
 
   let root = build('target'), here = root, chosen = null, hovered = null, words = '', matches = [];
 
+  // What tells a field from those beside it: of kernels of one name, what is behind it.
+  const label = at => {
+    if (at.kind !== 'kernel') return at.name;
+    if (at.parent.kind !== 'family') return brief(at.name);
+    const name = at.parent.name.replace('<…>', '');
+    return at.name.slice(at.name.indexOf(name) + name.length);
+  };
   const fit = (text, room) => {
     if (draw.measureText(text).width <= room) return text;
     let low = 0, high = Math.min(text.length, Math.ceil(room / 2));
-    const cut = count => text.slice(0, Math.ceil(count / 2)) + '…' + (count > 1 ? text.slice(text.length - (count >> 1)) : '');
+    // Of most names the end counts, too.
+    const cut = count => /^[.(]|<…>$/.test(text) ? text.slice(0, count) + '…' : text.slice(0, Math.ceil(count / 2)) + '…' + (count > 1 ? text.slice(text.length - (count >> 1)) : '');
     while (low < high) {
       const middle = (low + high + 1) >> 1;
       if (draw.measureText(cut(middle)).width <= room) low = middle; else high = middle - 1;
@@ -254,7 +286,7 @@
       const room = w - 10;
       if (kids || room < 24 || (field.open ? !field.head : h < 15)) continue;
       draw.font = (field.open ? '600 ' : '') + '12px ' + font;
-      const name = fit(at.kind === 'kernel' ? brief(at.name) : at.name, room);
+      const name = fit(label(at), room);
       draw.fillStyle = text;
       draw.fillText(name, x + 5, y + (field.open ? HEAD / 2 + 2 : Math.min(h / 2, 10)));
       draw.fillStyle = faint;
@@ -349,7 +381,7 @@
       fill.style.width = 100 * at.bytes / Math.max(largest, 1) + '%';
       fill.style.background = `hsl(${at.hue ?? 215} ${at.hue === null ? 8 : 50}% 55%)`;
       bar.append(fill);
-      bytes.append(bar, size(at.bytes));
+      bytes.append(bar, make('span', size(at.bytes), 'size'));
       row.append(name, make('td', KINDS[at.kind]), bytes, make('td', at.bytes.toLocaleString('en'), 'number'),
         make('td', share(at.bytes), 'number'), make('td', at.size > at.bytes ? size(at.size) : '', 'number unpacked'));
       return row;

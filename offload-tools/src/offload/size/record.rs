@@ -2,9 +2,10 @@
 
 use super::account::{Account, Share};
 use crate::inventory::Inventory;
+use crate::offload::Result;
+use crate::offload::ls::print_json;
 use crate::offload::out::Out;
 use serde::Serialize;
-use std::io::{self, Write};
 use std::path::Path;
 
 /// A file. The bytes of its images, of its containers and of the rest come to its size.
@@ -61,7 +62,7 @@ struct ContainerRecord {
 }
 
 /// Prints an account.
-pub(super) fn print(out: &mut Out, path: &Path, inventory: &Inventory<'_>, account: &Account) -> io::Result<()> {
+pub(super) fn print(out: &mut Out, path: &Path, inventory: &Inventory<'_>, account: &Account) -> Result<()> {
     let lossy = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let containers = inventory.containers.iter().zip(&account.containers);
     let shares = |all: &[Share]| {
@@ -97,6 +98,5 @@ pub(super) fn print(out: &mut Out, path: &Path, inventory: &Inventory<'_>, accou
         rest_bytes: account.rest,
         sections: shares(&account.host),
     };
-    serde_json::to_writer_pretty(&mut *out, &record)?;
-    writeln!(out)
+    print_json(out, &record)
 }
