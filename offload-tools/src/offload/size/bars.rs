@@ -40,7 +40,7 @@ impl Look {
     pub(super) fn print(&self, out: &mut Out, heading: &str, root: &Node<'_>, depth: usize) -> io::Result<()> {
         let unpacked = if self.unpacked { format!("{:>UNPACKED$}", "UNPACKED") } else { String::new() };
         let bar = self.bar;
-        let line = format!("{:>10} {:>7} {:bar$}{unpacked}  {heading}", "SIZE", "SHARE", "");
+        let line = self.with_name(format!("{:>10} {:>7} {:bar$}{unpacked}  ", "SIZE", "SHARE", ""), heading);
         writeln!(out, "{}", styled(FAINT, &line))?;
         let longest = root.children.first().map_or(0, |child| child.bytes);
         self.rows(out, root, longest, 0, depth, self.top)
@@ -90,10 +90,14 @@ impl Look {
         }
         line += "  ";
         line += &"  ".repeat(indent);
+        self.with_name(line, name)
+    }
+
+    /// The name goes last, and has what is left of the line.
+    fn with_name(&self, line: String, name: &str) -> String {
         let taken = line.chars().count();
         let room = self.width.map(|width| width.saturating_sub(taken).max(8));
-        line += &room.map_or(name.into(), |room| text::shortened(name, room));
-        line
+        line + &room.map_or(name.into(), |room| text::shortened(name, room))
     }
 }
 

@@ -19,11 +19,10 @@ use tree::{By, Kind, Node};
 
 /// Arguments of `offload size`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Every byte of the file is counted once. What is compressed counts as it is stored, \
-    and is split among images and kernels in proportion to their decompressed sizes. \
-    What images share counts for the first.\n\n\
-    Only headers and tables are read, unless --kernels, --by kernel or --html asks for the kernels of compressed images. \
-    The exit status is 1 if something cannot be read; its bytes are counted all the same.")]
+#[command(after_help = "Every byte counts once: what is compressed as it is stored, split in proportion to what it \
+    decompresses to; what images share for the first of them. Only headers and tables are read, and compressed images \
+    are not looked into, unless --kernels or --html asks for it. The exit status is 1 if something cannot be read; its \
+    bytes count all the same.")]
 pub struct Args {
     /// A file of any kind
     #[arg(value_name = "FILE")]
@@ -80,6 +79,9 @@ fn name(path: &Path) -> String {
     escaped(path.as_os_str().as_encoded_bytes())
 }
 
+/// Whether rows of a kind are in a list.
+type Belongs = fn(Kind) -> bool;
+
 fn print(out: &mut out::Out, args: &Args, account: &Account) -> Result<()> {
     let (device, unpacked) = account.device();
     let mut summary = text::size(account.size);
@@ -104,7 +106,7 @@ fn print(out: &mut out::Out, args: &Args, account: &Account) -> Result<()> {
             look.print(out, heading, &Node::of(account, by), 4)?;
         }
         None => {
-            let lists: [(By, &str, fn(Kind) -> bool); 4] = [
+            let lists: [(By, &str, Belongs); 4] = [
                 (By::Target, "TARGET", |_| true),
                 (By::Module, "MODULE", |kind| kind == Kind::Module),
                 (By::Section, "SECTION", |kind| matches!(kind, Kind::Kernels | Kind::Section | Kind::Other)),
@@ -113,8 +115,8 @@ fn print(out: &mut out::Out, args: &Args, account: &Account) -> Result<()> {
             for (by, heading, belongs) in lists {
                 let mut list = Node::of(account, by);
                 list.children.retain(|row| belongs(row.kind));
-                // One that tells nothing is none.
-                if list.children.iter().any(|row| !matches!(row.kind, Kind::Other)) {
+                // Those of rows that have no names tell nothing.
+                if list.children.iter().any(|row| row.kind != Kind::Other && row.name != tree::NO_MODULE) {
                     writeln!(out)?;
                     look.print(out, heading, &list, 1)?;
                 }

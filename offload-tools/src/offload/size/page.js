@@ -98,7 +98,7 @@
     for (const image of data.images) {
       let at = root;
       const target = parent => child(parent, 'target', image.target, image.vendor);
-      const module = parent => child(parent, 'module', image.module ?? '(no module)', null);
+      const module = parent => child(parent, 'module', image.module ?? data.labels.no_module, null);
       if (by === 'target') at = modules ? module(target(at)) : target(at);
       if (by === 'module') at = target(module(at));
       if (by !== 'kernel') at = child(at, 'image', image.image, null);
@@ -107,19 +107,19 @@
         const row = child(from, kind, name, null);
         add(by === 'kernel' ? target(row) : row, bytes, unpacked);
       };
-      if (image.kernels) triples(image.kernels, leaf(by === 'kernel' ? root : child(at, 'kernels', 'code of kernels', null), 'kernel'));
-      const others = by === 'kernel' ? child(root, 'others', '(not in kernels)', null) : at;
+      if (image.kernels) triples(image.kernels, leaf(by === 'kernel' ? root : child(at, 'kernels', data.labels.kernels, null), 'kernel'));
+      const others = by === 'kernel' ? child(root, 'others', data.labels.not_kernels, null) : at;
       triples(image.sections, leaf(others, 'section'));
       leaf(others, 'other')(...image.other);
     }
-    add(child(root, 'containers', '(containers: headers, tables, padding)', 'rest'), data.containers, data.containers);
-    const rest = child(root, 'rest', '(rest of the file: code and data for the host)', 'rest');
+    add(child(root, 'containers', data.labels.containers, 'rest'), data.containers, data.containers);
+    const rest = child(root, 'rest', data.labels.rest, 'rest');
     let left = data.rest;
     triples(data.host, (name, bytes, unpacked) => {
       left -= bytes;
       add(child(rest, 'section', name, null), bytes, unpacked);
     });
-    add(child(rest, 'other', '(between sections)', null), left, left);
+    add(child(rest, 'other', data.labels.rest_other, null), left, left);
     finish(root);
     colour(root);
     return root;

@@ -5,7 +5,7 @@
 //! and style.
 
 use super::account::{Account, Share, Vendor};
-use super::tree::{OTHER, whole};
+use super::tree;
 use crate::inventory::Inventory;
 use crate::offload::text::{escaped, escaped_str};
 use serde::Serialize;
@@ -31,7 +31,28 @@ struct Data<'a> {
     /// What is in no container, and the sections of that.
     rest: u64,
     host: Vec<u64>,
+    labels: Labels,
 }
+
+/// What rows are called that are in every file.
+#[derive(Serialize)]
+struct Labels {
+    kernels: &'static str,
+    not_kernels: &'static str,
+    no_module: &'static str,
+    containers: &'static str,
+    rest: &'static str,
+    rest_other: &'static str,
+}
+
+const LABELS: Labels = Labels {
+    kernels: tree::KERNELS,
+    not_kernels: tree::NOT_KERNELS,
+    no_module: tree::NO_MODULE,
+    containers: tree::CONTAINERS,
+    rest: tree::REST,
+    rest_other: tree::REST_OTHER,
+};
 
 #[derive(Serialize)]
 struct ImageData<'a> {
@@ -94,7 +115,7 @@ fn data<'a>(file: String, inventory: &Inventory<'_>, account: &'a Account) -> Da
             size: part.size,
             kernels: part.kernels.as_deref().map(shares),
             sections: shares(&part.sections),
-            other: (if is_known { OTHER } else { whole(part.kind) }, bytes, size),
+            other: (if is_known { tree::OTHER } else { tree::whole(part.kind) }, bytes, size),
         }
     });
     Data {
@@ -105,6 +126,7 @@ fn data<'a>(file: String, inventory: &Inventory<'_>, account: &'a Account) -> Da
         rest: account.rest,
         host: shares(&account.host),
         names: account.names.iter().map(|name| escaped_str(name)).collect(),
+        labels: LABELS,
     }
 }
 

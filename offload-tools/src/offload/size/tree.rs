@@ -56,16 +56,16 @@ pub(super) struct Node<'a> {
 }
 
 /// What the code of all kernels is called.
-const KERNELS: &str = "code of kernels";
+pub(super) const KERNELS: &str = "code of kernels";
 /// What is in an image beside its kernels and sections.
 pub(super) const OTHER: &str = "(other parts of images: headers, padding)";
 /// What of images is in no kernel.
-const NOT_KERNELS: &str = "(not in kernels)";
+pub(super) const NOT_KERNELS: &str = "(not in kernels)";
 /// What has no module's name.
-const NO_MODULE: &str = "(no module)";
-const CONTAINERS: &str = "(containers: headers, tables, padding)";
-const REST: &str = "(rest of the file: code and data for the host)";
-const REST_OTHER: &str = "(between sections)";
+pub(super) const NO_MODULE: &str = "(no module)";
+pub(super) const CONTAINERS: &str = "(containers: headers, tables, padding)";
+pub(super) const REST: &str = "(rest of the file)";
+pub(super) const REST_OTHER: &str = "(between sections: headers, tables, padding)";
 
 /// What an image is called that is not looked into.
 pub(super) fn whole(kind: Option<ImageKind>) -> &'static str {
