@@ -14,6 +14,8 @@
 //! | an AMD code object, cubin, PTX, SPIR-V or bitcode | its header | `Image` |
 //! | a member of a thin archive | | `Elsewhere` |
 //!
+//! [`sections`] says what takes how much of one object, whatever it has.
+//!
 //! Not looked for are the offload binaries that clang keeps in the metadata of host bitcode (`llvm.embedded.objects`).
 //!
 //! (Names and types: `clang` and `clang-linker-wrapper` 22.1.8, nvcc 13.5; how LLVM's tools look: docs/formats.md,

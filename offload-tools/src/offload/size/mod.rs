@@ -3,6 +3,8 @@
 mod account;
 mod bars;
 mod claims;
+mod contents;
+mod divide;
 mod page;
 mod record;
 mod tree;
@@ -89,11 +91,11 @@ fn print(out: &mut out::Out, args: &Args, account: &Account) -> Result<()> {
         true => summary += ", no device code",
         false => summary += &format!(", {} of it in images", text::size(device)),
     }
-    if account.is_compressed() {
+    if account.is_compressed {
         summary += &format!(", {} once decompressed", text::size(unpacked));
     }
     writeln!(out, "{}  {}", styled(HEADING, &name(&args.file)), styled(FAINT, &summary))?;
-    let look = Look::new(account.size, args.top, account.is_compressed());
+    let look = Look::new(account.size, args.top, account.is_compressed);
     match args.by {
         Some(by) => {
             let heading = match by {

@@ -4,9 +4,9 @@
 //! The script puts it into the document as text, and the policy of the page lets nothing run or load but its own script
 //! and style.
 
-use super::account::{Account, Share, Vendor};
-use super::tree;
 use crate::inventory::Inventory;
+use crate::offload::size::account::{Account, Share, Vendor};
+use crate::offload::size::tree;
 use crate::offload::text::{escaped, escaped_str};
 use serde::Serialize;
 use serde_json::ser::Formatter;
@@ -15,8 +15,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 const PAGE: &str = include_str!("page.html");
-const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
+const STYLE: &str = include_str!("style.css");
+const SCRIPT: &str = concat!(include_str!("tree.js"), "\n", include_str!("map.js"));
 
 /// What the script gets. Lists of shares are three numbers each: the name's index, bytes in the file, bytes once
 /// decompressed.
@@ -31,6 +31,7 @@ struct Data<'a> {
     /// What is in no container, and the sections of that.
     rest: u64,
     host: Vec<u64>,
+    is_compressed: bool,
     labels: Labels,
 }
 
@@ -126,6 +127,7 @@ fn data<'a>(file: String, inventory: &Inventory<'_>, account: &'a Account) -> Da
         rest: account.rest,
         host: shares(&account.host),
         names: account.names.iter().map(|name| escaped_str(name)).collect(),
+        is_compressed: account.is_compressed,
         labels: LABELS,
     }
 }
