@@ -27,7 +27,7 @@ pub struct SectionExtent<'data> {
 ///
 /// let object = include_bytes!("../../../tests/corpus/fat_file/hip_nordc.o");
 /// let mut device = sections(object).unwrap().filter(|section| section.name == b".hip_fatbin");
-/// assert_eq!(device.next().unwrap().size, 11768);
+/// assert_eq!(device.next().unwrap().size, 7672);
 /// ```
 pub fn sections(object: &[u8]) -> Result<impl Iterator<Item = SectionExtent<'_>> + Clone> {
     Ok(Sections::parse(object)?.map_while(Result::ok).filter_map(|section| {

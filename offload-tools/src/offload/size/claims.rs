@@ -60,7 +60,10 @@ impl Split {
     pub(super) fn next(&mut self, weight: u64) -> u64 {
         self.seen = self.seen.saturating_add(weight.into()).min(self.weights);
         // Rounding is of the sum so far: it does not add up.
-        let until = u128::from(self.whole).saturating_mul(self.seen).checked_div(self.weights).unwrap_or(0) as u64;
+        // Beyond 64 bits they are no sizes of anything: what counts is that the product fits.
+        let excess = u64::BITS.saturating_sub(self.weights.leading_zeros());
+        let (seen, weights) = (self.seen >> excess, self.weights >> excess);
+        let until = (u128::from(self.whole) * seen).checked_div(weights).unwrap_or(0) as u64;
         let share = until - self.given;
         self.given = until;
         share
