@@ -7,6 +7,7 @@
 use offload_format::archive::ArchiveBuilder;
 use offload_format::bundle::BundleBuilder;
 use offload_format::compressed::{CompressOptions, compress};
+use offload_format::compression::Method;
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
 use offload_tests::data::{assert_same_bytes, corpus, corpus_folders, read, some_bytes};
 use offload_tests::tools::{Tool, cuda, llvm, stdout, succeed};
@@ -714,6 +715,26 @@ fn large_claims_cost_nothing() {
             }
         }
     }
+    // So does the header of an offload binary of version 3.
+    let mut builder = OffloadBinaryBuilder::new();
+    builder.image(ImageKind::OBJECT, OffloadKind::HIP, 3000).string("arch", "gfx906");
+    let image = some_bytes(1, 3000);
+    let binary = builder.compressed(Method::Zstd, None, &[&image]).expect("it is compressed");
+    let file_of_3 = folder.join("claim.bin");
+    scratch::write(&file_of_3, &binary);
+    assert_eq!(extracted(&folder.join("out"), &[path(&file_of_3)]), [image]);
+    for claim in [1u64 << 62, 60 << 30] {
+        let mut bytes = binary.clone();
+        bytes[32..40].copy_from_slice(&claim.to_le_bytes());
+        scratch::write(&file_of_3, &bytes);
+        let run = offload(&["ls", path(&file_of_3)]);
+        assert_eq!(run.code, 1);
+        // A system may give 60 GiB to who does not use them.
+        let refused = run.stderr.contains(&format!("{claim} bytes are needed"));
+        let ends = claim < 1 << 60 && run.stderr.contains("inflated size (more than the content has)");
+        assert!(refused || ends, "{}", run.stderr);
+        assert_eq!(run.stderr.contains("--max-size"), claim > 1 << 60, "{}", run.stderr);
+    }
     // The limit is the user's to choose.
     scratch::write(&file, compressed_bundle(1));
     let run = offload(&["ls", "--max-size", "4K", path(&file)]);
@@ -747,8 +768,8 @@ fn shared_bytes_end_somewhere() {
 fn inputs_that_cannot_be_read() {
     for (arguments, expected) in [
         (&["ls", "nowhere"][..], "offload: error: cannot read nowhere: No such file or directory\n"),
-        (&["ls", "bundle"], "offload: error: cannot read bundle: is a directory\n"),
-        (&["extract", "bundle"], "offload: error: cannot read bundle: is a directory\n"),
+        (&["ls", "bundle"], "offload: error: cannot read bundle: Is a directory\n"),
+        (&["extract", "bundle"], "offload: error: cannot read bundle: Is a directory\n"),
     ] {
         let run = offload(arguments);
         assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (1, "", expected));

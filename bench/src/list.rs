@@ -1,11 +1,9 @@
 //! Listing a large section of plain bundles.
 
 use crate::data;
-use crate::measure::{child as start, llvm, row, succeed};
-use memmap2::Mmap;
+use crate::measure::{child as start, llvm, map, row, succeed};
 use offload_format::compressed::{Bundles, Found};
 use offload_format::fat_file::{Container, find};
-use std::fs::File;
 use std::hint::black_box;
 use std::path::Path;
 
@@ -38,12 +36,6 @@ pub fn bench() {
 /// What the started process does.
 pub fn child(file: &Path) {
     assert_eq!(list(&map(file)), data::BUNDLES * (data::PROCESSORS.len() + 1));
-}
-
-fn map(file: &Path) -> Mmap {
-    let file = File::open(file).expect("the file was made");
-    // SAFETY: nobody else writes to the bench's files.
-    unsafe { Mmap::map(&file) }.expect("the file can be mapped")
 }
 
 /// How many entries there are, each looked at.

@@ -5,8 +5,9 @@
 //! | `list` | every entry of 95 bundles in a mapped section of 490 MB | `llvm-readobj --offloading` on an object with that section |
 //! | `table` | the entry table of a compressed bundle of 149 MB | `clang-offload-bundler -list` |
 //! | `find` | one image among 16, from the bundle's bytes | AMD's `amd_comgr_lookup_code_object` |
+//! | `tools` | `clang-offload-bundler`: bundle, unbundle, list, compress; time and memory of whole processes | LLVM's |
 //!
-//! The files are made here, of numbers from a seeded generator in which stretches repeat, as they do in code for several
+//! But for the last, whose images are code objects of a published library, the files are made here, of numbers from a seeded generator in which stretches repeat, as they do in code for several
 //! processors; the sizes are those of a library of AMD's. Times of whole processes are those of this program started anew.
 
 mod comgr;
@@ -15,6 +16,7 @@ mod find;
 mod list;
 mod measure;
 mod table;
+mod tools;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -26,17 +28,21 @@ fn main() -> ExitCode {
         // What the benches start as a process of its own.
         ["child", "list", file] => list::child(Path::new(file)),
         ["child", "table", file] => table::child(Path::new(file)),
+        ["child", "images", file] => tools::make_images(Path::new(file)).expect("images can be made"),
+        ["child", "tools", _] => tools::bench(),
         [] => {
             println!("each time is the least, the median and the greatest of its runs\n");
             list::bench();
             table::bench();
             find::bench();
+            measure::show(&mut measure::child("tools", "".as_ref()));
         }
         ["list"] => list::bench(),
         ["table"] => table::bench(),
         ["find"] => find::bench(),
+        ["tools"] => tools::bench(),
         _ => {
-            eprintln!("usage: cargo xtask bench [list|table|find]");
+            eprintln!("usage: cargo xtask bench [list|table|find|tools]");
             return ExitCode::from(2);
         }
     }

@@ -1,8 +1,11 @@
 //! Timing.
 
+use memmap2::Mmap;
 use std::ffi::OsStr;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::fmt;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Prints a row: the name, and the least, the median and the greatest of the times of `runs` runs, after one that does not
@@ -55,10 +58,88 @@ pub fn child(task: &str, file: &OsStr) -> Command {
 
 /// One of LLVM's programs, if it is there.
 pub fn llvm(name: &str) -> Option<Command> {
+    llvm_program(name).map(Command::new)
+}
+
+/// Where one of LLVM's programs is, if it is there.
+pub fn llvm_program(name: &str) -> Option<PathBuf> {
     let folder =
         std::env::var_os("OFFLOAD_TEST_LLVM").map_or_else(|| PathBuf::from("/usr/lib/llvm-22/bin"), PathBuf::from);
-    let path = folder.join(name);
-    path.is_file().then(|| Command::new(path))
+    Some(folder.join(name)).filter(|path| path.is_file())
+}
+
+/// A file, mapped.
+pub fn map(file: &Path) -> Mmap {
+    let file = File::open(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    // SAFETY: nobody writes to the files of a bench while it runs.
+    unsafe { Mmap::map(&file) }.expect("the file can be mapped")
+}
+
+/// A run of a process.
+pub struct Run {
+    time: Duration,
+    /// The most memory that it had at a time, in bytes.
+    peak: u64,
+}
+
+/// Runs a process that must succeed; what it prints is dropped.
+///
+/// # Panics
+/// If it fails.
+pub fn process(command: &mut Command) -> Run {
+    let start = Instant::now();
+    let child = command.stdout(Stdio::null()).spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let (status, peak) = wait(child);
+    let time = start.elapsed();
+    assert_eq!(status, 0, "{command:?} failed");
+    Run { time, peak }
+}
+
+/// Waits for a process; returns its raw status, and the most memory that it had, in bytes.
+fn wait(child: Child) -> (i32, u64) {
+    let mut status = 0;
+    // SAFETY: the struct is all numbers, of which every pattern of bits is one.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: it is this process's child, nobody else waits for it, and both places live as long as the call.
+    let waited = unsafe { libc::wait4(child.id() as i32, &mut status, 0, &mut usage) };
+    assert_eq!(waited, child.id() as i32, "it can be waited for");
+    (status, usage.ru_maxrss as u64 * 1024)
+}
+
+/// The times of several runs, and the most memory of any.
+pub struct Summary {
+    least: Duration,
+    /// Half of the runs took less.
+    pub median: Duration,
+    greatest: Duration,
+    /// In bytes.
+    pub peak: u64,
+}
+
+impl Summary {
+    /// Of runs, of which there is at least one.
+    pub fn of(mut runs: Vec<Run>) -> Self {
+        runs.sort_unstable_by_key(|run| run.time);
+        let peak = runs.iter().map(|run| run.peak).max().unwrap_or_default();
+        let (least, greatest) = (runs[0].time, runs[runs.len() - 1].time);
+        Self { least, median: runs[runs.len() / 2].time, greatest, peak }
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (least, median, greatest) = (text(self.least), text(self.median), text(self.greatest));
+        write!(f, "{least:>8} {median:>8} {greatest:>8} {:>4} MB", self.peak / 1_000_000)
+    }
+}
+
+/// Runs a command that must succeed, and shows what it prints.
+///
+/// # Panics
+/// If it fails.
+pub fn show(command: &mut Command) {
+    let status = command.status();
+    assert!(status.is_ok_and(|status| status.success()), "{command:?} failed");
 }
 
 /// Runs a command that must succeed; what it prints is dropped.

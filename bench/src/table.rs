@@ -1,11 +1,9 @@
 //! The entry table of a large compressed bundle.
 
 use crate::data::{self, Generator, PROCESSORS};
-use crate::measure::{child as start, llvm, row, succeed};
-use memmap2::Mmap;
+use crate::measure::{child as start, llvm, map, row, succeed};
 use offload_format::bundle::EntryTable;
 use offload_format::compressed::{CompressOptions, CompressedBundle, compress};
-use std::fs::File;
 use std::hint::black_box;
 use std::path::Path;
 
@@ -44,12 +42,6 @@ pub fn bench() {
 /// What the started process does.
 pub fn child(file: &Path) {
     assert_eq!(entries(&map(file)), PROCESSORS.len() + 1);
-}
-
-fn map(file: &Path) -> Mmap {
-    let file = File::open(file).expect("the file was made");
-    // SAFETY: nobody else writes to the bench's files.
-    unsafe { Mmap::map(&file) }.expect("the file can be mapped")
 }
 
 fn entries(file: &[u8]) -> usize {

@@ -22,6 +22,7 @@ pub struct Case {
     files: BTreeMap<PathBuf, Vec<u8>>,
     environment: Vec<(String, String)>,
     stdin: Vec<u8>,
+    without_llvm: bool,
 }
 
 /// Whose tool runs.
@@ -81,6 +82,12 @@ impl Case {
         self
     }
 
+    /// Leaves LLVM's tools out of `PATH` when ours runs, which otherwise has them behind ours.
+    #[must_use]
+    pub fn without_llvm_in_path(self) -> Self {
+        Self { without_llvm: true, ..self }
+    }
+
     /// Runs it.
     ///
     /// # Panics
@@ -97,7 +104,8 @@ impl Case {
             Whose::Ours => own::folder(),
         };
         // By its bare name, as build systems call it: messages begin with that.
-        let path = std::env::join_paths([tools, tools::llvm_bin()]).expect("a list of folders");
+        let rest = (!self.without_llvm).then(tools::llvm_bin);
+        let path = std::env::join_paths([tools].into_iter().chain(rest)).expect("a list of folders");
         let mut command = Command::new(&self.tool);
         command.args(&self.arguments).current_dir(&folder).env("PATH", path);
         command.envs(self.environment.iter().cloned());

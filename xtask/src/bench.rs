@@ -6,6 +6,9 @@ use crate::setup;
 /// `cargo xtask bench [NAME]`
 pub fn command(args: &[String]) -> Result {
     let setup = setup::prepare()?;
+    let mut tools = setup.cargo();
+    tools.args(["build", "--quiet", "--release", "--locked", "--package", "offload-tools", "--features", "drop-in"]);
+    run::check(&mut tools)?;
     let mut cargo = setup.cargo();
     cargo.args(["run", "--quiet", "--release", "--locked", "--package", "offload-bench", "--"]).args(args);
     let status = run::status(&mut cargo)?;

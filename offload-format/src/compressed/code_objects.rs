@@ -13,6 +13,22 @@ use core::fmt;
 ///
 /// Asked for in the order of their offsets, one pass through the stream gives them all, and none is kept. Who goes back
 /// has the whole bundle decompressed, once: no order takes more than two passes.
+///
+/// ```
+/// # #[cfg(feature = "zstd")] {
+/// use offload_format::bundle::EntryTable;
+/// use offload_format::compressed::CompressedBundle;
+///
+/// let file = include_bytes!("../../../tests/corpus/compressed/v3_zstd.ccob");
+/// let bundle = CompressedBundle::parse(file).unwrap();
+/// let table = bundle.entry_table(1 << 28).unwrap();
+/// let mut code_objects = bundle.code_objects(1 << 28).unwrap();
+/// for entry in EntryTable::parse(&table).unwrap().entries() {
+///     let code_object = code_objects.read(entry.offset(), entry.size()).unwrap();
+///     assert_eq!(code_object.len() as u64, entry.size());
+/// }
+/// # }
+/// ```
 pub struct CodeObjects<'data> {
     bundle: CompressedBundle<'data>,
     limit: u64,
@@ -75,20 +91,10 @@ impl<'data> CodeObjects<'data> {
 
 /// Goes past `gap` bytes and returns the next `length`; `None` if the stream ends before.
 fn next(stream: &mut Decompressor<'_>, gap: u64, length: usize, too_much: Error) -> Result<Option<Vec<u8>>> {
-    /// Memory is written to only where bytes come: a size may be far more than the stream has.
-    const STEP: usize = 1 << 20;
     let mut out = Vec::new();
     out.try_reserve_exact(length).map_err(|_| too_much)?;
-    if stream.skip(gap)? < gap {
+    if stream.skip(gap)? < gap || stream.append(&mut out, length)? < length {
         return Ok(None);
-    }
-    while out.len() < length {
-        let have = out.len();
-        let step = STEP.min(length - have);
-        out.resize(have + step, 0);
-        if stream.read(&mut out[have..])? < step {
-            return Ok(None);
-        }
     }
     Ok(Some(out))
 }
@@ -101,5 +107,76 @@ impl fmt::Debug for CodeObjects<'_> {
             State::Failed(_) => "nothing more",
         };
         write!(f, "code objects from the {how}")
+    }
+}
+
+#[cfg(all(test, feature = "zstd"))]
+mod tests {
+    use super::*;
+    use crate::bundle::BundleBuilder;
+    use crate::compressed::{CompressOptions, compress};
+    use alloc::{format, vec};
+
+    /// Three code objects of 5000 bytes, with where they are.
+    fn sample() -> (Vec<u8>, Vec<u8>, [u64; 3]) {
+        let payloads = [1u8, 2, 3].map(|seed| (0..5000u32).map(|i| (i * 7 / 5) as u8 ^ seed).collect::<Vec<u8>>());
+        let mut builder = BundleBuilder::new();
+        for (index, payload) in payloads.iter().enumerate() {
+            builder.entry(&format!("hip-amdgcn-amd-amdhsa--gfx90{index}"), payload.len() as u64).unwrap();
+        }
+        let plain = builder.layout().to_vec(&[&payloads[0], &payloads[1], &payloads[2]]);
+        let offsets = [0, 1, 2].map(|index| builder.layout().offset_of(index).unwrap());
+        (compress(&plain, &CompressOptions::default()).unwrap(), plain, offsets)
+    }
+
+    #[test]
+    fn in_any_order() {
+        let (file, plain, offsets) = sample();
+        let bundle = CompressedBundle::parse(&file).unwrap();
+        for order in [[0, 1, 2], [2, 1, 0], [0, 0, 2], [1, 0, 1]] {
+            let mut code_objects = bundle.code_objects(1 << 20).unwrap();
+            for index in order {
+                let offset = offsets[index];
+                let expected = &plain[offset as usize..][..5000];
+                assert_eq!(code_objects.read(offset, 5000).unwrap(), expected, "{order:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_there() {
+        let (file, plain, offsets) = sample();
+        let bundle = CompressedBundle::parse(&file).unwrap();
+        let mut code_objects = bundle.code_objects(1 << 20).unwrap();
+        let kind = |result: Result<Cow<'_, [u8]>>| result.unwrap_err().kind();
+        assert!(matches!(kind(code_objects.read(u64::MAX, 2)), ErrorKind::OutOfBounds { .. }));
+        assert!(matches!(kind(code_objects.read(plain.len() as u64, 1)), ErrorKind::OutOfBounds { .. }));
+        assert_eq!(code_objects.read(0, 0).unwrap(), vec![]);
+        // None of these has used the stream up.
+        assert_eq!(code_objects.read(offsets[0], 5000).unwrap().len(), 5000);
+        let mut code_objects = bundle.code_objects(100).unwrap();
+        let too_much = ErrorKind::LimitExceeded { need: 5000, limit: 100 };
+        assert_eq!(kind(code_objects.read(offsets[0], 5000)), too_much);
+    }
+
+    #[test]
+    fn a_damaged_stream_stays_damaged() {
+        let (mut file, _, offsets) = sample();
+        let half = file.len() / 2;
+        file[half..].fill(0x55);
+        let mut code_objects = CompressedBundle::parse(&file).unwrap().code_objects(1 << 20).unwrap();
+        let errors = [offsets[2], offsets[0], offsets[1]].map(|offset| code_objects.read(offset, 5000).unwrap_err());
+        assert!(errors.iter().all(|error| matches!(error.kind(), ErrorKind::Compression { .. })), "{errors:?}");
+    }
+
+    #[test]
+    fn a_header_may_claim_more_than_there_is() {
+        let (mut file, plain, offsets) = sample();
+        file[16..24].copy_from_slice(&(1u64 << 40).to_le_bytes());
+        let bundle = CompressedBundle::parse(&file).unwrap();
+        let mut code_objects = bundle.code_objects(1 << 41).unwrap();
+        assert_eq!(code_objects.read(offsets[0], 5000).unwrap().len(), 5000);
+        let error = code_objects.read(offsets[1], plain.len() as u64 + (1 << 30)).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::OutOfBounds { .. }));
     }
 }

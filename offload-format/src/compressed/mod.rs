@@ -44,7 +44,7 @@ pub use code_objects::CodeObjects;
 pub use read::CompressedBundle;
 pub use scan::{Bundles, Found};
 #[cfg(any(feature = "zlib", feature = "zstd"))]
-pub use write::{CompressOptions, Version, compress, hash};
+pub use write::{CompressOptions, Version, compress, hash, header};
 
 /// What a compressed bundle starts with.
 pub const MAGIC: [u8; 4] = *b"CCOB";

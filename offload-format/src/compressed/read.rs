@@ -155,8 +155,12 @@ impl<'data> CompressedBundle<'data> {
             table.resize(have + room, 0);
             let read = stream.read(&mut table[have..])?;
             table.truncate(have + read);
-            match EntryTable::parse(&table).map(|parsed| parsed.size()) {
-                Ok(size) => {
+            match EntryTable::parse(&table).map(|parsed| (parsed.size(), parsed.bundle_size())) {
+                Ok((_, size)) if size > self.uncompressed_size => {
+                    let outside = ErrorKind::OutOfBounds { start: 0, size, len: self.uncompressed_size };
+                    return Err(Error::new(outside, "bundle in what the header says comes out", self.payload_offset));
+                }
+                Ok((size, _)) => {
                     table.truncate(size as usize);
                     return Ok(table);
                 }

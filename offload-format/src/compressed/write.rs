@@ -37,20 +37,30 @@ impl Default for CompressOptions {
 ///
 /// Returns an error if the method was not built in, or if a size does not fit into the 32 bits that version 2 has.
 pub fn compress(bundle: &[u8], options: &CompressOptions) -> Result<Vec<u8>> {
+    let payload = compression::compress(options.method, options.level, bundle)?;
+    let mut out = header(options, bundle.len() as u64, payload.len() as u64, hash(bundle))?;
+    out.extend_from_slice(&payload);
+    Ok(out)
+}
+
+/// What stands before the stream: for who compresses and hashes by himself, beside each other. `uncompressed_size` is the
+/// bundle's size in bytes, `payload_size` the stream's, and `hash` the bundle's [`hash`].
+///
+/// Returns an error if a size does not fit into the 32 bits that version 2 has.
+pub fn header(options: &CompressOptions, uncompressed_size: u64, payload_size: u64, hash: u64) -> Result<Vec<u8>> {
     let number = match options.version {
         Version::V2 => 2,
         Version::V3 => 3,
     };
     let header = Header::of(number).expect("both have a header");
-    let payload = compression::compress(options.method, options.level, bundle)?;
-    let total_size = header.size + payload.len() as u64;
-    let mut out = Vec::with_capacity(total_size as usize);
+    let total_size = header.size + payload_size;
+    let mut out = Vec::with_capacity(header.size as usize);
     out.extend_from_slice(&MAGIC);
     out.extend_from_slice(&number.to_le_bytes());
     out.extend_from_slice(&options.method.number().to_le_bytes());
     let sizes = [
         (total_size, "size in a header of version 2"),
-        (bundle.len() as u64, "uncompressed size in a header of version 2"),
+        (uncompressed_size, "uncompressed size in a header of version 2"),
     ];
     for (size, what) in sizes {
         match (header.wide, u32::try_from(size)) {
@@ -62,8 +72,7 @@ pub fn compress(bundle: &[u8], options: &CompressOptions) -> Result<Vec<u8>> {
             }
         }
     }
-    out.extend_from_slice(&hash(bundle).to_le_bytes());
-    out.extend_from_slice(&payload);
+    out.extend_from_slice(&hash.to_le_bytes());
     Ok(out)
 }
 

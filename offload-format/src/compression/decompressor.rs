@@ -2,6 +2,7 @@
 
 use super::{Context, Method, Step, zlib, zstd};
 use crate::Result;
+use alloc::vec::Vec;
 use core::fmt;
 
 /// A zlib stream, or zstd frames in a row, decompressed as far as somebody has asked for it.
@@ -50,6 +51,27 @@ impl<'data> Decompressor<'data> {
             }
         }
         Ok(written)
+    }
+
+    /// Adds the next `count` bytes to `out` and returns how many there were: fewer than asked for only at the stream's end.
+    /// Memory is written to only where bytes come: a count from a file may be far more than the stream has.
+    ///
+    /// Returns an error if the stream is damaged or cut short.
+    pub(crate) fn append(&mut self, out: &mut Vec<u8>, count: usize) -> Result<usize> {
+        const STEP: usize = 1 << 20;
+        let mut appended = 0;
+        while appended < count {
+            let have = out.len();
+            let step = STEP.min(count - appended);
+            out.resize(have + step, 0);
+            let read = self.read(&mut out[have..])?;
+            out.truncate(have + read);
+            appended += read;
+            if read < step {
+                break;
+            }
+        }
+        Ok(appended)
     }
 
     /// Goes past `count` bytes and returns how many there were: fewer than asked for only at the stream's end.

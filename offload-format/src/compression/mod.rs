@@ -25,7 +25,7 @@ use absent as zstd;
 
 pub use decompressor::Decompressor;
 pub use method::Method;
-pub(crate) use whole::decompress_into;
+pub(crate) use whole::decompress_behind;
 pub use whole::{compress, decompress};
 
 use crate::{Error, ErrorKind};

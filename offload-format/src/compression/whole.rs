@@ -30,19 +30,19 @@ pub fn decompress(method: Method, input: &[u8], size: u64, limit: u64, what: &'s
     Ok(out)
 }
 
-/// Decompresses the whole of `input` into `out`, as [`decompress`] does, and returns how many bytes came
-/// out. `limit` is for the decoder's window.
-pub(crate) fn decompress_into(
+/// Decompresses the whole of `input` to behind what `out` has, as [`decompress`] does, and returns how many bytes came
+/// out: `size` at most. `limit` is for the decoder's window.
+pub(crate) fn decompress_behind(
     method: Method,
     input: &[u8],
-    out: &mut [u8],
+    out: &mut Vec<u8>,
+    size: usize,
     limit: u64,
-    what: &'static str,
-    at: u64,
+    (what, at): (&'static str, u64),
 ) -> Result<usize> {
     let context = Context { method, what, at };
     let mut stream = Decompressor::new(method, input, limit, what, at)?;
-    let size = stream.read(out)?;
+    let size = stream.append(out, size)?;
     if stream.read(&mut [0])? > 0 {
         return Err(context.damaged("more comes out than was said"));
     }

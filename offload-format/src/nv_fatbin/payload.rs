@@ -69,6 +69,12 @@ impl<'data> Payload<'data> {
         &self.bytes
     }
 
+    /// The bytes of one of the entry's images, as [`Payload::images`] has them; `None` if it is of another entry and does not
+    /// lie in this payload.
+    pub fn bytes_of(&self, image: &Image<'_>) -> Option<&[u8]> {
+        bytes_of(image, Reader::new(&self.bytes))
+    }
+
     /// The images, each with its bytes. PTX comes without the NULs behind it; a cubin that was not compressed, or that was
     /// compressed with others, has up to 7 zeros behind it.
     pub fn images(&self) -> impl Iterator<Item = (Image<'data>, &[u8])> {

@@ -57,10 +57,9 @@ impl<'data> Compressed<'data> {
         binary.extend_from_slice(self.head);
         binary[SIZE_OFFSET as usize..][..8].copy_from_slice(&self.inflated_size.to_le_bytes());
         binary[INFLATED_SIZE_OFFSET as usize..][..8].fill(0);
-        binary.resize(size, 0);
         let at = self.head.len();
-        let found =
-            compression::decompress_into(self.method(), self.stream, &mut binary[at..], limit, what, at as u64)?;
+        let place = (what, at as u64);
+        let found = compression::decompress_behind(self.method(), self.stream, &mut binary, size - at, limit, place)?;
         if at + found != size {
             let what = "inflated size (more than the content has)";
             return Err(Error::new(ErrorKind::Malformed, what, INFLATED_SIZE_OFFSET));

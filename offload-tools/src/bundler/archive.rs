@@ -4,7 +4,7 @@ use super::options::Work;
 use super::settings::Settings;
 use super::{Failure, Options, open, targets, unbundle, verbose, write};
 use crate::files::{Input, MEMORY_LIMIT, Source};
-use offload_format::archive::Archive;
+use offload_format::archive::{self, Archive};
 use offload_format::bundle::{Bundle, Composition, EntryId};
 use offload_format::compressed::{CompressedBundle, MAGIC};
 use offload_format::device_archive::{self, UnbundleOptions};
@@ -23,7 +23,7 @@ pub(super) fn unbundle(options: &Options) -> Result<(), Failure> {
     let settings = Settings::read(options);
     let path = &options.inputs[0];
     let input = open(path)?;
-    let archive = Archive::parse(input.bytes()).map_err(|error| malformed(&error))?;
+    let archive = Archive::parse(input.bytes()).map_err(|error| malformed(&error, input.size()))?;
     let outside = thin_members(&archive, path)?;
     let mut outside_members = outside.iter();
     let members: Vec<Member<'_>> = archive
@@ -63,14 +63,19 @@ pub(super) fn unbundle(options: &Options) -> Result<(), Failure> {
 fn thin_members(archive: &Archive<'_>, path: &OsStr) -> Result<Vec<Input>, Failure> {
     let folder = Path::new(path).parent().unwrap_or(Path::new(""));
     let outside = archive.members().filter(|member| member.data().is_none());
-    outside.map(|member| open(folder.join(String::from_utf8_lossy(member.name()).as_ref()).as_os_str())).collect()
+    let open = |member: archive::Member<'_>| {
+        let name = String::from_utf8_lossy(member.name());
+        Input::open(&folder.join(&*name)).map_err(|error| Failure::of_file(OsStr::new(&*name), &error))
+    };
+    outside.map(open).collect()
 }
 
 /// LLVM's words for what is wrong with an archive, with ours behind them.
-fn malformed(error: &Error) -> Failure {
-    match error.kind() {
-        ErrorKind::BadMagic => Failure::new("file too small to be an archive"),
-        _ => Failure::new(format!("truncated or malformed archive ({error})")),
+fn malformed(error: &Error, size: u64) -> Failure {
+    // That is said of whatever is no archive.
+    match error.kind() == ErrorKind::BadMagic || size < archive::MAGIC.len() as u64 {
+        true => Failure::new("file too small to be an archive"),
+        false => Failure::new(format!("truncated or malformed archive ({error})")),
     }
 }
 

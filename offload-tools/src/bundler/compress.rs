@@ -2,10 +2,13 @@
 
 use super::settings::Settings;
 use super::{Failure, verbose, write};
-use crate::files::{Input, Source};
-use offload_format::compressed::{CompressOptions, CompressedBundle, compress};
+use crate::files::{Source, os_message, read_layout};
+use offload_format::compressed::{CompressOptions, hash, header};
+use offload_format::compression::compress;
 use offload_format::layout::Layout;
 use std::ffi::OsStr;
+use std::io::Write;
+use std::thread;
 use std::time::Instant;
 
 /// Writes a bundle compressed.
@@ -16,22 +19,25 @@ pub(super) fn write_compressed(
     settings: &Settings,
     output: &OsStr,
 ) -> Result<(), Failure> {
-    let payloads: Vec<&[u8]> = sources.iter().map(|source| bytes(source)).collect();
-    let bundle = layout.to_vec(&payloads);
+    let bundle = read_layout(layout, sources).map_err(|error| Failure::new(os_message(&error)))?;
     let begun = Instant::now();
-    let compressed = compress(&bundle, options).map_err(|error| Failure::new(error.to_string()))?;
+    // Both go through the whole bundle, one beside the other.
+    let (payload, hash) = thread::scope(|scope| {
+        let hash = scope.spawn(|| hash(&bundle));
+        (compress(options.method, options.level, &bundle), hash.join())
+    });
+    let hash = hash.expect("hashing does not panic");
+    let size = bundle.len() as u64;
+    let failed = |error: offload_format::Error| Failure::new(error.to_string());
+    let payload = payload.map_err(failed)?;
+    drop(bundle);
+    let header = header(options, size, payload.len() as u64, hash).map_err(failed)?;
     if settings.verbose {
-        let written = CompressedBundle::parse(&compressed).expect("it was just written");
-        let payload = written.payload().len() as u64;
-        verbose::compressed(options, layout.size(), compressed.len() as u64, payload, written.hash(), begun.elapsed());
+        let total = (header.len() + payload.len()) as u64;
+        verbose::compressed(options, size, total, payload.len() as u64, hash, begun.elapsed());
     }
-    write(output, |file| file.copy(&Source::Bytes(&compressed)).map_err(|error| Failure::of_file(output, &error)))
-}
-
-fn bytes<'a>(source: &Source<'a>) -> &'a [u8] {
-    match source {
-        Source::Bytes(bytes) => bytes,
-        Source::File(input) => Input::bytes(input),
-        Source::Part(input, range) => &input.bytes()[range.start as usize..range.end as usize],
-    }
+    write(output, |file| {
+        let written = file.write_all(&header).and_then(|()| file.write_all(&payload));
+        written.map_err(|error| Failure::of_file(output, &error))
+    })
 }

@@ -11,6 +11,8 @@ use offload_format::{Error, ErrorKind};
 use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::ops::Range;
+use std::sync::mpsc;
+use std::thread;
 use std::time::Instant;
 
 /// What a file has in it: one group for each bundle, and at least one.
@@ -37,6 +39,17 @@ pub(super) enum Carrier<'a> {
     Stream(CompressedBundle<'a>),
 }
 
+impl Carrier<'_> {
+    /// All of it, where it is in memory or mapped.
+    pub(super) fn bytes(&self) -> Option<&[u8]> {
+        match self {
+            Carrier::Input(input) => Some(input.bytes()),
+            Carrier::Memory(bytes) => Some(bytes),
+            Carrier::Stream(_) => None,
+        }
+    }
+}
+
 /// One entry.
 #[derive(Debug)]
 pub(super) struct Entry {
@@ -61,6 +74,11 @@ impl<'a> Copier<'a> {
         Self { carrier, stream: None }
     }
 
+    /// What is copied from.
+    pub(super) fn carrier(&self) -> &'a Carrier<'a> {
+        self.carrier
+    }
+
     /// Copies a range of offsets in bytes to the output at `to`; the carrier came from the input at `from`.
     pub(super) fn copy(
         &mut self,
@@ -83,16 +101,8 @@ impl<'a> Copier<'a> {
             Some(stream) => stream,
             None => (bundle.stream(MEMORY_LIMIT).map_err(failed)?, 0),
         };
-        let mut is_whole = stream.skip(range.start - at).map_err(failed)? == range.start - at;
-        let mut buffer = vec![0; BUFFER];
-        let mut left = range.end - range.start;
-        while left > 0 && is_whole {
-            let step = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
-            let read = stream.read(&mut buffer[..step]).map_err(failed)?;
-            written(output.write_all(&buffer[..read]))?;
-            left -= read as u64;
-            is_whole = read == step;
-        }
+        let skipped = stream.skip(range.start - at).map_err(failed)? == range.start - at;
+        let is_whole = skipped && pump(&mut stream, range.end - range.start, output, failed, written)?;
         if !is_whole {
             let hint =
                 format!("'{}': the bundle ends before its code object at {range:?} does", from.to_string_lossy());
@@ -105,6 +115,64 @@ impl<'a> Copier<'a> {
 
 /// Bytes that are decompressed at a time.
 const BUFFER: usize = 1 << 20;
+
+/// Decompresses `size` bytes while those before them are written. `false` if the stream has fewer.
+fn pump(
+    stream: &mut Decompressor<'_>,
+    size: u64,
+    output: &mut Output,
+    failed: impl Fn(Error) -> Failure,
+    written: impl Fn(io::Result<()>) -> Result<(), Failure> + Send,
+) -> Result<bool, Failure> {
+    let room = |left: u64| usize::try_from(left).unwrap_or(usize::MAX).min(BUFFER);
+    if size <= BUFFER as u64 {
+        let mut bytes = vec![0; room(size)];
+        let read = stream.read(&mut bytes).map_err(failed)?;
+        written(output.write_all(&bytes[..read]))?;
+        return Ok(read == bytes.len());
+    }
+    // Two buffers go round: one is filled while the other is written.
+    let (fill, filled) = mpsc::sync_channel::<Vec<u8>>(1);
+    let (empty, emptied) = mpsc::channel();
+    thread::scope(|scope| {
+        let writer = scope.spawn(move || {
+            for bytes in filled {
+                output.write_all(&bytes)?;
+                // Nobody waits for the last ones.
+                let _ = empty.send(bytes);
+            }
+            Ok(())
+        });
+        let mut left = size;
+        let mut made = 0;
+        let mut decompress = || {
+            while left > 0 {
+                let mut bytes = match made < 2 {
+                    true => Vec::new(),
+                    // The writer has failed, and says why.
+                    false => match emptied.recv() {
+                        Ok(bytes) => bytes,
+                        Err(_) => return Ok(true),
+                    },
+                };
+                made += 1;
+                bytes.resize(room(left), 0);
+                let read = stream.read(&mut bytes).map_err(&failed)?;
+                let is_whole = read == bytes.len();
+                bytes.truncate(read);
+                left -= read as u64;
+                if fill.send(bytes).is_err() || !is_whole {
+                    return Ok(is_whole);
+                }
+            }
+            Ok(true)
+        };
+        let decompressed = decompress();
+        drop(fill);
+        written(writer.join().expect("writing does not panic"))?;
+        decompressed
+    })
+}
 
 impl<'a> Contents<'a> {
     /// Finds the entries; what is no bundle has none. `say` is whether to say what is decompressed.

@@ -8,6 +8,9 @@ use crate::files::{Output, Source};
 use offload_format::bundle::{Compatibility, EntryId};
 use offload_format::object_bundle;
 use std::ffi::OsStr;
+use std::num::NonZero;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 /// Writes the code object for each target to its output.
 ///
@@ -104,27 +107,47 @@ fn missing(requested: &[EntryId<'_>], missing: &[usize]) -> Failure {
 fn extract(options: &Options, group: &Group<'_>, mut found: Vec<(&Entry, usize)>) -> Result<(), Failure> {
     // What is decompressed comes in one go then.
     found.sort_by_key(|(entry, _)| entry.range.start);
-    let mut copier = Copier::new(&group.carrier);
-    for (entry, target) in found {
-        let (from, to) = (&options.inputs[0], &options.outputs[target]);
-        write(to, |output| {
-            if !entry.is_host_placeholder {
-                return copier.copy(entry.range.clone(), output, from, to);
-            }
-            if options.print_commands {
-                objcopy::print_strip(options, from);
-                return Ok(());
-            }
-            let object = match &group.carrier {
-                Carrier::Input(input) => input.bytes(),
-                Carrier::Memory(bytes) => bytes,
-                Carrier::Stream(_) => unreachable!("nothing but an object has the host around it"),
-            };
-            let host = object_bundle::strip(object).map_err(|error| Failure::of_content(from, &error))?;
-            output.copy(&Source::Bytes(&host)).map_err(|error| Failure::of_file(to, &error))
-        })?;
-    }
-    Ok(())
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut copier = Copier::new(&group.carrier);
+        while let Some((entry, target)) = found.get(next.fetch_add(1, Ordering::Relaxed)) {
+            extract_one(options, entry, *target, &mut copier)?;
+        }
+        Ok(())
+    };
+    // Large files are copied at the same time; a stream has one reader.
+    let size: u64 = found.iter().map(|(entry, _)| entry.range.end - entry.range.start).sum();
+    let workers = match group.carrier {
+        Carrier::Input(_) | Carrier::Memory(_) if size >= WORTH_A_THREAD => {
+            thread::available_parallelism().map_or(1, NonZero::get).min(found.len())
+        }
+        _ => 1,
+    };
+    thread::scope(|scope| {
+        let others: Vec<_> = (1..workers).map(|_| scope.spawn(work)).collect();
+        let own = work();
+        others.into_iter().map(|other| other.join().expect("a copy does not panic")).chain([own]).collect()
+    })
+}
+
+/// Bytes that take longer to copy than a thread to start.
+const WORTH_A_THREAD: u64 = 4 << 20;
+
+/// Writes an entry to the output of a target.
+fn extract_one(options: &Options, entry: &Entry, target: usize, copier: &mut Copier<'_>) -> Result<(), Failure> {
+    let (from, to) = (&options.inputs[0], &options.outputs[target]);
+    write(to, |output| {
+        if !entry.is_host_placeholder {
+            return copier.copy(entry.range.clone(), output, from, to);
+        }
+        if options.print_commands {
+            objcopy::print_strip(options, from);
+            return Ok(());
+        }
+        let object = copier.carrier().bytes().expect("nothing but an object has the host around it");
+        let host = object_bundle::strip(object).map_err(|error| Failure::of_content(from, &error))?;
+        output.copy(&Source::Bytes(&host)).map_err(|error| Failure::of_file(to, &error))
+    })
 }
 
 /// Writes all that a file has, decompressed.

@@ -22,10 +22,8 @@ impl Input {
     pub fn open(path: &Path) -> io::Result<Self> {
         let mut file = File::open(path)?;
         let metadata = file.metadata()?;
-        if metadata.is_dir() {
-            return Err(io::Error::from(io::ErrorKind::IsADirectory));
-        }
-        // A size of 0 is also what files have whose content is made when it is read, as in /proc.
+        // A size of 0 is also what files have whose content is made when it is read, as in /proc. A folder is no file:
+        // reading it is the error that the system has for that.
         if !metadata.is_file() || metadata.len() == 0 {
             let mut bytes = Vec::new();
             file.read_to_end(&mut bytes)?;
@@ -64,29 +62,72 @@ impl Input {
         self.bytes().len() as u64
     }
 
-    /// Copies the bytes of `range`, offsets in bytes from the start of the file.
+    /// Adds the bytes of `range`, offsets in bytes from the start of the file, to `out`. Of a mapped file they are read, so
+    /// that no more memory is used than `out` has.
+    ///
+    /// # Panics
+    /// If it does not lie in the file as it was when it was opened.
+    pub fn read_to(&self, range: Range<u64>, out: &mut Vec<u8>) -> io::Result<()> {
+        let size = self.check(&range);
+        match &self.0 {
+            Bytes::Mapped { file, .. } => {
+                let mut file: &File = file;
+                file.seek(SeekFrom::Start(range.start))?;
+                match file.take(size).read_to_end(out)? as u64 == size {
+                    true => Ok(()),
+                    false => Err(shrunk()),
+                }
+            }
+            Bytes::Read(bytes) => {
+                out.extend_from_slice(&bytes[range.start as usize..range.end as usize]);
+                Ok(())
+            }
+        }
+    }
+
+    /// Copies the bytes of `range`, offsets in bytes from the start of the file. Several threads may copy at once.
     ///
     /// # Panics
     /// If it does not lie in the file as it was when it was opened.
     pub(super) fn copy_to(&self, range: Range<u64>, out: &mut Destination<'_>) -> io::Result<()> {
-        assert!(range.start <= range.end && range.end <= self.size(), "{range:?} lies in {} bytes", self.size());
-        match (&self.0, out) {
-            // `io::copy` between files is done by the kernel, which may share the blocks.
-            (Bytes::Mapped { file, .. }, Destination::File(out)) => {
-                let mut file: &File = file;
-                file.seek(SeekFrom::Start(range.start))?;
-                let size = range.end - range.start;
-                match io::copy(&mut file.take(size), out)? == size {
-                    true => Ok(()),
-                    false => {
-                        Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the input became shorter while it was read"))
-                    }
-                }
-            }
-            (_, Destination::File(out)) => out.write_all(&self.bytes()[range.start as usize..range.end as usize]),
-            (_, Destination::Stream(out)) => out.write_all(&self.bytes()[range.start as usize..range.end as usize]),
+        self.check(&range);
+        #[cfg(target_os = "linux")]
+        if let (Bytes::Mapped { file, .. }, Destination::File(to)) = (&self.0, &*out) {
+            return self.copy_in_kernel(file, range, to);
+        }
+        let bytes = &self.bytes()[range.start as usize..range.end as usize];
+        match out {
+            Destination::File(out) => out.write_all(bytes),
+            Destination::Stream(out) => out.write_all(bytes),
         }
     }
+
+    /// The kernel copies from file to file, and may share the blocks.
+    #[cfg(target_os = "linux")]
+    fn copy_in_kernel(&self, from: &File, mut range: Range<u64>, mut to: &File) -> io::Result<()> {
+        while range.start < range.end {
+            let left = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
+            match rustix::fs::copy_file_range(from, Some(&mut range.start), to, None, left) {
+                Ok(0) => return Err(shrunk()),
+                Ok(_) => {}
+                // A full disk will not have more room for another way of writing.
+                Err(rustix::io::Errno::NOSPC) => return Err(rustix::io::Errno::NOSPC.into()),
+                // Two file systems, one of them old or of an unusual kind; or a device.
+                Err(_) => return to.write_all(&self.bytes()[range.start as usize..range.end as usize]),
+            }
+        }
+        Ok(())
+    }
+
+    /// The size in bytes of a range.
+    fn check(&self, range: &Range<u64>) -> u64 {
+        assert!(range.start <= range.end && range.end <= self.size(), "{range:?} lies in {} bytes", self.size());
+        range.end - range.start
+    }
+}
+
+fn shrunk() -> io::Error {
+    io::Error::new(io::ErrorKind::UnexpectedEof, "the input became shorter while it was read")
 }
 
 /// Where bytes are copied to.

@@ -8,7 +8,7 @@ mod interrupt;
 mod output;
 
 pub use input::Input;
-pub use output::{Output, Source};
+pub use output::{Output, Source, read_layout};
 
 use std::io;
 

@@ -37,6 +37,31 @@ pub enum Source<'a> {
     Part(&'a Input, Range<u64>),
 }
 
+/// A layout in memory, with `payloads[index]` in the place of each payload.
+///
+/// # Panics
+/// If a payload is missing or has another size than the layout says.
+pub fn read_layout(layout: &Layout, payloads: &[Source<'_>]) -> io::Result<Vec<u8>> {
+    let mut out = Vec::new();
+    let no_memory = |_| io::Error::from(io::ErrorKind::OutOfMemory);
+    out.try_reserve_exact(usize::try_from(layout.size()).unwrap_or(usize::MAX)).map_err(no_memory)?;
+    for piece in layout.pieces() {
+        match piece {
+            Piece::Bytes(bytes) => out.extend_from_slice(bytes),
+            Piece::Zeros(size) => out.resize(out.len() + *size as usize, 0),
+            Piece::Payload { index, size } => {
+                assert_eq!(payloads[*index].size(), *size, "payload {index} is another size than was said");
+                match &payloads[*index] {
+                    Source::Bytes(bytes) => out.extend_from_slice(bytes),
+                    Source::File(input) => input.read_to(0..input.size(), &mut out)?,
+                    Source::Part(input, range) => input.read_to(range.clone(), &mut out)?,
+                }
+            }
+        }
+    }
+    Ok(out)
+}
+
 impl Source<'_> {
     /// Size in bytes.
     pub fn size(&self) -> u64 {
@@ -173,8 +198,8 @@ impl Output {
         match self.0 {
             Target::Whole { unfinished, path, file } => {
                 drop(file);
-                fs::rename(&unfinished.0, path)
-                // What has been renamed is no longer there to be removed.
+                // Where they have traded places, it is the old file that `unfinished` removes.
+                if trade_places(&unfinished.0, &path) { Ok(()) } else { fs::rename(&unfinished.0, path) }
             }
             Target::Direct(_) | Target::Stdout(_) => Ok(()),
         }
@@ -195,6 +220,20 @@ impl Write for Output {
             Target::Stdout(stdout) => stdout.flush(),
         }
     }
+}
+
+/// Lets the new file and the one that is there trade places; `false` where there is none, or where the system cannot.
+///
+/// ext4 writes a file to the disk when it is renamed over another: that would take longer than all else.
+#[cfg(target_os = "linux")]
+fn trade_places(new: &Path, old: &Path) -> bool {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    renameat_with(CWD, new, CWD, old, RenameFlags::EXCHANGE).is_ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn trade_places(_: &Path, _: &Path) -> bool {
+    false
 }
 
 /// A file that is removed when it is dropped.

@@ -46,8 +46,8 @@ pub(super) enum Bytes<'a> {
     Inflated(Arc<Vec<u8>>, Range<usize>),
     /// At this offset in a compressed bundle.
     Bundle(CompressedBundle<'a>, u64),
-    /// Image of this number in a compressed payload.
-    Fatbin(nv_fatbin::Entry<'a>, usize),
+    /// This image in a compressed payload.
+    Fatbin(nv_fatbin::Entry<'a>, nv_fatbin::Image<'a>),
 }
 
 impl<'a> Image<'a> {

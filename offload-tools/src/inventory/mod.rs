@@ -111,6 +111,7 @@ impl fmt::Display for Problem<'_> {
         }
         self.error.fmt(f)?;
         match self.error.kind() {
+            ErrorKind::LimitExceeded { need, limit } if need <= limit => f.write_str("; the system does not give them"),
             // Of kernels it is the work that is limited.
             ErrorKind::LimitExceeded { .. } if self.error.part() != "work to find kernels" => {
                 f.write_str("; --max-size allows more")

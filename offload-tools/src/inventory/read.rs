@@ -37,9 +37,8 @@ impl<'a> Images<'a> {
             Bytes::Here(bytes) => Ok(Cow::Borrowed(bytes)),
             Bytes::Inflated(whole, range) => Ok(Cow::Borrowed(&whole[range.clone()])),
             Bytes::Bundle(bundle, offset) => self.code_objects(bundle)?.read(*offset, image.size),
-            Bytes::Fatbin(entry, number) => {
-                let (_, bytes) = self.payload(entry)?.images().nth(*number).expect("the entry has this image");
-                Ok(Cow::Borrowed(bytes))
+            Bytes::Fatbin(entry, image) => {
+                Ok(Cow::Borrowed(self.payload(entry)?.bytes_of(image).expect("the image is of this entry")))
             }
         }
     }

@@ -18,8 +18,14 @@ use std::sync::Arc;
 /// is compressed this many times its own.
 const SHARED_LIMIT: u64 = 64;
 
-/// What an entry table may have: memory of the decoder comes to it.
+/// What is kept of an image, generously. It counts as bytes that images have: there may be very many that are empty.
+const IMAGE: u64 = 1024;
+
+/// What may be decompressed for an entry table, the decoder's window among it.
 const TABLE_LIMIT: u64 = 1 << 28;
+
+/// What an entry table may have, in bytes. Those of linked programs have some thousand.
+const LARGEST_TABLE: usize = 1 << 24;
 
 pub(super) fn walk(file: &[u8], limit: u64) -> Inventory<'_> {
     let in_file = (file.len() as u64).saturating_mul(SHARED_LIMIT);
@@ -104,7 +110,7 @@ impl<'a> Walk<'a> {
         let Some(container) = self.inventory.containers.last_mut() else { return };
         let mut too_much = false;
         for image in images {
-            match left.checked_sub(image.size) {
+            match left.checked_sub(image.size.saturating_add(IMAGE)) {
                 Some(rest) => left = rest,
                 None => {
                     too_much = true;
@@ -158,6 +164,10 @@ impl<'a> Walk<'a> {
             return;
         }
         match bundle.entry_table(self.limit.min(TABLE_LIMIT)) {
+            Ok(table) if table.len() > LARGEST_TABLE => {
+                let error = Error::new(ErrorKind::Malformed, "bundle's entry table (of millions of entries)", 0);
+                self.inflated_problem(place, error);
+            }
             Ok(table) => self.compressed_entries(place, bundle, &table),
             Err(error) if error.kind() == ErrorKind::BadMagic => self.compressed_text(place, bundle, error),
             Err(error) => self.inflated_problem(place, error),
@@ -179,21 +189,19 @@ impl<'a> Walk<'a> {
         // `entry_table` has parsed it.
         let Ok(table) = EntryTable::parse(table) else { return };
         let (container, inflated) = (self.last(), bundle.uncompressed_size());
-        let images: Vec<Image<'a>> = table
-            .entries()
-            .map(|entry| {
-                let mut image = Image::new(container, Bytes::Bundle(bundle, entry.offset()), entry.size());
-                name(&mut image, Cow::Owned(entry.id_str().to_owned()));
-                image
-            })
-            .collect();
-        if let Some(outside) = images.iter().position(|image| image.size > inflated) {
-            let mut read = super::Images::new(self.limit);
-            if let Err(error) = read.read(&images[outside]) {
+        let mut images = Vec::new();
+        for entry in table.entries() {
+            let (start, size) = (entry.offset(), entry.size());
+            if start.checked_add(size).is_none_or(|end| end > inflated) {
+                let error = Error::new(ErrorKind::OutOfBounds { start, size, len: inflated }, "code object", 0);
                 self.inventory.problems.push(Problem { place, error, decompressed: true });
+                continue;
             }
+            let mut image = Image::new(container, Bytes::Bundle(bundle, start), size);
+            name(&mut image, Cow::Owned(entry.id_str().to_owned()));
+            images.push(image);
         }
-        self.add_images(Some(inflated), images.into_iter().filter(|image| image.size <= inflated));
+        self.add_images(Some(inflated), images);
     }
 
     /// A text bundle in a compressed one. If it is none, the error is why it is no binary bundle either.
@@ -311,13 +319,13 @@ impl<'a> Walk<'a> {
                     self.add_images(None, images);
                 }
                 _ => {
-                    let images = entry.images().enumerate().map(|(number, found)| {
-                        let mut image = Image::new(container, Bytes::Fatbin(entry, number), found.size());
+                    let images = entry.images().map(|found| {
+                        let mut image = Image::new(container, Bytes::Fatbin(entry, found), found.size());
                         image.stored_size = Some(entry.stored().len() as u64);
                         describe_nvidia(&mut image, &found);
                         image
                     });
-                    self.add_images(Some(entry.size()), images);
+                    self.add_images(Some(entry.size().saturating_add(IMAGE)), images);
                 }
             }
         }

@@ -4,7 +4,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-/// Work of a known number of bytes. Nothing is shown in the first second, or where standard error is no terminal.
+/// Work of a known number of bytes. Nothing is shown in the first second, or where standard error is no terminal. Who
+/// prints to the same terminal meanwhile has no use for it.
 #[derive(Debug)]
 pub struct Progress {
     bar: ProgressBar,
@@ -32,13 +33,12 @@ impl Progress {
 
     fn show(&mut self) {
         let done = self.bar.position();
-        self.bar = ProgressBar::with_draw_target(Some(self.total), ProgressDrawTarget::stderr());
+        let bar = ProgressBar::with_draw_target(Some(self.total), ProgressDrawTarget::stderr());
+        self.bar = bar.with_elapsed(self.begun.elapsed()).with_position(done).with_message(self.what);
         let style = ProgressStyle::with_template("{msg} {wide_bar} {binary_bytes}/{binary_total_bytes} {eta}");
         if let Ok(style) = style {
             self.bar.set_style(style);
         }
-        self.bar.set_message(self.what);
-        self.bar.set_position(done);
     }
 }
 

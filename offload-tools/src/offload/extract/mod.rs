@@ -68,7 +68,10 @@ pub fn run(args: &Args, context: &Context) -> Result {
     let mut out = out::stdout();
     let mut names = Names::new(&args.file);
     let mut images = Images::new(context.max_size);
-    let mut progress = Progress::new("extracting", chosen.iter().map(|image| image.size).sum());
+    // The paths that are printed show as well how far it is.
+    let shows_paths = !args.quiet && out::is_terminal();
+    let total = chosen.iter().map(|image| image.size).fold(0, u64::saturating_add);
+    let mut progress = Progress::new("extracting", total);
     for image in chosen {
         let bytes = match images.read(image) {
             Ok(bytes) => bytes,
@@ -81,10 +84,13 @@ pub fn run(args: &Args, context: &Context) -> Result {
         let name = names.of(inventory.container(image), image, image.kind(&bytes), &bytes);
         let path = args.output.join(name);
         write(&path, &input, image, &bytes).map_err(|error| Error::write(&path, &error))?;
-        progress.add(image.size);
         if !args.quiet {
             out.write_all(path.as_os_str().as_encoded_bytes())?;
             writeln!(out)?;
+        }
+        match shows_paths {
+            true => out.flush()?,
+            false => progress.add(image.size),
         }
     }
     out.flush()?;
