@@ -204,6 +204,11 @@ pub fn fat_file(bytes: &[u8]) {
     });
     let mut seen = Seen::new(bytes);
     fat::wrappers(bytes, |wrapper| seen.part(wrapper.image().unwrap_or_default()));
+    let mut seen = Seen::new(bytes);
+    for section in fat::sections(bytes).into_iter().flatten() {
+        seen.part(section.name);
+        assert!(section.size == 0 || section.offset + section.size <= bytes.len() as u64);
+    }
 }
 
 /// The header of an image, and its kernels.

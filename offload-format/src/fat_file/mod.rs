@@ -14,6 +14,8 @@
 //! | an AMD code object, cubin, PTX, SPIR-V or bitcode | its header | `Image` |
 //! | a member of a thin archive | | `Elsewhere` |
 //!
+//! [`sections`] says what takes how much of one object, whatever it has.
+//!
 //! Not looked for are the offload binaries that bitcode for a host has among its constants:
 //! [`Bitcode::variables_in_section`](crate::image::Bitcode::variables_in_section) takes them out.
 //!
@@ -40,8 +42,10 @@
 
 mod find;
 mod kind;
+mod sections;
 mod wrapper;
 
 pub use find::{Container, Place, find};
 pub use kind::FileKind;
+pub use sections::{SectionExtent, sections};
 pub use wrapper::{Wrapper, WrapperKind, wrappers};

@@ -1,0 +1,37 @@
+//! What takes how much of an object.
+
+use crate::Result;
+use crate::object_file::Sections;
+
+/// A section of an executable, shared object or object, or of a code object or cubin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SectionExtent<'data> {
+    /// The segment's name in Mach-O files, else empty.
+    pub segment: &'data [u8],
+    /// Its name. Images for Windows cut it after 8 bytes, or have a number in its place.
+    pub name: &'data [u8],
+    /// Offset in bytes from the start of the object.
+    pub offset: u64,
+    /// What it takes in the file, in bytes: 0 for what is only memory.
+    pub size: u64,
+}
+
+/// The sections of an ELF, COFF, PE or Mach-O file, in the order of its table. Sections may overlap; those that do not lie in
+/// the file are left out, and where the table cannot be read on, it ends.
+///
+/// Returns an error if this is no such file, or if the table lies outside it.
+///
+/// ```
+/// use offload_format::fat_file::sections;
+///
+/// let object = include_bytes!("../../../tests/corpus/fat_file/hip_nordc.o");
+/// let mut device = sections(object).unwrap().filter(|section| section.name == b".hip_fatbin");
+/// assert_eq!(device.next().unwrap().size, 7672);
+/// ```
+pub fn sections(object: &[u8]) -> Result<impl Iterator<Item = SectionExtent<'_>> + Clone> {
+    Ok(Sections::parse(object)?.map_while(Result::ok).filter_map(|section| {
+        let size = section.data.ok()?.len() as u64;
+        Some(SectionExtent { segment: section.segment, name: section.name, offset: section.offset, size })
+    }))
+}

@@ -1,0 +1,125 @@
+//! Who has which bytes of a file.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// The parts of a file that somebody has claimed. A byte belongs to who claims it first, so that all claims together come
+/// to no more than the file, whatever the file says.
+#[derive(Debug)]
+pub(super) struct Claims {
+    size: u64,
+    /// Ends of the claimed ranges by their starts. They neither overlap nor touch.
+    ranges: BTreeMap<u64, u64>,
+}
+
+impl Claims {
+    /// Nothing of a file of so many bytes is claimed.
+    pub(super) fn new(size: u64) -> Self {
+        Self { size, ranges: BTreeMap::new() }
+    }
+
+    /// Claims a range; returns how many bytes of it nobody had.
+    pub(super) fn claim(&mut self, range: Range<u64>) -> u64 {
+        let (mut start, mut end) = (range.start, range.end.min(self.size));
+        if start >= end {
+            return 0;
+        }
+        let mut new = end - start;
+        let before = self.ranges.range(..start).next_back().filter(|(_, it)| **it >= start).map(|(at, _)| *at);
+        while let Some((&at, &stop)) = self.ranges.range(before.unwrap_or(start).min(start)..=end).next() {
+            new -= stop.min(range.end.min(self.size)).saturating_sub(at.max(range.start));
+            (start, end) = (start.min(at), end.max(stop));
+            self.ranges.remove(&at);
+        }
+        self.ranges.insert(start, end);
+        new
+    }
+
+    /// How many bytes nobody has claimed.
+    pub(super) fn left(&self) -> u64 {
+        self.size - self.ranges.iter().map(|(start, end)| end - start).sum::<u64>()
+    }
+}
+
+/// Splits a number of bytes in proportion to some weights. What is given out is never more than there is.
+#[derive(Debug)]
+pub(super) struct Split {
+    whole: u64,
+    weights: u128,
+    seen: u128,
+    given: u64,
+}
+
+impl Split {
+    /// `whole` is to be split; `weights` is the sum of all that is asked for, or more, if some of it goes to nobody.
+    pub(super) fn new(whole: u64, weights: u128) -> Self {
+        Self { whole, weights, seen: 0, given: 0 }
+    }
+
+    /// The share of the next one.
+    pub(super) fn next(&mut self, weight: u64) -> u64 {
+        self.seen = self.seen.saturating_add(weight.into()).min(self.weights);
+        // Rounding is of the sum so far: it does not add up.
+        // Beyond 64 bits they are no sizes of anything: what counts is that the product fits.
+        let excess = u64::BITS.saturating_sub(self.weights.leading_zeros());
+        let (seen, weights) = (self.seen >> excess, self.weights >> excess);
+        let until = (u128::from(self.whole) * seen).checked_div(weights).unwrap_or(0) as u64;
+        let share = until - self.given;
+        self.given = until;
+        share
+    }
+
+    /// What nobody got.
+    pub(super) fn rest(&self) -> u64 {
+        self.whole - self.given
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_claim_counts() {
+        let mut claims = Claims::new(100);
+        assert_eq!(claims.claim(10..20), 10);
+        assert_eq!(claims.claim(40..50), 10);
+        assert_eq!(claims.claim(15..45), 20);
+        assert_eq!(claims.claim(0..100), 60);
+        assert_eq!(claims.left(), 0);
+    }
+
+    #[test]
+    fn claims_as_a_bitmap_has_them() {
+        let mut claims = Claims::new(64);
+        let mut bitmap = [false; 64];
+        let mut state = 1u64;
+        for _ in 0..2000 {
+            let mut below = |end: u64| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                (state >> 33) % end
+            };
+            if below(9) == 0 {
+                (claims, bitmap) = (Claims::new(64), [false; 64]);
+            }
+            let (start, size) = (below(70), below(12));
+            let free = bitmap.iter_mut().skip(start as usize).take(size as usize).filter(|taken| !**taken);
+            let new = free.map(|taken| *taken = true).count() as u64;
+            assert_eq!(claims.claim(start..start + size), new);
+            assert_eq!(claims.left(), bitmap.iter().filter(|taken| !**taken).count() as u64);
+        }
+        assert_eq!(claims.claim(u64::MAX - 1..u64::MAX), 0);
+    }
+
+    #[test]
+    fn nothing_is_lost_in_a_split() {
+        let mut split = Split::new(10, 3);
+        assert_eq!([split.next(1), split.next(1), split.next(1), split.rest()], [3, 3, 4, 0]);
+        let mut split = Split::new(10, 4);
+        assert_eq!([split.next(1), split.next(0), split.next(2), split.rest()], [2, 0, 5, 3]);
+        let mut split = Split::new(10, 0);
+        assert_eq!([split.next(0), split.rest()], [0, 10]);
+        let mut split = Split::new(u64::MAX, u128::from(u64::MAX) * 2);
+        assert_eq!([split.next(u64::MAX), split.next(u64::MAX)], [u64::MAX / 2, u64::MAX / 2 + 1]);
+    }
+}

@@ -1,0 +1,118 @@
+//! What images have in them: kernels and sections.
+
+use super::account::{Kernels, Part, Share};
+use super::claims::{Claims, Split};
+use crate::inventory::{Image, ImageKind, Images, KernelRecord};
+use offload_format::fat_file;
+use std::collections::{HashMap, HashSet};
+
+/// Whether an image is of a kind that has kernels with sizes. PTX has none, and bitcode is not compiled yet.
+pub(super) fn may_have_kernels(image: &Image<'_>) -> bool {
+    !image.is_host() && matches!(image.known_kind(), None | Some(ImageKind::Elf | ImageKind::Cubin))
+}
+
+/// What the sections of an object take that nobody has claimed, by name. If it is no object, there are none.
+fn sections(object: &[u8], claims: &mut Claims, names: &mut Names, kernels: &HashSet<&[u8]>) -> Vec<(usize, u64)> {
+    let Ok(all) = fat_file::sections(object) else { return Vec::new() };
+    let (mut sizes, mut at) = (Vec::new(), HashMap::new());
+    for section in all {
+        let size = claims.claim(section.offset..section.offset.saturating_add(section.size));
+        if size > 0 {
+            let name = names.index(&String::from_utf8_lossy(of_all_kernels(section.name, kernels)));
+            let index = *at.entry(name).or_insert(sizes.len());
+            if index == sizes.len() {
+                sizes.push((name, 0));
+            }
+            sizes[index].1 += size;
+        }
+    }
+    sizes
+}
+
+/// `.nv.info` of `.nv.info.<kernel>`: cubins have some sections for each kernel.
+fn of_all_kernels<'n>(name: &'n [u8], kernels: &HashSet<&[u8]>) -> &'n [u8] {
+    let dots = name.iter().enumerate().skip(1).filter(|(_, byte)| **byte == b'.').take(4);
+    let mut ends = dots.map(|(at, _)| at).filter(|at| kernels.contains(&name[at + 1..]));
+    ends.next().map_or(name, |end| &name[..end])
+}
+
+/// Names, each once.
+#[derive(Debug, Default)]
+struct Names {
+    all: Vec<String>,
+    index: HashMap<String, usize>,
+}
+
+impl Names {
+    fn index(&mut self, name: &str) -> usize {
+        if let Some(index) = self.index.get(name) {
+            return *index;
+        }
+        self.all.push(name.to_owned());
+        self.index.insert(name.to_owned(), self.all.len() - 1);
+        self.all.len() - 1
+    }
+}
+
+/// Reads the kernels and sections of images.
+pub(super) struct Reader<'a> {
+    kernels: Kernels,
+    images: Images<'a>,
+    names: Names,
+}
+
+impl<'a> Reader<'a> {
+    /// No more than `limit` bytes are decompressed at once.
+    pub(super) fn new(kernels: Kernels, limit: u64) -> Self {
+        Self { kernels, images: Images::new(limit), names: Names::default() }
+    }
+
+    /// The sections of an object as far as nobody has claimed them; none if it is something else.
+    pub(super) fn host(&mut self, object: &[u8], claims: &mut Claims) -> Vec<Share> {
+        let sections = sections(object, claims, &mut self.names, &HashSet::new());
+        sections.into_iter().map(|(name, size)| Share { name, bytes: size, size }).collect()
+    }
+
+    /// All names, each once.
+    pub(super) fn into_names(self) -> Vec<String> {
+        self.names.all
+    }
+
+    /// Whether an image is to be read.
+    pub(super) fn wants(&self, image: &Image<'a>) -> bool {
+        may_have_kernels(image) && (image.in_file().is_some() || self.kernels == Kernels::OfAllImages)
+    }
+
+    /// Fills in the kernels and sections of an image.
+    ///
+    /// Returns an error if it cannot be read, or its kernels cannot.
+    pub(super) fn read(&mut self, image: &Image<'a>, part: &mut Part) -> offload_format::Result<()> {
+        let bytes = self.images.read(image)?;
+        // The sections are there when the kernels cannot be read.
+        let (records, outcome) = match KernelRecord::all_of(image.kind(&bytes), &bytes) {
+            Ok(records) => (records, Ok(())),
+            Err(error) => (None, Err(error)),
+        };
+        let kernels: Vec<(&str, u64)> =
+            records.iter().flatten().filter_map(|it| Some((&*it.name, it.code_size?))).collect();
+        let names: HashSet<&[u8]> = kernels.iter().map(|(name, _)| name.as_bytes()).collect();
+        let mut sections = sections(&bytes, &mut Claims::new(part.size), &mut self.names, &names);
+        // The code of kernels is in the section of all code.
+        let code = kernels.iter().map(|(_, size)| *size).fold(0, u64::saturating_add);
+        let text = self.names.index(CODE);
+        sections.iter_mut().filter(|(name, _)| *name == text).for_each(|(_, size)| *size = size.saturating_sub(code));
+        // Functions may share code, and sizes say anything.
+        let sizes = kernels.iter().map(|(_, size)| size).chain(sections.iter().map(|(_, size)| size));
+        let sum = sizes.map(|&size| u128::from(size)).sum::<u128>();
+        let mut split = Split::new(part.bytes, sum.max(part.size.into()));
+        let mut share = |name, size| Share { name, bytes: split.next(size), size };
+        part.kernels = records.is_some().then(|| {
+            kernels.iter().map(|(name, size)| share(self.names.index(name), *size)).filter(|it| it.size > 0).collect()
+        });
+        part.sections = sections.into_iter().map(|(name, size)| share(name, size)).filter(|it| it.size > 0).collect();
+        outcome
+    }
+}
+
+/// The section that has the code of images.
+const CODE: &str = ".text";

@@ -1,0 +1,117 @@
+//! The bytes of a file, divided among its containers and images.
+
+use super::claims::{Claims, Split};
+use crate::inventory::{Container, Image, Inventory, View};
+use offload_format::nv_fatbin::{Compression, NvFatbin};
+use std::ops::Range;
+
+/// Who has what of a file, in bytes.
+#[derive(Debug)]
+pub(super) struct Division {
+    /// Each image's, in the order of the inventory.
+    pub(super) images: Vec<u64>,
+    /// What containers have beside their images; also the padding in front of the next one.
+    pub(super) containers: Vec<u64>,
+    /// Where all that is.
+    pub(super) claims: Claims,
+}
+
+impl Division {
+    /// Divides a file.
+    pub(super) fn of(file: &[u8], inventory: &Inventory<'_>) -> Self {
+        let mut claims = Claims::new(file.len() as u64);
+        let mut images = vec![0; inventory.images.len()];
+        let mut containers: Vec<u64> = Vec::with_capacity(inventory.containers.len());
+        let mut last: Option<&Container<'_>> = None;
+        for container in &inventory.containers {
+            let shares = &mut images[container.images.clone()];
+            let overhead = claim(&mut claims, container, inventory.images_of(container), shares);
+            if let (Some(last), Some(before)) = (last, containers.last_mut()) {
+                *before += padding(file, last, container).map_or(0, |range| claims.claim(range));
+            }
+            containers.push(overhead);
+            last = Some(container);
+        }
+        Self { images, containers, claims }
+    }
+}
+
+/// A container and its images claim their bytes. Returns what none of the images gets.
+fn claim(claims: &mut Claims, container: &Container<'_>, images: &[Image<'_>], shares: &mut [u64]) -> u64 {
+    let start = container.place.offset;
+    let range = start..start.saturating_add(container.size);
+    match (container.view, container.inflated_size) {
+        (_, Some(inflated)) => split(claims.claim(range), inflated, images, shares),
+        (View::Fatbin(fatbin), None) => claim_fatbin(claims, start, fatbin, images, shares) + claims.claim(range),
+        (View::ObjectBundle(_) | View::TextBundle(_), None) => {
+            // They have no bytes of their own: sections, or lines between others.
+            claim_images(claims, images, shares);
+            0
+        }
+        (_, None) => {
+            claim_images(claims, images, shares);
+            claims.claim(range)
+        }
+    }
+}
+
+/// Splits the bytes of something compressed among its images. Returns what none of them gets.
+fn split(stored: u64, inflated: u64, images: &[Image<'_>], shares: &mut [u64]) -> u64 {
+    let sum = images.iter().map(|image| u128::from(image.size)).sum::<u128>();
+    let mut split = Split::new(stored, sum.max(inflated.into()));
+    for (share, image) in shares.iter_mut().zip(images) {
+        *share = split.next(image.size);
+    }
+    split.rest()
+}
+
+/// Each image that lies in the file claims its bytes.
+fn claim_images(claims: &mut Claims, images: &[Image<'_>], shares: &mut [u64]) {
+    for (image, share) in images.iter().zip(shares) {
+        if let Some(offset) = image.offset {
+            *share = claims.claim(offset..offset.saturating_add(image.size));
+        }
+    }
+}
+
+/// The same for a fatbin, which compresses its payloads each by itself. Returns what none of their images gets.
+fn claim_fatbin(
+    claims: &mut Claims,
+    start: u64,
+    fatbin: NvFatbin<'_>,
+    mut images: &[Image<'_>],
+    mut shares: &mut [u64],
+) -> u64 {
+    let mut rest = 0;
+    for entry in fatbin.entries() {
+        let count = entry.images().count().min(images.len());
+        let (of_entry, later) = images.split_at(count);
+        let (shares_of_entry, later_shares) = std::mem::take(&mut shares).split_at_mut(count);
+        (images, shares) = (later, later_shares);
+        if entry.compression() == Compression::None {
+            claim_images(claims, of_entry, shares_of_entry);
+        } else {
+            let offset = start.saturating_add(entry.offset());
+            let stored = claims.claim(offset..offset.saturating_add(entry.stored().len() as u64));
+            rest += split(stored, entry.size(), of_entry, shares_of_entry);
+        }
+    }
+    rest
+}
+
+/// The zeros between two containers of the same section, or of the same file without sections.
+fn padding<'a>(file: &[u8], before: &Container<'a>, container: &Container<'a>) -> Option<Range<u64>> {
+    /// Pages of the largest size.
+    const MOST: u64 = 64 * 1024;
+    let place = |it: &Container<'a>| {
+        let mut place = it.place;
+        place.offset = 0;
+        place
+    };
+    let (start, end) = (before.place.offset.checked_add(before.size)?, container.place.offset);
+    if place(before) != place(container) || !(1..=MOST).contains(&end.checked_sub(start)?) {
+        return None;
+    }
+    let gap = file.get(usize::try_from(start).ok()?..usize::try_from(end).ok()?)?;
+    gap.iter().all(|&byte| byte == 0).then_some(start..end)
+}

@@ -1,0 +1,138 @@
+//! `offload size`: what takes how much space.
+
+mod account;
+mod bars;
+mod claims;
+mod contents;
+mod divide;
+mod page;
+mod record;
+mod tree;
+
+use super::text::{self, FAINT, HEADING, escaped, styled};
+use super::{Context, Error, Result, out};
+use crate::files::Output;
+use account::{Account, Kernels};
+use bars::Look;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use tree::{By, Kind, Node};
+
+/// Arguments of `offload size`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Every byte counts once: what is compressed as it is stored, split in proportion to what it \
+    decompresses to; what images share for the first of them. Only headers and tables are read, and compressed images \
+    are not looked into, unless --kernels or --html asks for it. The exit status is 1 if something cannot be read; its \
+    bytes count all the same.")]
+pub struct Args {
+    /// A file of any kind
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Show one tree: by target, module, kernel or section
+    #[arg(long, value_name = "WHAT", hide_possible_values = true)]
+    by: Option<By>,
+    /// Show so many rows; of a tree, fewer on deeper levels
+    #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 10)]
+    top: usize,
+    /// Decompress images to see their kernels
+    #[arg(short, long)]
+    kernels: bool,
+    /// Write a page with a treemap, for any browser
+    #[arg(long, value_name = "OUT")]
+    html: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long, conflicts_with_all = ["by", "top"])]
+    json: bool,
+}
+
+/// Shows what takes how much space.
+pub fn run(args: &Args, context: &Context) -> Result {
+    let input = context.open(&args.file)?;
+    let inventory = context.inventory(&input);
+    // That it cannot be written should show before the work is done.
+    let page = match args.html.as_deref() {
+        Some(path) => Some((path, Output::create(path).map_err(|error| Error::write(path, &error))?)),
+        None => None,
+    };
+    let every = args.kernels || page.is_some();
+    let kernels = if every { Kernels::OfAllImages } else { Kernels::OfPlainImages };
+    let mut problems = inventory.problems.iter().map(ToString::to_string).collect();
+    let account = Account::of(input.bytes(), &inventory, kernels, context.max_size, &mut problems);
+
+    let mut out = out::stdout();
+    match args.json {
+        true => record::print(&mut out, &args.file, &inventory, &account)?,
+        false => print(&mut out, args, &account)?,
+    }
+    out.flush()?;
+    if let Some((path, mut output)) = page {
+        let written = page::write(&mut output, &args.file, &inventory, &account).and_then(|()| output.commit());
+        written.map_err(|error| Error::write(path, &error))?;
+    }
+    problems.iter().for_each(|problem| context.warn_of(&args.file, problem));
+    for member in &inventory.elsewhere {
+        out::note(&format!("{}: not counted, as it is in a file of its own", escaped(member)));
+    }
+    Ok(if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn name(path: &Path) -> String {
+    escaped(path.as_os_str().as_encoded_bytes())
+}
+
+/// Whether rows of a kind are in a list.
+type Belongs = fn(Kind) -> bool;
+
+fn print(out: &mut out::Out, args: &Args, account: &Account) -> Result<()> {
+    let (device, unpacked) = account.device();
+    let mut summary = text::size(account.size);
+    match account.parts.is_empty() {
+        true => summary += ", no device code",
+        false => summary += &format!(", {} of it in images", text::size(device)),
+    }
+    if account.is_compressed {
+        summary += &format!(", {} once decompressed", text::size(unpacked));
+    }
+    writeln!(out, "{}  {}", styled(HEADING, &name(&args.file)), styled(FAINT, &summary))?;
+    let look = Look::new(account.size, args.top, account.is_compressed);
+    match args.by {
+        Some(by) => {
+            let heading = match by {
+                By::Target => "TARGET, MODULE, SECTION, KERNEL",
+                By::Module => "MODULE, TARGET, SECTION, KERNEL",
+                By::Kernel => "KERNEL, TARGET",
+                By::Section => "SECTION, TARGET",
+            };
+            writeln!(out)?;
+            look.print(out, heading, &Node::of(account, by), 4)?;
+        }
+        None => {
+            let lists: [(By, &str, Belongs); 4] = [
+                (By::Target, "TARGET", |_| true),
+                (By::Module, "MODULE", |kind| kind == Kind::Module),
+                (By::Section, "SECTION", |kind| matches!(kind, Kind::Kernels | Kind::Section | Kind::Other)),
+                (By::Kernel, "KERNEL", |kind| kind == Kind::Kernel),
+            ];
+            for (by, heading, belongs) in lists {
+                let mut list = Node::of(account, by);
+                list.children.retain(|row| belongs(row.kind));
+                // Those of rows that have no names tell nothing.
+                if list.children.iter().any(|row| row.kind != Kind::Other && row.name != tree::NO_MODULE) {
+                    writeln!(out)?;
+                    look.print(out, heading, &list, 1)?;
+                }
+            }
+        }
+    }
+    if account.unread > 0 {
+        let what = if account.unread == 1 {
+            "1 compressed image".into()
+        } else {
+            format!("{} compressed images", account.unread)
+        };
+        let hint = format!("The kernels of {what} are not looked for without --kernels.");
+        writeln!(out, "\n{}", styled(FAINT, &hint))?;
+    }
+    Ok(())
+}

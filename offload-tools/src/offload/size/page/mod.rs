@@ -1,0 +1,190 @@
+//! The page: a treemap in a file of its own, which needs nothing else.
+//!
+//! What comes from the file is in one place of it, as JSON in which no character can end the element that it is in.
+//! The script puts it into the document as text, and the policy of the page lets nothing run or load but its own script
+//! and style.
+
+use crate::inventory::Inventory;
+use crate::offload::size::account::{Account, Share, Vendor};
+use crate::offload::size::tree;
+use crate::offload::text::{escaped, escaped_str};
+use serde::Serialize;
+use serde_json::ser::Formatter;
+use sha2::{Digest, Sha256};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+const PAGE: &str = include_str!("page.html");
+const STYLE: &str = include_str!("style.css");
+const SCRIPT: &str = concat!(include_str!("tree.js"), "\n", include_str!("map.js"));
+
+/// What the script gets. Lists of shares are three numbers each: the name's index, bytes in the file, bytes once
+/// decompressed.
+#[derive(Serialize)]
+struct Data<'a> {
+    file: String,
+    size: u64,
+    names: Vec<String>,
+    images: Vec<ImageData<'a>>,
+    /// What containers have beside images.
+    containers: u64,
+    /// What is in no container, and the sections of that.
+    rest: u64,
+    host: Vec<u64>,
+    is_compressed: bool,
+    labels: Labels,
+}
+
+/// What rows are called that are in every file.
+#[derive(Serialize)]
+struct Labels {
+    kernels: &'static str,
+    not_kernels: &'static str,
+    no_module: &'static str,
+    containers: &'static str,
+    rest: &'static str,
+    rest_other: &'static str,
+}
+
+const LABELS: Labels = Labels {
+    kernels: tree::KERNELS,
+    not_kernels: tree::NOT_KERNELS,
+    no_module: tree::NO_MODULE,
+    containers: tree::CONTAINERS,
+    rest: tree::REST,
+    rest_other: tree::REST_OTHER,
+};
+
+#[derive(Serialize)]
+struct ImageData<'a> {
+    target: String,
+    vendor: Vendor,
+    module: Option<String>,
+    /// What tells it from others of its target and module.
+    image: String,
+    bytes: u64,
+    size: u64,
+    kernels: Option<Vec<u64>>,
+    sections: Vec<u64>,
+    /// What is in no kernel and no section: name, bytes in the file, bytes once decompressed.
+    other: (&'a str, u64, u64),
+}
+
+/// Writes the page.
+pub(super) fn write(out: &mut impl Write, path: &Path, inventory: &Inventory<'_>, account: &Account) -> io::Result<()> {
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    let file = escaped(name.as_encoded_bytes());
+    let mut out = BufWriter::with_capacity(1 << 16, out);
+    let mut rest = PAGE;
+    while let Some((before, (field, behind))) =
+        rest.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
+    {
+        out.write_all(before.as_bytes())?;
+        match field {
+            "title" => out.write_all(as_markup(&format!("{file}: sizes")).as_bytes())?,
+            "style hash" => out.write_all(hash(STYLE).as_bytes())?,
+            "script hash" => out.write_all(hash(SCRIPT).as_bytes())?,
+            "style" => out.write_all(STYLE.as_bytes())?,
+            "script" => out.write_all(SCRIPT.as_bytes())?,
+            "data" => {
+                let data = data(file.clone(), inventory, account);
+                data.serialize(&mut serde_json::Serializer::with_formatter(&mut out, InScript))?;
+            }
+            _ => unreachable!("the page has no other fields"),
+        }
+        rest = behind;
+    }
+    out.write_all(rest.as_bytes())?;
+    out.flush()
+}
+
+fn data<'a>(file: String, inventory: &Inventory<'_>, account: &'a Account) -> Data<'a> {
+    let shares = |all: &[Share]| all.iter().flat_map(|it| [it.name as u64, it.bytes, it.size]).collect();
+    let images = account.parts.iter().map(|part| {
+        let image = &inventory.images[part.image];
+        let (bytes, size) = part.other();
+        let is_known = part.kernels.is_some() || !part.sections.is_empty();
+        ImageData {
+            target: escaped_str(&part.target),
+            vendor: part.vendor,
+            module: part.module.as_deref().map(escaped_str),
+            image: match image.offset {
+                Some(offset) => format!("image at offset {offset}"),
+                None => format!("image {} of the file", part.image),
+            },
+            bytes: part.bytes,
+            size: part.size,
+            kernels: part.kernels.as_deref().map(shares),
+            sections: shares(&part.sections),
+            other: (if is_known { tree::OTHER } else { tree::whole(part.kind) }, bytes, size),
+        }
+    });
+    Data {
+        file,
+        size: account.size,
+        images: images.collect(),
+        containers: account.overhead(),
+        rest: account.rest,
+        host: shares(&account.host),
+        names: account.names.iter().map(|name| escaped_str(name)).collect(),
+        is_compressed: account.is_compressed,
+        labels: LABELS,
+    }
+}
+
+/// JSON that can stand in a script element: nothing in it ends one, or begins a comment.
+struct InScript;
+
+impl Formatter for InScript {
+    fn write_string_fragment<W: Write + ?Sized>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
+        let mut rest = fragment;
+        while let Some(at) = rest.find(['<', '>', '&', '\u{2028}', '\u{2029}']) {
+            let (before, from) = rest.split_at(at);
+            let c = from.chars().next().unwrap_or_default();
+            write!(writer, "{before}\\u{:04x}", u32::from(c))?;
+            rest = &from[c.len_utf8()..];
+        }
+        writer.write_all(rest.as_bytes())
+    }
+}
+
+/// Text as it stands between tags.
+fn as_markup(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// What a Content-Security-Policy calls a script or style: `sha256-` and the hash in base64.
+fn hash(text: &str) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = "sha256-".to_owned();
+    for chunk in Sha256::digest(text).chunks(3) {
+        let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for digit in 0..4 {
+            let value = bits >> (18 - 6 * digit) & 63;
+            out.push(if digit > chunk.len() { '=' } else { char::from(DIGITS[value as usize]) });
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashes_as_browsers_make_them() {
+        // printf '' | openssl dgst -sha256 -binary | base64
+        assert_eq!(hash(""), "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
+    }
+
+    #[test]
+    fn nothing_ends_the_script() {
+        let mut out = Vec::new();
+        let text = "</script><!--\u{2028}&\"\\";
+        text.serialize(&mut serde_json::Serializer::with_formatter(&mut out, InScript)).unwrap();
+        let out = String::from_utf8(out).unwrap();
+        assert_eq!(out, r#""\u003c/script\u003e\u003c!--\u2028\u0026\"\\""#);
+        assert_eq!(serde_json::from_str::<String>(&out).unwrap(), text);
+    }
+}

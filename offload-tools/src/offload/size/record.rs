@@ -1,0 +1,102 @@
+//! Sizes in JSON.
+
+use super::account::{Account, Share};
+use crate::inventory::Inventory;
+use crate::offload::Result;
+use crate::offload::ls::print_json;
+use crate::offload::out::Out;
+use serde::Serialize;
+use std::path::Path;
+
+/// A file. The bytes of its images, of its containers and of the rest come to its size.
+#[derive(Serialize)]
+struct FileRecord {
+    file: String,
+    size: u64,
+    images: Vec<ImageRecord>,
+    containers: Vec<ContainerRecord>,
+    /// What is in no container.
+    rest_bytes: u64,
+    /// Of that, the sections of the file itself.
+    sections: Vec<ShareRecord>,
+}
+
+/// An image.
+#[derive(Serialize)]
+struct ImageRecord {
+    container_index: usize,
+    target: String,
+    module: Option<String>,
+    /// What it takes in the file.
+    bytes: u64,
+    /// Its size once decompressed.
+    size: u64,
+    /// Its kernels; null if it does not tell, or was not asked.
+    kernels: Option<Vec<ShareRecord>>,
+    /// Its sections without the code of kernels, as far as it was looked into.
+    sections: Vec<ShareRecord>,
+}
+
+/// A kernel, or sections of one name.
+#[derive(Serialize)]
+struct ShareRecord {
+    name: String,
+    /// What it takes in the file.
+    bytes: u64,
+    /// The same once decompressed.
+    size: u64,
+}
+
+/// A container.
+#[derive(Serialize)]
+struct ContainerRecord {
+    container: &'static str,
+    section: Option<String>,
+    member: Option<String>,
+    /// Offset in the file.
+    offset: u64,
+    /// What it takes in the file.
+    size: u64,
+    /// What is in none of its images.
+    bytes: u64,
+}
+
+/// Prints an account.
+pub(super) fn print(out: &mut Out, path: &Path, inventory: &Inventory<'_>, account: &Account) -> Result<()> {
+    let lossy = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let containers = inventory.containers.iter().zip(&account.containers);
+    let shares = |all: &[Share]| {
+        let record = |it: &Share| ShareRecord { name: account.names[it.name].clone(), bytes: it.bytes, size: it.size };
+        all.iter().map(record).collect()
+    };
+    let record = FileRecord {
+        file: path.to_string_lossy().into_owned(),
+        size: account.size,
+        images: account
+            .parts
+            .iter()
+            .map(|part| ImageRecord {
+                container_index: inventory.images[part.image].container,
+                target: part.target.clone(),
+                module: part.module.clone(),
+                bytes: part.bytes,
+                size: part.size,
+                kernels: part.kernels.as_deref().map(shares),
+                sections: shares(&part.sections),
+            })
+            .collect(),
+        containers: containers
+            .map(|(container, bytes)| ContainerRecord {
+                container: container.kind.name(),
+                section: container.place.section.map(lossy),
+                member: container.place.member.map(lossy),
+                offset: container.place.offset,
+                size: container.size,
+                bytes: *bytes,
+            })
+            .collect(),
+        rest_bytes: account.rest,
+        sections: shares(&account.host),
+    };
+    print_json(out, &record)
+}

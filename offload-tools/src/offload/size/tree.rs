@@ -1,0 +1,168 @@
+//! The bytes of a file as a tree, largest first.
+
+use super::account::{Account, Part, Vendor};
+use crate::inventory::ImageKind;
+use clap::ValueEnum;
+use std::collections::HashMap;
+
+/// What comes first in the tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum By {
+    /// Targets, with modules in them, with kernels in those.
+    Target,
+    /// Modules, with targets in them, with kernels in those.
+    Module,
+    /// Kernels, with the targets that have them.
+    Kernel,
+    /// Sections, of images and of the file itself, with the targets that have them.
+    Section,
+}
+
+/// What a row of the tree is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    /// All of the file.
+    File,
+    Target(Vendor),
+    Module,
+    /// The kernels of an image.
+    Kernels,
+    Kernel,
+    /// A section of an image, or of the file itself, without kernels.
+    Section,
+    /// What is in an image and in no kernel or section of it.
+    Other,
+    /// What containers have beside images.
+    Containers,
+    /// What is in no container.
+    Rest,
+}
+
+/// What tells a row from those beside it.
+type Row<'a> = (Kind, &'a str);
+
+/// A row of the tree.
+#[derive(Debug)]
+pub(super) struct Node<'a> {
+    pub(super) kind: Kind,
+    /// Its name, as the file has it.
+    pub(super) name: &'a str,
+    /// Bytes in the file, with those of all rows beneath.
+    pub(super) bytes: u64,
+    /// The same once decompressed.
+    pub(super) size: u64,
+    pub(super) children: Vec<Node<'a>>,
+    index: HashMap<Row<'a>, usize>,
+}
+
+/// What the code of all kernels is called.
+pub(super) const KERNELS: &str = "code of kernels";
+/// What is in an image beside its kernels and sections.
+pub(super) const OTHER: &str = "(other parts of images: headers, padding)";
+/// What of images is in no kernel.
+pub(super) const NOT_KERNELS: &str = "(not in kernels)";
+/// What has no module's name.
+pub(super) const NO_MODULE: &str = "(no module)";
+pub(super) const CONTAINERS: &str = "(containers: headers, tables, padding)";
+pub(super) const REST: &str = "(rest of the file)";
+pub(super) const REST_OTHER: &str = "(between sections: headers, tables, padding)";
+
+/// What an image is called that is not looked into.
+pub(super) fn whole(kind: Option<ImageKind>) -> &'static str {
+    match kind {
+        Some(ImageKind::Ptx) => "(PTX)",
+        Some(ImageKind::Bitcode) => "(bitcode)",
+        Some(ImageKind::Spirv) => "(SPIR-V)",
+        Some(ImageKind::Elf | ImageKind::Cubin) | None => "(machine code, not looked into)",
+        Some(ImageKind::Empty | ImageKind::Unknown) => "(other images)",
+    }
+}
+
+impl<'a> Node<'a> {
+    /// The tree of a file.
+    pub(super) fn of(account: &'a Account, by: By) -> Self {
+        let mut file = Self::new(Kind::File, "");
+        // One module alone is none.
+        let modules = account.parts.iter().any(|part| part.module.is_some());
+        for part in &account.parts {
+            let target = (Kind::Target(part.vendor), part.target.as_str());
+            let module = (Kind::Module, part.module.as_deref().unwrap_or(NO_MODULE));
+            let path = match by {
+                By::Target if modules => &[target, module][..],
+                By::Target => &[target],
+                By::Module => &[module, target],
+                By::Kernel | By::Section => &[],
+            };
+            file.part(account, part, by, path, target);
+        }
+        file.add(&[(Kind::Containers, CONTAINERS)], account.overhead(), account.overhead());
+        let rest = (Kind::Rest, REST);
+        let mut other = account.rest;
+        for share in &account.host {
+            other -= share.bytes;
+            file.add(&[rest, (Kind::Section, &account.names[share.name])], share.bytes, share.bytes);
+        }
+        file.add(&[rest, (Kind::Other, REST_OTHER)], other, other);
+        file.sort();
+        file
+    }
+
+    fn new(kind: Kind, name: &'a str) -> Self {
+        Self { kind, name, bytes: 0, size: 0, children: Vec::new(), index: HashMap::new() }
+    }
+
+    /// Adds an image: its kernels and sections go under `path`, or the target goes under each of them.
+    fn part(&mut self, account: &'a Account, part: &'a Part, by: By, path: &[Row<'a>], target: Row<'a>) {
+        let is_known = part.kernels.is_some() || !part.sections.is_empty();
+        let mut add = |rows: &[Row<'a>], bytes, size| match by {
+            By::Target | By::Module => self.add(&[path, rows].concat(), bytes, size),
+            By::Kernel | By::Section => self.add(&[rows, &[target]].concat(), bytes, size),
+        };
+        let kernels = (Kind::Kernels, KERNELS);
+        for kernel in part.kernels.iter().flatten() {
+            let row = (Kind::Kernel, account.names[kernel.name].as_str());
+            let rows = match by {
+                By::Target | By::Module => &[kernels, row][..],
+                By::Kernel => &[row],
+                By::Section => &[kernels],
+            };
+            add(rows, kernel.bytes, kernel.size);
+        }
+        let mut add = |row, bytes, size| match by {
+            By::Kernel => add(&[(Kind::Other, NOT_KERNELS), row], bytes, size),
+            _ => add(&[row], bytes, size),
+        };
+        for section in &part.sections {
+            add((Kind::Section, &account.names[section.name]), section.bytes, section.size);
+        }
+        let (bytes, size) = part.other();
+        add((Kind::Other, if is_known { OTHER } else { whole(part.kind) }), bytes, size);
+    }
+
+    fn add(&mut self, path: &[Row<'a>], bytes: u64, size: u64) {
+        self.bytes += bytes;
+        self.size = self.size.saturating_add(size);
+        if let [(kind, name), rest @ ..] = path {
+            let count = self.children.len();
+            let at = *self.index.entry((*kind, *name)).or_insert(count);
+            if at == count {
+                self.children.push(Self::new(*kind, name));
+            }
+            self.children[at].add(rest, bytes, size);
+        }
+    }
+
+    /// Largest first, and by name where that does not tell.
+    fn sort(&mut self) {
+        self.index = HashMap::new();
+        // One that has no more to say.
+        if let [Node { kind: Kind::Other, .. }] = self.children[..]
+            && self.kind != Kind::File
+        {
+            self.children.clear();
+        }
+        self.children.retain(|child| child.size > 0);
+        self.children.sort_by(|a, b| b.bytes.cmp(&a.bytes).then(b.size.cmp(&a.size)).then(a.name.cmp(b.name)));
+        self.children.iter_mut().for_each(Self::sort);
+    }
+}
