@@ -55,8 +55,14 @@ const PACK: &str = "llvm-offload-binary -o out --image=file=one,triple=amdgcn-am
     --image=file=two,triple=nvptx64-nvidia-cuda,arch=sm_80,kind=cuda";
 const EXTRACT: &str = "llvm-offload-binary binary --image=file=out,arch=gfx906";
 
+const OFFLOAD_BUNDLE: &str = "offload bundle --force -o out gfx906=one gfx908=two";
+const OFFLOAD_COMPRESS: &str = "offload bundle --force --compress -o out gfx906=one gfx908=two";
+const OFFLOAD_PACK: &str = "offload pack --force -o out gfx906=one gfx908=two";
+const OFFLOAD_SELECT: &str = "offload select binary --device gfx906 -o out";
+
 /// All that write to `out`.
-const WRITERS: [&str; 5] = [BUNDLE, COMPRESS, UNBUNDLE, PACK, EXTRACT];
+const WRITERS: [&str; 9] =
+    [BUNDLE, COMPRESS, UNBUNDLE, PACK, EXTRACT, OFFLOAD_BUNDLE, OFFLOAD_COMPRESS, OFFLOAD_PACK, OFFLOAD_SELECT];
 
 fn command(folder: &Path, line: &str) -> Command {
     let mut words = line.split_whitespace();
@@ -142,7 +148,15 @@ fn pipe(path: &Path) {
 fn pipes() {
     let folder = folder("pipes");
     pipe(&folder.join("pipe"));
-    for (line, input) in [(BUNDLE, "two"), (UNBUNDLE, "bundle"), (PACK, "two"), (EXTRACT, "binary")] {
+    for (line, input) in [
+        (BUNDLE, "two"),
+        (UNBUNDLE, "bundle"),
+        (PACK, "two"),
+        (EXTRACT, "binary"),
+        (OFFLOAD_BUNDLE, "two"),
+        (OFFLOAD_PACK, "two"),
+        (OFFLOAD_SELECT, "binary"),
+    ] {
         let expected = ended(&folder, line);
         assert!(expected.status.success(), "{line}: {}", message(&expected));
         let expected = data::read(folder.join("out"));
@@ -166,7 +180,7 @@ fn inputs_that_shrink() {
     let folder = folder("shrink");
     pipe(&folder.join("pipe"));
     let before = names(&folder);
-    for line in [BUNDLE, COMPRESS, PACK] {
+    for line in [BUNDLE, COMPRESS, PACK, OFFLOAD_BUNDLE, OFFLOAD_COMPRESS, OFFLOAD_PACK] {
         let child = run(&folder, &line.replace("=two", "=pipe")).expect("it starts");
         wait_until(&format!("{line}: it has mapped its first input"), || has_mapped(&child, &folder.join("one")));
         let one = fs::OpenOptions::new().write(true).open(folder.join("one")).expect("it is there");
@@ -195,7 +209,7 @@ fn interrupts() {
     let huge = fs::File::create(folder.join("one")).expect("it can be made");
     huge.set_len(3 << 30).expect("it can be made longer");
     let before = names(&folder);
-    for (line, signal) in [(BUNDLE, SIGINT), (PACK, SIGTERM)] {
+    for (line, signal) in [(BUNDLE, SIGINT), (PACK, SIGTERM), (OFFLOAD_BUNDLE, SIGINT)] {
         let child = run(&folder, line).expect("it starts");
         wait_until(&format!("{line}: it writes"), || names(&folder).len() > before.len());
         let sent = Command::new("kill").args([format!("-{signal}"), child.id().to_string()]).status();

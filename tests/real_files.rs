@@ -358,7 +358,7 @@ fn fatbins_in_a_dll() {
 // ----------------------------------------------------------------------------------------------------------------- all
 
 /// Commands of `offload` that have nothing to say against any of the files.
-const COMMANDS: [&[&str]; 1] = [&["ls"]];
+const COMMANDS: [&[&str]; 3] = [&["ls"], &["verify"], &["size"]];
 
 fn offload_takes_all() {
     for command in COMMANDS {
