@@ -34,6 +34,11 @@ pub(super) fn clean_up_when_signalled() {
 
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
+        // Rust's own handler for SIGBUS, which looks for stacks that are full, lets the signal end the program at once when it
+        // finds none; and signal-hook calls the handlers that were there before.
+        // SAFETY: the default action is a valid one. Nobody but Rust's runtime has set another before, and on Linux a full
+        // stack is SIGSEGV.
+        unsafe { libc::signal(SIGBUS, libc::SIG_DFL) };
         // Where this fails, signals end the program as they always did.
         let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM, SIGBUS]) else { return };
         std::thread::spawn(move || {
