@@ -10,8 +10,9 @@ use offload_format::compressed::{CompressOptions, compress};
 use offload_format::compression::Method;
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
 use offload_tests::data::{assert_same_bytes, corpus, corpus_folders, read, some_bytes};
+use offload_tests::own::{self, Ran, run};
 use offload_tests::tools::{Tool, cuda, llvm, stdout, succeed};
-use offload_tests::{own, scratch, test};
+use offload_tests::{scratch, test};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -58,30 +59,9 @@ fn main() -> ExitCode {
 
 // -------------------------------------------------------------------------------------------------------------- running it
 
-struct Run {
-    code: i32,
-    stdout: String,
-    stderr: String,
-}
-
-/// Runs `offload` in the folder of the corpus, without what the environment says of colour.
-fn offload(arguments: &[&str]) -> Run {
-    run(offload_command().args(arguments))
-}
-
-fn offload_command() -> Command {
-    let mut command = Command::new(own::tool("offload"));
-    command.current_dir(scratch::workspace().join("tests/corpus"));
-    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
-        command.env_remove(name);
-    }
-    command
-}
-
-fn run(command: &mut Command) -> Run {
-    let output = command.stdin(Stdio::null()).output().expect("offload starts");
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("what is printed is text");
-    Run { code: output.status.code().expect("no signal"), stdout: text(output.stdout), stderr: text(output.stderr) }
+/// Runs `offload` in the folder of the corpus.
+fn offload(arguments: &[&str]) -> Ran {
+    run(&mut own::offload(arguments))
 }
 
 fn path(path: &Path) -> &str {
@@ -108,9 +88,9 @@ fn string(value: &Value) -> &str {
 }
 
 /// Extracts into an empty folder; returns the files by name.
-fn extract(folder: &Path, arguments: &[&str]) -> (Run, BTreeMap<String, Vec<u8>>) {
+fn extract(folder: &Path, arguments: &[&str]) -> (Ran, BTreeMap<String, Vec<u8>>) {
     let _ = fs::remove_dir_all(folder);
-    let run = run(offload_command().args(["extract", "-o", path(folder)]).args(arguments));
+    let run = run(own::offload(&[]).args(["extract", "-o", path(folder)]).args(arguments));
     let files = fs::read_dir(folder).into_iter().flatten().flatten();
     let files = files.map(|file| (file.file_name().into_string().expect("names are ASCII"), read(file.path())));
     (run, files.collect())
@@ -639,7 +619,7 @@ fn terminals_are_not_sent_commands() {
     for file in hostile_files(&folder) {
         for arguments in [&["ls", "--kernels"][..], &["ls", "--bytes"], &["ls", "--json"], &["extract", "-t", "sm_90"]]
         {
-            let run = run(offload_command().args(arguments).arg(&file));
+            let run = run(own::offload(&[]).args(arguments).arg(&file));
             for text in [&run.stdout, &run.stderr] {
                 let bad = text.chars().find(|c| (c.is_control() && *c != '\n') || *c == '\u{202e}');
                 assert_eq!(bad, None, "{text}");
@@ -705,7 +685,7 @@ fn large_claims_cost_nothing() {
         bytes[16..24].copy_from_slice(&claim.to_le_bytes());
         scratch::write(&file, &bytes);
         for command in [&["ls", "--json"][..], &["extract", "-o", path(&folder.join("out"))]] {
-            let run = run(offload_command().args(command).arg(&file));
+            let run = run(own::offload(&[]).args(command).arg(&file));
             if claim > 1 << 60 {
                 assert_eq!(run.code, 1);
                 assert!(run.stderr.contains(&format!("{claim} bytes are needed")), "{}", run.stderr);
@@ -825,7 +805,7 @@ fn outputs_that_cannot_be_written() {
     assert_eq!(everything_in(&folder.join("out")), [folder.join("out").join(name)]);
     if Path::new("/dev/full").exists() {
         let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("it is a device");
-        let output = offload_command().args(["ls", "bundle/basic.bc"]).stdout(full).output().expect("offload starts");
+        let output = own::offload(&[]).args(["ls", "bundle/basic.bc"]).stdout(full).output().expect("offload starts");
         let text = String::from_utf8_lossy(&output.stderr);
         assert_eq!(text, "offload: error: cannot write to standard output: No space left on device\n");
         assert_eq!(output.status.code(), Some(1));
@@ -852,7 +832,7 @@ fn colour_is_for_terminals() {
     let has_colour = |text: &str| text.contains('\x1b');
     assert!(!has_colour(&plain));
     for (name, value, expected) in [("CLICOLOR_FORCE", "1", true), ("NO_COLOR", "1", false)] {
-        let run = run(offload_command().args(arguments).env(name, value));
+        let run = run(own::offload(&[]).args(arguments).env(name, value));
         assert_eq!(has_colour(&run.stdout), expected, "{name}");
     }
     assert!(has_colour(&offload(&["--color", "always", "ls", "bundle/basic.bc"]).stdout));
@@ -886,7 +866,7 @@ fn lines_fit_the_terminal() {
 
 fn who_stops_reading_is_no_error() {
     let files = corpus_files();
-    let mut child = offload_command()
+    let mut child = own::offload(&[])
         .args(["ls", "--kernels"])
         .args(files.iter().cycle().take(files.len() * 20))
         .stdout(Stdio::piped())

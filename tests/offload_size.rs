@@ -6,8 +6,9 @@
 
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
 use offload_tests::data::{corpus_folders, read, some_bytes};
+use offload_tests::own::{self, Ran, run};
 use offload_tests::tools::{Tool, llvm, stdout, succeed};
-use offload_tests::{data, own, scratch, test};
+use offload_tests::{data, scratch, test};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -39,22 +40,9 @@ fn main() -> ExitCode {
 
 // -------------------------------------------------------------------------------------------------------------- running it
 
-struct Run {
-    code: i32,
-    stdout: String,
-    stderr: String,
-}
-
-/// Runs `offload size` in the folder of the corpus, without what the environment says of colour.
-fn size(arguments: &[&str]) -> Run {
-    let mut command = Command::new(own::tool("offload"));
-    command.current_dir(corpus()).arg("size").args(arguments);
-    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
-        command.env_remove(name);
-    }
-    let output = command.stdin(Stdio::null()).output().expect("offload starts");
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("what is printed is text");
-    Run { code: output.status.code().expect("no signal"), stdout: text(output.stdout), stderr: text(output.stderr) }
+/// Runs `offload size` in the folder of the corpus.
+fn size(arguments: &[&str]) -> Ran {
+    run(own::offload(&["size"]).args(arguments))
 }
 
 fn corpus() -> PathBuf {

@@ -2,7 +2,7 @@
 
 use crate::scratch;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 /// The program of that name, one of offload-tools.
@@ -27,4 +27,35 @@ pub fn folder() -> PathBuf {
         assert!(status.success(), "offload-tools is built: {status}");
     });
     scratch::target_dir().join("debug")
+}
+
+/// What came of a run of `offload`.
+#[derive(Debug)]
+pub struct Ran {
+    /// The exit status.
+    pub code: i32,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+}
+
+/// `offload` in the folder of the corpus, without what the environment says of colour.
+pub fn offload(arguments: &[&str]) -> Command {
+    let mut command = Command::new(tool("offload"));
+    command.current_dir(scratch::workspace().join("tests/corpus")).args(arguments);
+    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// Runs a command that prints text.
+///
+/// # Panics
+/// If it does not start, ends with a signal, or prints something else.
+pub fn run(command: &mut Command) -> Ran {
+    let output = command.stdin(Stdio::null()).output().expect("it starts");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("what is printed is text");
+    Ran { code: output.status.code().expect("no signal"), stdout: text(output.stdout), stderr: text(output.stderr) }
 }

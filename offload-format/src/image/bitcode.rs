@@ -15,10 +15,8 @@
 //!
 //! A symbol: name and IR name (offset and size in the string table each), COMDAT, flags.
 
-use super::bitcode_module;
 use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
-use alloc::vec::Vec;
 use core::fmt;
 
 const MAGIC: &[u8; 4] = b"BC\xC0\xDE";
@@ -73,16 +71,6 @@ impl<'data> Bitcode<'data> {
                 .ok_or_else(|| Error::new(ErrorKind::Malformed, "bitcode symbols that share too much text", base))?;
         }
         Ok(Self { table })
-    }
-
-    /// What the global variables in the section of this name hold, those that start with a string of bytes, in file order.
-    /// In bitcode for a host that is what clang has embedded, in the section `.llvm.offloading`: offload binaries.
-    ///
-    /// Returns an error if the magic is another, if a module is malformed, or if the variables of one share more bytes
-    /// than 64 times the size of the file.
-    pub fn variables_in_section(data: &[u8], section: &str) -> Result<Vec<Vec<u8>>> {
-        let (stream, base) = stream(data)?;
-        bitcode_module::variables_in_section(Reader::new(stream), section).map_err(|error| error.shifted(base))
     }
 
     /// The names of the symbols that other modules can refer to, as a linker spells them: defined and global, among
@@ -143,7 +131,7 @@ impl fmt::Debug for DefinedGlobals<'_> {
 }
 
 /// The stream of bits in a bitcode file, and its offset.
-fn stream(data: &[u8]) -> Result<(&[u8], u64)> {
+pub(super) fn stream(data: &[u8]) -> Result<(&[u8], u64)> {
     let reader = Reader::new(data);
     let (mut stream, mut base) = (data, 0);
     if data.starts_with(WRAPPER_MAGIC) {

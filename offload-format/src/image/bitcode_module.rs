@@ -16,7 +16,7 @@
 //!
 //! Variables, functions, aliases and ifuncs are values, numbered from 0 in their order; the constants go on behind them.
 
-use super::bitcode::{Bits, Block, DEFINE_ABBREV, ENTER_SUBBLOCK, FIRST_ABBREV, MAX_SHARING, blocks};
+use super::bitcode::{Bitcode, Bits, Block, DEFINE_ABBREV, ENTER_SUBBLOCK, FIRST_ABBREV, MAX_SHARING, blocks, stream};
 use crate::Result;
 use crate::reader::Reader;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -45,8 +45,20 @@ const MOST_OPERANDS: u64 = 256;
 
 const ABBREVIATION: &str = "abbreviation in bitcode";
 
-/// What the variables of a section hold that start with a string.
-pub(super) fn variables_in_section(stream: Reader<'_>, section: &str) -> Result<Vec<Vec<u8>>> {
+impl Bitcode<'_> {
+    /// What the global variables in the section of this name hold, those that start with a string of bytes, in file order.
+    /// In bitcode for a host that is what clang has embedded, in the section `.llvm.offloading`: offload binaries.
+    ///
+    /// Returns an error if the magic is another, if a module is malformed, or if the variables of one share more bytes
+    /// than 64 times the size of the file.
+    pub fn variables_in_section(data: &[u8], section: &str) -> Result<Vec<Vec<u8>>> {
+        let (stream, base) = stream(data)?;
+        variables_in_section(Reader::new(stream), section).map_err(|error| error.shifted(base))
+    }
+}
+
+/// As [`Bitcode::variables_in_section`], of the stream behind a wrapper's header.
+fn variables_in_section(stream: Reader<'_>, section: &str) -> Result<Vec<Vec<u8>>> {
     let mut found = Vec::new();
     for block in blocks(stream) {
         let block = block?;

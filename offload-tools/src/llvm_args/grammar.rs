@@ -1,9 +1,5 @@
 //! What a tool's command line takes.
 
-use super::help;
-use super::parse::{self, Outcome};
-use std::ffi::OsString;
-
 /// A tool's command line.
 #[derive(Debug)]
 pub struct Grammar {
@@ -52,16 +48,6 @@ pub enum Value {
 }
 
 impl Grammar {
-    /// Reads a command line. `program` is the tool's name as it was called.
-    pub fn parse(&self, program: &str, arguments: impl IntoIterator<Item = OsString>) -> Outcome {
-        parse::parse(self, program, arguments)
-    }
-
-    /// The help for `-h`, and for a tool that has nothing to do: options in one list.
-    pub fn help_list(&self, program: &str) -> String {
-        help::text(self, program, false, false)
-    }
-
     /// The option of that name.
     pub(super) fn find(&self, name: &str) -> Option<&'static Spec> {
         self.options.iter().chain(GENERIC).chain([&SHORT_HELP]).find(|option| option.name == name)
@@ -84,4 +70,9 @@ static SHORT_HELP: Spec = generic("h", Value::Flag, "");
 
 const fn generic(name: &'static str, value: Value, help: &'static str) -> Spec {
     Spec { name, value, placeholder: "", help, required: false }
+}
+
+/// The dashes before a name: one before a single letter.
+pub(super) fn dashes(name: &str) -> &'static str {
+    if name.len() == 1 { "-" } else { "--" }
 }

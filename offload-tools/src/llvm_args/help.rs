@@ -1,7 +1,6 @@
 //! The text of `--help`.
 
-use super::grammar::GENERIC;
-use super::parse::dashes;
+use super::grammar::{GENERIC, dashes};
 use super::{Grammar, Spec, Value};
 use std::ffi::OsStr;
 use std::fmt::Write;
@@ -10,6 +9,13 @@ use std::path::Path;
 /// Whether only the hidden help shows an option.
 pub(super) fn is_hidden(option: &Spec) -> bool {
     matches!(option.name, "help-hidden" | "help-list-hidden" | "print-options" | "print-all-options")
+}
+
+impl Grammar {
+    /// The help for `-h`, and for a tool that has nothing to do: options in one list.
+    pub fn help_list(&self, program: &str) -> String {
+        text(self, program, false, false)
+    }
 }
 
 /// The help of a tool: in groups or in one list, with what is hidden or without.

@@ -1,6 +1,6 @@
 //! From arguments to values.
 
-use super::grammar::GENERIC;
+use super::grammar::{GENERIC, dashes};
 use super::nearest::nearest;
 use super::{Grammar, Spec, Value, help, number, response_file, split_once};
 use std::borrow::Cow;
@@ -59,25 +59,28 @@ impl Parsed {
     }
 }
 
-pub(super) fn parse(grammar: &Grammar, program: &str, arguments: impl IntoIterator<Item = OsString>) -> Outcome {
-    let mut run = Run { grammar, program, errors: String::new(), parsed: Parsed::default(), surplus: false };
-    if let Err(stdout) = run.arguments(response_file::expand(arguments)) {
-        return Outcome::Exit { stdout, stderr: run.errors, status: 0 };
-    }
-    if run.surplus {
-        run.error(&format!(
-            "Too many positional arguments specified!\n\
-             Can specify at most 1 positional arguments: See: {program} --help"
-        ));
-    }
-    for option in grammar.options.iter().filter(|option| option.required) {
-        if run.parsed.all(option.name).is_empty() {
-            run.value_error(option, "must be specified at least once!");
+impl Grammar {
+    /// Reads a command line. `program` is the tool's name as it was called.
+    pub fn parse(&self, program: &str, arguments: impl IntoIterator<Item = OsString>) -> Outcome {
+        let mut run = Run { grammar: self, program, errors: String::new(), parsed: Parsed::default(), surplus: false };
+        if let Err(stdout) = run.arguments(response_file::expand(arguments)) {
+            return Outcome::Exit { stdout, stderr: run.errors, status: 0 };
         }
-    }
-    match run.errors.is_empty() {
-        true => Outcome::Run(run.parsed),
-        false => Outcome::Exit { stdout: String::new(), stderr: run.errors, status: 1 },
+        if run.surplus {
+            run.error(&format!(
+                "Too many positional arguments specified!\n\
+                 Can specify at most 1 positional arguments: See: {program} --help"
+            ));
+        }
+        for option in self.options.iter().filter(|option| option.required) {
+            if run.parsed.all(option.name).is_empty() {
+                run.value_error(option, "must be specified at least once!");
+            }
+        }
+        match run.errors.is_empty() {
+            true => Outcome::Run(run.parsed),
+            false => Outcome::Exit { stdout: String::new(), stderr: run.errors, status: 1 },
+        }
     }
 }
 
@@ -258,11 +261,6 @@ fn option_text(argument: &OsStr) -> Option<OsString> {
         Some((before, rest)) if before.is_empty() => Some(rest),
         _ => Some(rest),
     }
-}
-
-/// The dashes before a name: one before a single letter.
-pub(super) fn dashes(name: &str) -> &'static str {
-    if name.len() == 1 { "-" } else { "--" }
 }
 
 fn truth(value: &OsStr) -> Option<bool> {

@@ -5,7 +5,7 @@ use super::{bundle, completions, extract, ls, out, pack, select, size, verify};
 use crate::files::Input;
 use crate::inventory::Inventory;
 use clap::builder::Styles;
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -126,7 +126,7 @@ impl Cli {
             Command::Select(args) => select::run(&args, &context),
             Command::Verify(args) => verify::run(&args, &context),
             Command::Size(args) => size::run(&args, &context),
-            Command::Completions(args) => completions::run(&args, &context),
+            Command::Completions(args) => completions::run(&args, Cli::command()),
         }
     }
 }

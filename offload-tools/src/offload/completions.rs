@@ -1,8 +1,6 @@
 //! `offload completions`: what a shell has to know to complete command lines.
 
-use super::cli::Cli;
-use super::{Context, Result, out};
-use clap::CommandFactory;
+use super::{Result, out};
 use clap_complete::{Shell, generate};
 use std::io::Write;
 use std::process::ExitCode;
@@ -18,11 +16,11 @@ pub struct Args {
     shell: Shell,
 }
 
-/// Prints completions.
-pub fn run(args: &Args, _context: &Context) -> Result {
+/// Prints completions for a command line.
+pub fn run(args: &Args, mut command: clap::Command) -> Result {
     // clap_complete panics where it cannot write.
     let mut script = Vec::new();
-    generate(args.shell, &mut Cli::command(), "offload", &mut script);
+    generate(args.shell, &mut command, "offload", &mut script);
     let mut out = out::stdout();
     out.write_all(&script)?;
     out.flush()?;

@@ -1,6 +1,6 @@
 //! Kernels, under the image that has them.
 
-use super::table::size_text;
+use super::size_text;
 use crate::inventory::KernelRecord;
 use crate::offload::out::Out;
 use crate::offload::text::{self, FAINT, styled};

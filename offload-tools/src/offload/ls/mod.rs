@@ -111,3 +111,7 @@ pub(super) fn print_json(out: &mut out::Out, value: &impl serde::Serialize) -> R
     writeln!(out)?;
     Ok(())
 }
+
+fn size_text(size: u64, bytes: bool) -> String {
+    if bytes { size.to_string() } else { text::size(size) }
+}

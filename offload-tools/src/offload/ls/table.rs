@@ -1,6 +1,7 @@
 //! What people see.
 
 use super::kernels::KernelTable;
+use super::size_text;
 use crate::files::Input;
 use crate::inventory::{Container, ContainerKind, Image, ImageKind, Images, Inventory, KernelRecord, Place};
 use crate::offload::out::{self, Out};
@@ -204,10 +205,6 @@ fn ratio(size: u64, inflated: u64) -> String {
         0 => String::new(),
         _ => format!(" ({:.0} %)", size as f64 * 100.0 / inflated as f64),
     }
-}
-
-pub(super) fn size_text(size: u64, bytes: bool) -> String {
-    if bytes { size.to_string() } else { text::size(size) }
 }
 
 fn row(image: &Image<'_>, options: &Options) -> Row {
