@@ -2,6 +2,7 @@
 
 use super::pack::write;
 use super::parts::{Part, Target};
+use super::progress::Busy;
 use super::{Context, Error, Result, text};
 use crate::compress::Compressed;
 use crate::files::Source;
@@ -67,7 +68,9 @@ pub fn run(args: &Args, context: &Context) -> Result {
     }
     let written = match args.compress {
         true => {
+            let busy = Busy::new("compressing");
             let compressed = Compressed::new(&layout, &sources, &CompressOptions::default());
+            drop(busy);
             let compressed = compressed.map_err(|why| Error::new("cannot compress", why))?;
             write(&args.output, |output| compressed.write_to(output))
         }

@@ -1,6 +1,7 @@
 //! `offload pack`: an offload binary from files.
 
 use super::parts::{Part, Target};
+use super::progress::Busy;
 use super::{Context, Error, Result, out, text};
 use crate::files::{Output, Source};
 use crate::inventory::Header;
@@ -79,7 +80,9 @@ pub fn run(args: &Args, context: &Context) -> Result {
             let whole: Vec<Vec<u8>> =
                 parts.iter().zip(&tails).map(|(it, tail)| [it.input.bytes(), tail].concat()).collect();
             let images: Vec<&[u8]> = whole.iter().map(Vec::as_slice).collect();
+            let busy = Busy::new("compressing");
             let compressed = builder.compressed(Method::Zstd, None, &images);
+            drop(busy);
             let compressed = compressed.map_err(|error| Error::new("cannot compress", error))?;
             write(&args.output, |output| output.copy(&Source::Bytes(&compressed)))
         }

@@ -1,7 +1,9 @@
-//! A bar on standard error for work that takes more than a second.
+//! What is shown on standard error of work that takes more than a second, if that is a terminal.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// Work of a known number of bytes. Nothing is shown in the first second, or where standard error is no terminal. Who
@@ -46,5 +48,39 @@ impl Drop for Progress {
     fn drop(&mut self) {
         // What was printed stays, the bar does not.
         self.bar.finish_and_clear();
+    }
+}
+
+/// Work of which nobody knows how far it is, shown until it is dropped.
+#[derive(Debug)]
+pub struct Busy(Option<(Sender<()>, JoinHandle<()>)>);
+
+impl Busy {
+    /// Begins work; `what` is done: `compressing`.
+    pub fn new(what: &'static str) -> Self {
+        Self(std::io::stderr().is_terminal().then(|| {
+            let (running, ended) = mpsc::channel::<()>();
+            let shown = thread::spawn(move || {
+                let goes_on = |time| ended.recv_timeout(time) == Err(RecvTimeoutError::Timeout);
+                if goes_on(QUIET) {
+                    let bar = ProgressBar::new_spinner().with_message(what);
+                    while goes_on(Duration::from_millis(100)) {
+                        bar.tick();
+                    }
+                    bar.finish_and_clear();
+                }
+            });
+            (running, shown)
+        }))
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        if let Some((running, shown)) = self.0.take() {
+            drop(running);
+            // It does not panic; and the work itself is done.
+            let _ = shown.join();
+        }
     }
 }
