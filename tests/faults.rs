@@ -18,6 +18,7 @@ fn main() -> ExitCode {
         test("folders_and_missing_files", &[], folders_and_missing_files),
         test("pipes", &[], pipes),
         test("inputs_that_shrink", &[], inputs_that_shrink),
+        test("links", &[], links),
         test("interrupts", &[], interrupts),
         test("sizes_that_cannot_be", &[], sizes_that_cannot_be),
     ])
@@ -172,6 +173,31 @@ fn pipes() {
         assert!(data::read(folder.join("pipe")) == expected, "{piped}");
         assert!(child.wait_with_output().expect("it ends").status.success(), "{piped}");
         fs::write(folder.join("out"), OLD).expect("it can be written");
+    }
+}
+
+/// A link stays one: what it names is replaced, or made.
+fn links() {
+    use std::os::unix::fs::symlink;
+    let folder = folder("links");
+    fs::create_dir(folder.join("elsewhere")).expect("it can be made");
+    symlink("elsewhere/second", folder.join("link")).expect("it can be made");
+    symlink("made", folder.join("elsewhere/second")).expect("it can be made");
+    symlink("round", folder.join("round")).expect("it can be made");
+    for line in WRITERS {
+        assert!(ended(&folder, line).status.success(), "{line}");
+        let expected = data::read(folder.join("out"));
+        let line =
+            |output: &str| line.replace("=out", &format!("={output}")).replace("-o out", &format!("-o {output}"));
+        for _ in ["it is made", "it is replaced"] {
+            assert!(ended(&folder, &line("link")).status.success(), "{}", line("link"));
+            assert!(folder.join("link").is_symlink() && folder.join("elsewhere/second").is_symlink());
+            assert!(data::read(folder.join("elsewhere/made")) == expected, "{}", line("link"));
+        }
+        fs::remove_file(folder.join("elsewhere/made")).expect("it is there");
+        let output = ended(&folder, &line("round"));
+        assert_eq!(output.status.code(), Some(1), "{}: {}", line("round"), message(&output));
+        assert_eq!(names(&folder.join("elsewhere")), ["second"], "nothing else is left");
     }
 }
 

@@ -86,14 +86,12 @@ impl Output {
             }
             // Of a folder this is the error.
             Ok(_) => Ok(Self(Target::Direct(OpenOptions::new().write(true).open(path)?))),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             // A link to nowhere: what it names is made.
-            Err(_) if path.is_symlink() => {
-                let made = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
-                drop(made);
-                Self::beside(fs::canonicalize(path)?, None)
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Self::beside(path.to_owned(), None),
-            Err(error) => Err(error),
+            Err(_) => match fs::read_link(path) {
+                Ok(target) => Self::create(&path.parent().unwrap_or(Path::new("")).join(target)),
+                Err(_) => Self::beside(path.to_owned(), None),
+            },
         }
     }
 
