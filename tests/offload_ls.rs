@@ -10,7 +10,7 @@ use offload_format::compressed::{CompressOptions, compress};
 use offload_format::compression::Method;
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
 use offload_tests::data::{assert_same_bytes, corpus, corpus_folders, read, some_bytes};
-use offload_tests::own::{self, Ran, run};
+use offload_tests::own::{self, Ran, in_terminal, run};
 use offload_tests::tools::{Tool, cuda, llvm, stdout, succeed};
 use offload_tests::{scratch, test};
 use serde_json::Value;
@@ -45,8 +45,8 @@ fn main() -> ExitCode {
         test("pipes_are_read", &[], pipes_are_read),
         test("members_of_thin_archives_are_named", LLVM, members_of_thin_archives_are_named),
         test("outputs_that_cannot_be_written", &[], outputs_that_cannot_be_written),
-        test("colour_is_for_terminals", &[], colour_is_for_terminals),
-        test("lines_fit_the_terminal", &[], lines_fit_the_terminal),
+        test("colour_is_for_terminals", &[Tool::Terminal], colour_is_for_terminals),
+        test("lines_fit_the_terminal", &[Tool::Terminal], lines_fit_the_terminal),
         test("who_stops_reading_is_no_error", &[], who_stops_reading_is_no_error),
         test("help_fits_a_screen", &[], help_fits_a_screen),
         test("completions_are_shell_scripts", &[], completions_are_shell_scripts),
@@ -813,18 +813,6 @@ fn outputs_that_cannot_be_written() {
 }
 
 // ---------------------------------------------------------------------------------------------------------------- the terminal
-
-/// What a command prints to a terminal of so many columns.
-fn in_terminal(columns: usize, environment: &str, arguments: &str) -> String {
-    let command = format!("stty rows 24 cols {columns}; {environment} {} {arguments}", path(&own::tool("offload")));
-    let mut script = Command::new("script");
-    script.args(["-qec", &command, "/dev/null"]).current_dir(scratch::workspace().join("tests/corpus"));
-    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
-        script.env_remove(name);
-    }
-    let output = script.env("TERM", "xterm").stdin(Stdio::null()).output().expect("script starts");
-    String::from_utf8_lossy(&output.stdout).replace("\r\n", "\n")
-}
 
 fn colour_is_for_terminals() {
     let arguments = ["ls", "bundle/basic.bc"];

@@ -6,14 +6,14 @@
 
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
 use offload_tests::data::{corpus_folders, read, some_bytes};
-use offload_tests::own::{self, Ran, run};
+use offload_tests::own::{self, Ran, in_terminal, run};
 use offload_tests::tools::{Tool, llvm, stdout, succeed};
 use offload_tests::{data, scratch, test};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode};
 
 const LLVM: &[Tool] = &[Tool::Llvm22];
 
@@ -29,7 +29,7 @@ fn main() -> ExitCode {
         test("the_page_needs_nothing_else", &[], the_page_needs_nothing_else),
         test("names_stay_text", &[], names_stay_text),
         test("the_page_is_whole_or_not_there", &[], the_page_is_whole_or_not_there),
-        test("lines_fit_the_terminal", &[], lines_fit_the_terminal),
+        test("lines_fit_the_terminal", &[Tool::Terminal], lines_fit_the_terminal),
         test("rows_that_are_left_out_are_counted", &[], rows_that_are_left_out_are_counted),
     ];
     for folder in corpus_folders() {
@@ -456,15 +456,7 @@ fn lines_fit_the_terminal() {
         for arguments in
             ["fat_file/hip_nordc.o", "-k fat_file/hip_nordc_compressed.o --by target", "archive/lib.a --by module"]
         {
-            let tool = own::tool("offload");
-            let command = format!("stty rows 24 cols {columns}; NO_COLOR=1 {} size {arguments}", text(&tool));
-            let mut script = Command::new("script");
-            script
-                .args(["-qec", &command, "/dev/null"])
-                .current_dir(corpus())
-                .env("TERM", "xterm")
-                .stdin(Stdio::null());
-            let printed = stdout(&script.output().expect("script starts")).replace("\r\n", "\n");
+            let printed = in_terminal(columns, "NO_COLOR=1", &format!("size {arguments}"));
             assert!(printed.contains("SHARE"), "{printed}");
             // The first line has the path that the user gave.
             for line in printed.lines().skip(1).filter(|line| !line.contains("--kernels")) {

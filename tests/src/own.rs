@@ -59,3 +59,21 @@ pub fn run(command: &mut Command) -> Ran {
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("what is printed is text");
     Ran { code: output.status.code().expect("no signal"), stdout: text(output.stdout), stderr: text(output.stderr) }
 }
+
+/// What a command line of `offload` prints to a terminal of so many columns, in the folder of the corpus; `environment` is what a
+/// shell takes before a command. It needs [`Tool::Terminal`](crate::tools::Tool::Terminal).
+///
+/// # Panics
+/// If it prints nothing.
+pub fn in_terminal(columns: usize, environment: &str, arguments: &str) -> String {
+    let offload = tool("offload");
+    let command = format!("stty rows 24 cols {columns}; {environment} {} {arguments}", offload.display());
+    let mut script = Command::new("script");
+    script.args(["-qec", &command, "/dev/null"]).current_dir(scratch::workspace().join("tests/corpus"));
+    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
+        script.env_remove(name);
+    }
+    let output = script.env("TERM", "xterm").stdin(Stdio::null()).output().expect("script starts");
+    assert!(!output.stdout.is_empty(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).replace("\r\n", "\n")
+}

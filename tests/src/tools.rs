@@ -34,6 +34,8 @@ pub enum Tool {
     GnuPe,
     /// No ptxas in `/usr/local/cuda/bin`, from where no variable removes it: what tests need that hide it.
     HideablePtxas,
+    /// `script`, which runs a program in a terminal, and a system that gives it one.
+    Terminal,
     /// An NVIDIA GPU with a driver.
     NvidiaGpu,
 }
@@ -46,7 +48,7 @@ pub fn required() -> bool {
 impl Tool {
     /// Whether set-up can see to it, so that it can be required.
     pub fn is_installable(self) -> bool {
-        !matches!(self, Tool::NvidiaGpu | Tool::HideablePtxas | Tool::GnuPe)
+        !matches!(self, Tool::NvidiaGpu | Tool::HideablePtxas | Tool::GnuPe | Tool::Terminal)
     }
 
     /// Says what is missing.
@@ -104,6 +106,14 @@ impl Tool {
                 true => Err("ptxas is in /usr/local/cuda/bin, from where no variable removes it".to_owned()),
                 false => Ok(()),
             },
+            Tool::Terminal => {
+                let output = Command::new("script").args(["-qec", "stty size", "/dev/null"]).output();
+                let output = output.map_err(|error| format!("script: {error}"))?;
+                match output.status.success() {
+                    true => Ok(()),
+                    false => Err(stderr(&output).lines().next().unwrap_or("script fails").to_owned()),
+                }
+            }
             Tool::NvidiaGpu => match Path::new("/dev/nvidiactl").exists() {
                 true => shared_library("libcuda.so.1").map(drop),
                 false => Err("no /dev/nvidiactl".to_owned()),
