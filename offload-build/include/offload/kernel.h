@@ -9,7 +9,7 @@
  *   warp.h     shuffles and votes among the lanes of a warp
  *   atomics.h  atomic functions and fences
  *   bits.h     integers: bits, min, max, and numbers read as other types
- *   math.h     floating point: on GPUs our own functions (math_impl.h), on the CPU the C library's
+ *   math.h     floating point: on the CPU the C library's functions, on GPUs our own (math_exp.h, math_angle.h, math_base.h)
  *
  * OFFLOAD_AMDGPU, OFFLOAD_NVPTX or OFFLOAD_CPU is defined.
  */
