@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <offload/fibers.h>
+#include "fibers.h"
 
 #define __global__ __attribute__((visibility("default")))
 #define __device__

@@ -35,14 +35,14 @@ struct dim3 {
 };
 
 #if defined(OFFLOAD_CPU)
-#include <offload/cpu.h>
+#include "cpu.h"
 #else
-#include <offload/gpu.h>
+#include "gpu.h"
 #endif
 
-#include <offload/atomics.h>
-#include <offload/bits.h>
-#include <offload/math.h>
-#include <offload/warp.h>
+#include "atomics.h"
+#include "bits.h"
+#include "math.h"
+#include "warp.h"
 
 #endif

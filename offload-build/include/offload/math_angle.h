@@ -3,7 +3,7 @@
 #ifndef OFFLOAD_MATH_ANGLE_H
 #define OFFLOAD_MATH_ANGLE_H
 
-#include <offload/math_base.h>
+#include "math_base.h"
 
 namespace offload_math {
 
