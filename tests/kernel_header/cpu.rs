@@ -51,9 +51,7 @@ fn compile(name: &str, compiler: &str, options: &[&str]) -> PathBuf {
     let compiler = if compiler == "clang++" { llvm_bin().join(compiler) } else { compiler.into() };
     let image = folder.join("kernels.so");
     let mut command = cxx(compiler);
-    succeed(
-        command.args(options).arg(folder.join("kernels.cu")).args(["-shared", "-Wl,-z,defs", "-o"]).arg(&image),
-    );
+    succeed(command.args(options).arg(folder.join("kernels.cu")).args(["-shared", "-Wl,-z,defs", "-o"]).arg(&image));
     image
 }
 
@@ -221,8 +219,10 @@ fn transpose(image: &Image) {
         let (from, to) = (x.as_ptr(), found.as_mut_ptr());
         // SAFETY: the matrices have 16 rows and columns for each block.
         image.launch([columns as u32 / 16, rows as u32 / 16, 1], [16, height, 1], 0, || unsafe { kernel(from, to) });
-        let expected: Vec<i32> =
-            (0..columns).flat_map(|column| (0..rows).map(move |row| (row, column))).map(|(r, c)| x[r * columns + c]).collect();
+        let expected: Vec<i32> = (0..columns)
+            .flat_map(|column| (0..rows).map(move |row| (row, column)))
+            .map(|(r, c)| x[r * columns + c])
+            .collect();
         assert_eq!(found, expected, "transpose, {height} rows of threads");
     }
 }
