@@ -31,9 +31,13 @@ OFFLOAD_DEVICE void __syncwarp(offload_lanes = OFFLOAD_ALL_LANES) {
 }
 #elif defined(OFFLOAD_NVPTX)
 OFFLOAD_DEVICE offload_lanes __activemask() {
+#if __CUDA_ARCH__ < 700
+  return __nvvm_vote_ballot(true); /* PTX 6.0 has no activemask, and no need of it: these warps go in step */
+#else
   offload_lanes mask;
   __asm__ volatile("activemask.b32 %0;" : "=r"(mask));
   return mask;
+#endif
 }
 OFFLOAD_DEVICE offload_lanes __ballot_sync(offload_lanes mask, int condition) {
   return __nvvm_vote_ballot_sync(mask, condition != 0);
