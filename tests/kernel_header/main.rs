@@ -77,7 +77,7 @@ fn neighbours() {
          extern \"C\" __global__ void k(int32_t *y) {\n\
            dim3 all(gridDim.x * blockDim.x);\n\
            Properties p = {int(all.x)};\n\
-           float x = sqrtf(y[0]) + sin(float(y[1])) + fabs(2.5) + (isnan(float(y[2])) ? 1 : 0) + __expf(1.0f);\n\
+           float x = sqrtf(y[0]) + sin(float(y[1])) + fabs(2.5) + (isnan(float(y[2])) ? 1 : 0) + __expf(1.0f) + pow(2, 0.5f) + sqrt(y[5]);\n\
            y[threadIdx.x] = lanes(p) + int(x) + abs(y[3]) + min(y[4], 5);\n}\n",
     );
 }

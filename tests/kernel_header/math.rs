@@ -54,6 +54,8 @@ fn kernels() -> String {
   __sincosf(x[11], x + 12, x + 13);
   i[4] = __popc(i[5]) + __popcll(l[0]) + __clz(i[6]) + __clzll(l[1]) + __ffs(i[7]) + __ffsll(l[2]) + __brev(i[8]) +
          __umulhi(i[9], i[10]) + __mulhi(i[11], i[12]) + abs(i[13]) + min(i[14], i[15]) + __ldg(i + 16) + __float_as_int(x[0]);
+  y[10] = pow(x[0], 2.0) + pow(y[1], 3) + pow(x[2], 2) + sqrt(2) + floor(i[1]) + fmax(x[3], 0.0) + atan2(1, x[4]) + exp(1) +
+          fmod(y[5], 2.0f) + min(x[5], y[6]) + max(y[7], x[6]) + min(i[17], 4u) + max(8u, i[18]);
   l[3] = __brevll(l[4]) + __umul64hi(l[5], l[6]) + __mul64hi(l[7], l[8]) + __double_as_longlong(y[0]) + abs(l[9]);
 }
 "

@@ -70,11 +70,21 @@ OFFLOAD_MIN_MAX(unsigned long)
 OFFLOAD_MIN_MAX(long long)
 OFFLOAD_MIN_MAX(unsigned long long)
 #undef OFFLOAD_MIN_MAX
+/* One signed, one not: both count as unsigned. */
+OFFLOAD_DEVICE unsigned min(int a, unsigned b) { return min(unsigned(a), b); }
+OFFLOAD_DEVICE unsigned min(unsigned a, int b) { return min(a, unsigned(b)); }
+OFFLOAD_DEVICE unsigned max(int a, unsigned b) { return max(unsigned(a), b); }
+OFFLOAD_DEVICE unsigned max(unsigned a, int b) { return max(a, unsigned(b)); }
 /* Of a number and NaN: the number. */
 OFFLOAD_DEVICE float min(float a, float b) { return __builtin_fminf(a, b); }
 OFFLOAD_DEVICE float max(float a, float b) { return __builtin_fmaxf(a, b); }
 OFFLOAD_DEVICE double min(double a, double b) { return __builtin_fmin(a, b); }
 OFFLOAD_DEVICE double max(double a, double b) { return __builtin_fmax(a, b); }
+
+OFFLOAD_DEVICE double min(float a, double b) { return min(double(a), b); }
+OFFLOAD_DEVICE double min(double a, float b) { return min(a, double(b)); }
+OFFLOAD_DEVICE double max(float a, double b) { return max(double(a), b); }
+OFFLOAD_DEVICE double max(double a, float b) { return max(a, double(b)); }
 
 template <typename T> OFFLOAD_DEVICE T __ldg(const T *address) { return *address; }
 

@@ -58,6 +58,25 @@ template <typename = void> float cospif(float x) { return float(cospi(double(x))
 #include "math_base.h"
 #include "math_exp.h"
 
+namespace offload_math {
+/* As in C++, integers and mixed arguments count as double. */
+template <bool> struct converted {};
+template <> struct converted<true> {
+  typedef double type;
+};
+} // namespace offload_math
+#define OFFLOAD_CONVERTED_ONE(name)                                                                                    \
+  template <typename T> OFFLOAD_DEVICE typename offload_math::converted<__is_integral(T)>::type name(T x) {            \
+    return name(double(x));                                                                                            \
+  }
+#define OFFLOAD_CONVERTED_TWO(name)                                                                                    \
+  template <typename T, typename U>                                                                                    \
+  OFFLOAD_DEVICE typename offload_math::converted<__is_arithmetic(T) && __is_arithmetic(U) &&                          \
+                                                  !(__is_same(T, U) && __is_floating_point(T))>::type                  \
+  name(T x, U y) {                                                                                                     \
+    return name(double(x), double(y));                                                                                 \
+  }
+
 #define OFFLOAD_BOTH(name, ours, parameters, arguments)                                                                \
   OFFLOAD_DEVICE float name##f parameters(float) { return ours arguments; }                                            \
   OFFLOAD_DEVICE float name parameters(float) { return ours arguments; }                                               \
@@ -65,7 +84,12 @@ template <typename = void> float cospif(float x) { return float(cospi(double(x))
 #define OFFLOAD_ONE(type) (type x)
 #define OFFLOAD_TWO(type) (type x, type y)
 
-#define OFFLOAD_OURS(name) OFFLOAD_BOTH(name, offload_math::name, OFFLOAD_ONE, (x))
+#define OFFLOAD_OURS(name)                                                                                             \
+  OFFLOAD_BOTH(name, offload_math::name, OFFLOAD_ONE, (x))                                                             \
+  OFFLOAD_CONVERTED_ONE(name)
+#define OFFLOAD_OURS_OF_TWO(name)                                                                                      \
+  OFFLOAD_BOTH(name, offload_math::name, OFFLOAD_TWO, (x, y))                                                          \
+  OFFLOAD_CONVERTED_TWO(name)
 OFFLOAD_OURS(exp)
 OFFLOAD_OURS(exp2)
 OFFLOAD_OURS(exp10)
@@ -92,11 +116,12 @@ OFFLOAD_OURS(acosh)
 OFFLOAD_OURS(atanh)
 OFFLOAD_OURS(erf)
 OFFLOAD_OURS(erfc)
-OFFLOAD_BOTH(pow, offload_math::pow, OFFLOAD_TWO, (x, y))
-OFFLOAD_BOTH(hypot, offload_math::hypot, OFFLOAD_TWO, (x, y))
-OFFLOAD_BOTH(atan2, offload_math::atan2, OFFLOAD_TWO, (x, y))
-OFFLOAD_BOTH(fmod, offload_math::fmod, OFFLOAD_TWO, (x, y))
+OFFLOAD_OURS_OF_TWO(pow)
+OFFLOAD_OURS_OF_TWO(hypot)
+OFFLOAD_OURS_OF_TWO(atan2)
+OFFLOAD_OURS_OF_TWO(fmod)
 #undef OFFLOAD_OURS
+#undef OFFLOAD_OURS_OF_TWO
 #undef OFFLOAD_BOTH
 
 /* A builtin has another name for float. */
@@ -105,19 +130,32 @@ OFFLOAD_BOTH(fmod, offload_math::fmod, OFFLOAD_TWO, (x, y))
   OFFLOAD_DEVICE float name parameters(float) { return __builtin_##name##f arguments; }                                \
   OFFLOAD_DEVICE double name parameters(double) { return __builtin_##name arguments; }
 OFFLOAD_INSTRUCTION(sqrt, OFFLOAD_ONE, (x))
+OFFLOAD_CONVERTED_ONE(sqrt)
 OFFLOAD_INSTRUCTION(fabs, OFFLOAD_ONE, (x))
+OFFLOAD_CONVERTED_ONE(fabs)
 OFFLOAD_INSTRUCTION(floor, OFFLOAD_ONE, (x))
+OFFLOAD_CONVERTED_ONE(floor)
 OFFLOAD_INSTRUCTION(ceil, OFFLOAD_ONE, (x))
+OFFLOAD_CONVERTED_ONE(ceil)
 OFFLOAD_INSTRUCTION(trunc, OFFLOAD_ONE, (x))
+OFFLOAD_CONVERTED_ONE(trunc)
 OFFLOAD_INSTRUCTION(rint, OFFLOAD_ONE, (x))
+OFFLOAD_CONVERTED_ONE(rint)
 OFFLOAD_INSTRUCTION(nearbyint, OFFLOAD_ONE, (x))
+OFFLOAD_CONVERTED_ONE(nearbyint)
 OFFLOAD_INSTRUCTION(round, OFFLOAD_ONE, (x))
+OFFLOAD_CONVERTED_ONE(round)
 OFFLOAD_INSTRUCTION(fmin, OFFLOAD_TWO, (x, y))
+OFFLOAD_CONVERTED_TWO(fmin)
 OFFLOAD_INSTRUCTION(fmax, OFFLOAD_TWO, (x, y))
+OFFLOAD_CONVERTED_TWO(fmax)
 OFFLOAD_INSTRUCTION(copysign, OFFLOAD_TWO, (x, y))
+OFFLOAD_CONVERTED_TWO(copysign)
 #define OFFLOAD_THREE(type) (type x, type y, type z)
 OFFLOAD_INSTRUCTION(fma, OFFLOAD_THREE, (x, y, z))
 #undef OFFLOAD_INSTRUCTION
+#undef OFFLOAD_CONVERTED_ONE
+#undef OFFLOAD_CONVERTED_TWO
 #undef OFFLOAD_ONE
 #undef OFFLOAD_TWO
 #undef OFFLOAD_THREE
