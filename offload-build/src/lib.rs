@@ -62,7 +62,7 @@
 //!
 //! | | what | AMD | NVIDIA | CPU |
 //! |---|---|---|---|---|
-//! | keywords | `__global__`, `__device__`, `__host__`, `__constant__`, `__shared__`, `__launch_bounds__`, `__forceinline__`, `__noinline__` | the compiler's | the compiler's | `__shared__` is `thread_local`; the others have no effect |
+//! | keywords | `__global__`, `__device__`, `__host__`, `__constant__`, `__shared__`, `__launch_bounds__`, `__forceinline__`, `__noinline__` | the compiler's | the compiler's | `__global__` exports, `__shared__` is `thread_local`, most others do nothing |
 //! | indices | `threadIdx`, `blockIdx`, `blockDim`, `gridDim`, `dim3` | registers | registers | variables |
 //! | barriers | `__syncthreads()`, `__syncthreads_count`, `_and`, `_or` | `s_barrier`; to count, 4 bytes of shared memory and three barriers | `bar.sync`, `bar.red` | threads wait on stacks of their own |
 //! | dynamic shared memory | `OFFLOAD_DYNAMIC_SHARED(float, tile);` | `extern __shared__ float tile[];` | the same | memory of the launch |

@@ -20,6 +20,7 @@
 #endif
 
 #if OFFLOAD_CPU_FIBERS
+#include <stddef.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #if defined(OFFLOAD_CPU_UCONTEXT)
@@ -33,7 +34,8 @@
 #endif
 #endif
 #if defined(OFFLOAD_CPU_ASAN)
-#include <sanitizer/common_interface_defs.h>
+extern "C" void __sanitizer_start_switch_fiber(void **fake_stack, const void *bottom, size_t size);
+extern "C" void __sanitizer_finish_switch_fiber(void *fake_stack, const void **bottom, size_t *size);
 #endif
 
 /* Bytes of stack for each thread that waits.  They are taken from the system as they are touched. */

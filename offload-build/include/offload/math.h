@@ -14,7 +14,8 @@
  *   4     erfc
  * in float and double, with numbers of every size, least numbers included; infinities, NaN and signed zeros are those of
  * the C library.  This was measured on x86-64, where the same source gives what it gives on GPUs, against the C library's
- * next longer type.
+ * next longer type.  AMD's gfx8 and older take the least floats for 0, as clang sets them up.
+ *
  * With two underscores in front (__expf, __exp10f, __logf, __log2f, __log10f, __powf, __sinf, __cosf, __tanf, __sincosf,
  * __fdividef, __frcp_rn, __fsqrt_rn, __saturatef) functions are made of the GPU's own approximations, whose errors its
  * maker documents; on the CPU they are those without.
