@@ -175,15 +175,9 @@ const BUILD_CASES: &[Case] = &[
         r#".file("kernels/open.cu").archs(["gfx90a"])"#,
         &["ld.lld: error: undefined hidden symbol: twice"],
     ),
-    ran(
-        "barrier-cpu",
-        r#".file("kernels/barrier.cu").archs(["cpu"])"#,
-        &[
-            "a kernel with a barrier has no CPU image: its threads run one after another there; leave the target cpu out",
-        ],
-    ),
     case("undefined-ptx", r#".file("kernels/open.cu").archs(["compute_80"])"#, &["twice"]),
     case("undefined-cpu", r#".file("kernels/open.cu").archs(["cpu"])"#, &["undefined reference to `twice(float)'"]),
+    ran("dynamic-shared-cpu", r#".file("kernels/dynamic.cu").archs(["cpu"])"#, &["undefined reference to `tile'"]),
     // Compilers, and what stands in for them.
     with_env(
         "no-such-clang",
@@ -264,7 +258,12 @@ fn build_script_errors(package_name: &str, cases: &[Case]) {
             ),
         )
         .write("kernels/add.hip", KERNEL)
-        .write("kernels/barrier.cu", KERNEL.replace("y[i] += x", "__syncthreads(), y[i] += x"))
+        .write(
+            "kernels/dynamic.cu",
+            KERNEL
+                .replace("y[i] += x", "y[i] += tile[i] * x")
+                .replace("  int i", "  extern __shared__ float tile[];\n  int i"),
+        )
         .write("kernels/bad.cu", KERNEL.replace("y[i] += x", "y[i] += undeclared * x"))
         .write(
             "kernels/open.cu",

@@ -20,19 +20,37 @@ pub(crate) struct OutDir {
 /// The folder of the kernel header.
 pub(crate) const INCLUDE: &str = "include";
 
-const KERNEL_HEADER: &str = include_str!("../include/offload/kernel.h");
+macro_rules! headers {
+    ($($name:literal),*) => { [$(($name, include_str!(concat!("../include/", $name)))),*] };
+}
+
+/// `offload/kernel.h` and what it includes, by the names that `#include` gives them.
+const HEADERS: [(&str, &str); 11] = headers![
+    "offload/kernel.h",
+    "offload/atomics.h",
+    "offload/bits.h",
+    "offload/cpu.h",
+    "offload/fibers.h",
+    "offload/gpu.h",
+    "offload/math.h",
+    "offload/math_angle.h",
+    "offload/math_base.h",
+    "offload/math_exp.h",
+    "offload/warp.h"
+];
 
 impl OutDir {
-    /// Makes the folders and writes the kernel header.
+    /// Makes the folders and writes the kernel header with its parts.
     pub(crate) fn create(out_dir: &Path, pack: &str) -> Result<Self, Error> {
         let root = out_dir.join("offload");
         let images = root.join(pack);
         let dir = Self { work: images.join("work"), images, root, pack: pack.to_owned() };
-        let header = dir.kernel_header();
-        for folder in [&dir.work, header.parent().expect("the header lies in a folder")] {
+        for folder in [&dir.work, &dir.include().join("offload")] {
             fs::create_dir_all(folder).map_err(|error| Error::io("make the folder", folder, error))?;
         }
-        write_if_changed(&header, KERNEL_HEADER.as_bytes())?;
+        for (name, text) in HEADERS {
+            write_if_changed(&dir.include().join(name), text.as_bytes())?;
+        }
         dir.remove_earlier_indexes();
         Ok(dir)
     }
@@ -42,8 +60,9 @@ impl OutDir {
         self.root.join(INCLUDE)
     }
 
-    pub(crate) fn kernel_header(&self) -> PathBuf {
-        self.include().join("offload").join("kernel.h")
+    /// The name under which one of our headers is included, by its path.
+    pub(crate) fn header_name(&self, path: &Path) -> Option<&'static str> {
+        HEADERS.iter().map(|(name, _)| *name).find(|name| path == self.include().join(name))
     }
 
     pub(crate) fn index(&self) -> PathBuf {

@@ -13,6 +13,7 @@
 //! image gfx90a 71f3… saxpy.gfx90a.hsaco
 //! ```
 //!
+//! Our own headers go by the names that sources include them by: they lie in `OUT_DIR`, which is elsewhere for everybody.
 //! An image is used if the options are the same and every input has the same bytes. Compiler and optimization are there
 //! to be read: they are what is missing, or Cargo's profile.
 
@@ -30,8 +31,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 const FIRST_LINE: &str = "offload-prebuilt 1";
-/// The name of our own header in manifests: it lies in `OUT_DIR`, which is elsewhere for everybody.
-const KERNEL_HEADER: &str = "<offload/kernel.h>";
 
 /// A prebuilt set that was read.
 #[derive(Debug)]
@@ -119,13 +118,13 @@ impl Prebuilt {
             return Some(format!("{manifest} was made with other options ({})", self.options));
         }
         for (name, recorded) in &self.inputs {
-            let ours = name == KERNEL_HEADER;
+            let ours = name.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
             let path = match ours {
-                true => output.kernel_header(),
-                false => PathBuf::from(name.replace(OUT_DIR, &cargo.out_dir.to_string_lossy())),
+                Some(header) => output.include().join(header),
+                None => PathBuf::from(name.replace(OUT_DIR, &cargo.out_dir.to_string_lossy())),
             };
             match ContentHash::of_file(&path) {
-                Ok(hash) if hash == *recorded && ours => {}
+                Ok(hash) if hash == *recorded && ours.is_some() => {}
                 Ok(hash) if hash == *recorded => cargo.watch(&path),
                 Ok(_) => return Some(format!("{name} has changed since {manifest} was made")),
                 Err(error) => return Some(format!("{name}, an input of {manifest}, cannot be read: {error}")),
@@ -180,9 +179,9 @@ pub(crate) fn update(
     let _ = writeln!(text, "optimization {}\noptions {}", cargo.opt_level, portable(&options.to_string(), cargo));
     let mut inputs: Vec<(String, ContentHash)> = Vec::new();
     for input in images.iter().flat_map(|(_, inputs)| *inputs) {
-        let name = match input.path == output.kernel_header() {
-            true => KERNEL_HEADER.to_owned(),
-            false => portable(&input.path.to_string_lossy(), cargo),
+        let name = match output.header_name(&input.path) {
+            Some(header) => format!("<{header}>"),
+            None => portable(&input.path.to_string_lossy(), cargo),
         };
         if !inputs.iter().any(|(other, _)| *other == name) {
             inputs.push((name, input.hash));

@@ -1,6 +1,6 @@
-//! The CPU: the image is a shared object, and `offload_cpu_launch` in it runs a kernel's threads one after another.
+//! The CPU: the image is a shared object, and `offload_cpu_launch` in it runs a kernel's threads on this one.
 //!
-//! Its types are at the end of `offload/kernel.h`, which offload-build includes before each kernel.
+//! Its types are in `offload/cpu.h`, a part of `offload/kernel.h`, which offload-build includes before each kernel.
 
 use std::collections::hash_map::RandomState;
 use std::env::{self, consts};
@@ -93,18 +93,18 @@ impl Module {
     }
 
     /// Calls `thread` once for each thread of the grid, with `threadIdx` and its kin set for the kernels of this image.
-    fn launch<F: FnMut()>(&self, grid: [c_uint; 3], block: [c_uint; 3], mut thread: F) -> Result<()> {
+    fn launch<F: Fn()>(&self, grid: [c_uint; 3], block: [c_uint; 3], thread: F) -> Result<()> {
         /// Calls the closure at `context`.
-        unsafe extern "C" fn call<F: FnMut()>(context: *mut c_void) {
-            // SAFETY: the address of an `F` that nothing else refers to during the call.
-            let thread = unsafe { &mut *context.cast::<F>() };
+        unsafe extern "C" fn call<F: Fn()>(context: *mut c_void) {
+            // SAFETY: the address of an `F`. Threads that wait for each other share it.
+            let thread = unsafe { &*context.cast::<F>() };
             thread();
         }
-        // SAFETY: `offload/kernel.h` declares it with this type.
+        // SAFETY: `offload/cpu.h` declares it with this type.
         let launch: Symbol<'_, Launch> = unsafe { self.function("offload_cpu_launch")? };
-        // SAFETY: grid and block have three elements each. `call::<F>` gets the address of an `F`, on this thread, one
-        // call after another, and none after the return.
-        unsafe { launch(grid.as_ptr(), block.as_ptr(), call::<F>, ptr::from_mut(&mut thread).cast()) };
+        // SAFETY: grid and block have three elements each. `call::<F>` gets the address of an `F`, on this thread, and
+        // not after the return. It only reads there.
+        unsafe { launch(grid.as_ptr(), block.as_ptr(), call::<F>, ptr::from_ref(&thread).cast_mut().cast()) };
         Ok(())
     }
 }

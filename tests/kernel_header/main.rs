@@ -1,19 +1,34 @@
 //! offload/kernel.h: what a kernel may say, compiled for both vendors' GPUs and the CPU.
 
+mod cpu;
+mod gpu;
+mod math;
+
 use offload_tests::package::Package;
+use offload_tests::scratch;
 use offload_tests::tools::{Tool, llvm, llvm_bin, stdout, succeed};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     use offload_tests::{run, test};
-    run(vec![
+    let mut tests = vec![
         test("launch_bounds_reach_both_vendors", NEEDS, launch_bounds),
-        test("kernels_share_memory_behind_barriers", NEEDS, shared_memory),
         test("headers_of_the_standard_library_and_names_of_users_live_beside_it", NEEDS, neighbours),
-    ])
+    ];
+    tests.extend(cpu::tests());
+    tests.extend(gpu::tests());
+    tests.extend(math::tests());
+    run(tests)
 }
 
 const NEEDS: &[Tool] = &[Tool::Llvm22, Tool::Gcc];
+const GCC: &[Tool] = &[Tool::Gcc];
+
+/// What `-I` needs for `#include <offload/kernel.h>`.
+fn header_folder() -> PathBuf {
+    scratch::workspace().join("offload-build/include")
+}
 
 /// Builds a package with one kernel file for these targets.
 fn build(name: &str, targets: &str, source: &str) -> Package {
@@ -50,37 +65,19 @@ fn launch_bounds() {
     assert!(ptx.contains(".maxntid 192") && ptx.contains(".maxntid 64") && ptx.contains(".minnctapersm 2"), "{ptx}");
 }
 
-fn shared_memory() {
-    const NAME: &str = "header_shared";
-    let package = build(
-        NAME,
-        r#""gfx90a", "compute_80""#,
-        "extern \"C\" __global__ void __launch_bounds__(256) reverse(float *y) {\n\
-           __shared__ float tile[256];\n\
-           tile[threadIdx.x] = y[blockIdx.x * blockDim.x + threadIdx.x];\n\
-           __syncthreads();\n\
-           y[blockIdx.x * blockDim.x + threadIdx.x] = tile[blockDim.x - 1 - threadIdx.x];\n}\n",
-    );
-    let notes = notes(&package, NAME);
-    assert!(notes.contains(".group_segment_fixed_size: 1024"), "{notes}");
-    let ptx = ptx(&package, NAME);
-    assert!(ptx.contains(".shared") && ptx.contains("bar.sync"), "{ptx}");
-    let image = package.output("release", NAME, "k/gfx90a.hsaco");
-    let code = stdout(&succeed(llvm("llvm-objdump").arg("-d").arg(image)));
-    assert!(code.contains("s_barrier"), "{code}");
-}
-
 /// Each of these did not compile once, for one target or the other.
 fn neighbours() {
     build(
         "header_neighbours",
         r#""gfx90a", "gfx1100", "compute_80", "cpu""#,
-        "#include <algorithm>\n#include <cstdint>\n#include <memory>\n#include <new>\n#include <utility>\n\
+        "#include <algorithm>\n#include <cmath>\n#include <cstdint>\n#include <cstdlib>\n#include <math.h>\n\
+         #include <memory>\n#include <new>\n#include <utility>\n\
          struct Properties { int warpSize; };\n\
          __noinline__ __device__ int lanes(Properties p) { return p.warpSize + warpSize; }\n\
          extern \"C\" __global__ void k(int32_t *y) {\n\
            dim3 all(gridDim.x * blockDim.x);\n\
            Properties p = {int(all.x)};\n\
-           y[threadIdx.x] = lanes(p);\n}\n",
+           float x = sqrtf(y[0]) + sin(float(y[1])) + fabs(2.5) + (isnan(float(y[2])) ? 1 : 0) + __expf(1.0f) + pow(2, 0.5f) + sqrt(y[5]);\n\
+           y[threadIdx.x] = lanes(p) + int(x) + abs(y[3]) + min(y[4], 5);\n}\n",
     );
 }

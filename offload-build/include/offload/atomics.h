@@ -1,0 +1,190 @@
+/* offload/atomics.h: atomic functions and fences.  Part of offload/kernel.h.
+ *
+ * Each returns what was there before.  Like CUDA's they are relaxed, and seen by the whole device: order other accesses
+ * with a fence.  On the CPU they are atomic among all threads of the program.
+ *
+ *   atomicAdd, atomicSub, atomicMin, atomicMax, atomicExch     integers of 4 and 8 bytes, float, double
+ *   atomicAnd, atomicOr, atomicXor, atomicCAS                   integers of 4 and 8 bytes
+ *   atomicInc, atomicDec                                        unsigned
+ *
+ * Where no instruction is known to be right for all memory, a loop of compare-and-swap does it: minima and maxima of
+ * floating point everywhere, sums of floating point on AMD (-munsafe-fp-atomics, given to Build::flag, lets clang use the
+ * instructions, which lose additions to memory that the host shares page by page) and on the CPU.
+ */
+#ifndef OFFLOAD_ATOMICS_H
+#define OFFLOAD_ATOMICS_H
+
+namespace offload_atomic {
+
+/* The compiler's functions, by target.  Clang has had scoped ones outside HIP since 18; before, NVIDIA's atomic
+ * instructions without a scope meant the device. */
+#if defined(OFFLOAD_NVPTX)
+#if __has_builtin(__scoped_atomic_fetch_add)
+#define OFFLOAD_SCOPED_ATOMICS 1
+#endif
+#endif
+#if defined(OFFLOAD_AMDGPU)
+#define OFFLOAD_ATOMIC(operation, address, value)                                                                      \
+  __hip_atomic_##operation(address, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT)
+#elif defined(OFFLOAD_SCOPED_ATOMICS)
+#define OFFLOAD_ATOMIC(operation, address, value)                                                                      \
+  __scoped_atomic_##operation(address, value, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE)
+#else
+#define OFFLOAD_ATOMIC(operation, address, value) __atomic_##operation(address, value, __ATOMIC_RELAXED)
+#endif
+
+/* Integers of 4 and 8 bytes. */
+template <typename T> struct number {
+  static constexpr bool is_integer = false, is_float = false;
+};
+template <typename T> struct integer {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "atomic functions take integers of 4 and 8 bytes");
+  static constexpr bool is_integer = true, is_float = false;
+};
+template <> struct number<int> : integer<int> {};
+template <> struct number<unsigned> : integer<unsigned> {};
+template <> struct number<long> : integer<long> {};
+template <> struct number<unsigned long> : integer<unsigned long> {};
+template <> struct number<long long> : integer<long long> {};
+template <> struct number<unsigned long long> : integer<unsigned long long> {};
+template <> struct number<float> {
+  static constexpr bool is_integer = false, is_float = true;
+};
+template <> struct number<double> {
+  static constexpr bool is_integer = false, is_float = true;
+};
+
+/* Keeps the second parameter from having a say in what T is: atomicAdd(&a_float, 1) adds 1.0f. */
+template <typename T> struct same {
+  typedef T type;
+};
+
+template <typename T> OFFLOAD_DEVICE bool replace(T *address, T &expected, T desired) {
+#if defined(OFFLOAD_AMDGPU)
+  return __hip_atomic_compare_exchange_strong(address, &expected, desired, __ATOMIC_RELAXED, __ATOMIC_RELAXED,
+                                              __HIP_MEMORY_SCOPE_AGENT);
+#elif defined(OFFLOAD_SCOPED_ATOMICS)
+  return __scoped_atomic_compare_exchange(address, &expected, &desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED,
+                                          __MEMORY_SCOPE_DEVICE);
+#else
+  return __atomic_compare_exchange(address, &expected, &desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+#endif
+}
+
+/* Puts f(old) where old was. */
+template <typename T, typename F> OFFLOAD_DEVICE T update(T *address, F f) {
+  T old = *static_cast<volatile T *>(address);
+  while (!replace(address, old, f(old)))
+    ;
+  return old;
+}
+
+} // namespace offload_atomic
+
+#define OFFLOAD_VALUE typename offload_atomic::same<T>::type
+
+template <typename T> OFFLOAD_DEVICE T atomicAdd(T *address, OFFLOAD_VALUE value) {
+  static_assert(offload_atomic::number<T>::is_integer || offload_atomic::number<T>::is_float, "atomicAdd: not a number");
+#if defined(OFFLOAD_CPU)
+  if constexpr (offload_atomic::number<T>::is_float)
+    return offload_atomic::update(address, [=](T old) { return old + value; });
+  else
+#endif
+    return OFFLOAD_ATOMIC(fetch_add, address, value);
+}
+template <typename T> OFFLOAD_DEVICE T atomicSub(T *address, OFFLOAD_VALUE value) {
+  return atomicAdd(address, T(0 - value));
+}
+
+#define OFFLOAD_ATOMIC_BITS(name, operation)                                                                           \
+  template <typename T> OFFLOAD_DEVICE T name(T *address, OFFLOAD_VALUE value) {                                       \
+    static_assert(offload_atomic::number<T>::is_integer, #name ": not an integer");                                    \
+    return OFFLOAD_ATOMIC(operation, address, value);                                                                  \
+  }
+OFFLOAD_ATOMIC_BITS(atomicAnd, fetch_and)
+OFFLOAD_ATOMIC_BITS(atomicOr, fetch_or)
+OFFLOAD_ATOMIC_BITS(atomicXor, fetch_xor)
+#undef OFFLOAD_ATOMIC_BITS
+
+/* Of floating point the other number wins over NaN. */
+#if defined(OFFLOAD_CPU)
+#define OFFLOAD_ATOMIC_EXTREME(name, operation, before)                                                                \
+  template <typename T> OFFLOAD_DEVICE T name(T *address, OFFLOAD_VALUE value) {                                       \
+    return offload_atomic::update(address, [=](T old) { return old before value || value != value ? old : value; });  \
+  }
+#else
+#define OFFLOAD_ATOMIC_EXTREME(name, operation, before)                                                                \
+  template <typename T> OFFLOAD_DEVICE T name(T *address, OFFLOAD_VALUE value) {                                       \
+    if constexpr (offload_atomic::number<T>::is_integer)                                                               \
+      return OFFLOAD_ATOMIC(operation, address, value);                                                                \
+    else                                                                                                               \
+      return offload_atomic::update(address,                                                                           \
+                                    [=](T old) { return old before value || value != value ? old : value; });          \
+  }
+#endif
+OFFLOAD_ATOMIC_EXTREME(atomicMin, fetch_min, <)
+OFFLOAD_ATOMIC_EXTREME(atomicMax, fetch_max, >)
+#undef OFFLOAD_ATOMIC_EXTREME
+
+template <typename T> OFFLOAD_DEVICE T atomicExch(T *address, OFFLOAD_VALUE value) {
+#if defined(OFFLOAD_AMDGPU)
+  return __hip_atomic_exchange(address, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+#else
+  T old;
+#if defined(OFFLOAD_SCOPED_ATOMICS)
+  __scoped_atomic_exchange(address, &value, &old, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
+#else
+  __atomic_exchange(address, &value, &old, __ATOMIC_RELAXED);
+#endif
+  return old;
+#endif
+}
+
+/* `desired` takes the place of `expected`, if that is there. */
+template <typename T> OFFLOAD_DEVICE T atomicCAS(T *address, OFFLOAD_VALUE expected, OFFLOAD_VALUE desired) {
+  static_assert(offload_atomic::number<T>::is_integer, "atomicCAS: not an integer");
+  offload_atomic::replace(address, expected, T(desired));
+  return expected;
+}
+
+/* Counts up to `last`, then on from 0. */
+OFFLOAD_DEVICE unsigned atomicInc(unsigned *address, unsigned last) {
+#if defined(OFFLOAD_AMDGPU)
+  return __builtin_amdgcn_atomic_inc32(address, last, __ATOMIC_RELAXED, "agent");
+#elif defined(OFFLOAD_NVPTX)
+  return __nvvm_atom_inc_gen_ui(address, last);
+#else
+  return offload_atomic::update(address, [=](unsigned old) { return old >= last ? 0 : old + 1; });
+#endif
+}
+/* Counts down to 0, then on from `last`. */
+OFFLOAD_DEVICE unsigned atomicDec(unsigned *address, unsigned last) {
+#if defined(OFFLOAD_AMDGPU)
+  return __builtin_amdgcn_atomic_dec32(address, last, __ATOMIC_RELAXED, "agent");
+#elif defined(OFFLOAD_NVPTX)
+  return __nvvm_atom_dec_gen_ui(address, last);
+#else
+  return offload_atomic::update(address, [=](unsigned old) { return old == 0 || old > last ? last : old - 1; });
+#endif
+}
+
+#undef OFFLOAD_VALUE
+#undef OFFLOAD_ATOMIC
+#undef OFFLOAD_SCOPED_ATOMICS
+
+/* What a thread wrote before is seen before what it writes after: by its block, the device, the whole system. */
+#if defined(OFFLOAD_AMDGPU)
+OFFLOAD_DEVICE void __threadfence_block() { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "workgroup"); }
+OFFLOAD_DEVICE void __threadfence() { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "agent"); }
+OFFLOAD_DEVICE void __threadfence_system() { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, ""); }
+#elif defined(OFFLOAD_NVPTX)
+OFFLOAD_DEVICE void __threadfence_block() { __nvvm_membar_cta(); }
+OFFLOAD_DEVICE void __threadfence() { __nvvm_membar_gl(); }
+OFFLOAD_DEVICE void __threadfence_system() { __nvvm_membar_sys(); }
+#else
+OFFLOAD_DEVICE void __threadfence_block() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+OFFLOAD_DEVICE void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+OFFLOAD_DEVICE void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+#endif
+
+#endif

@@ -1,0 +1,220 @@
+/* offload/fibers.h: stacks that can be left and entered again.  Part of offload/cpu.h.
+ *
+ * A thread of a block that waits at a barrier keeps its place on its own stack while others run, all on one thread of
+ * the operating system: __shared__ variables are thread_local, so threads of the operating system could not share them.
+ * On x86-64 and AArch64 a few instructions change stacks.  Other processors use ucontext, which asks the kernel at each
+ * change and which musl does not have.
+ */
+#ifndef OFFLOAD_FIBERS_H
+#define OFFLOAD_FIBERS_H
+
+#if defined(_WIN32)
+#define OFFLOAD_CPU_FIBERS 0
+#elif (defined(__x86_64__) && defined(__LP64__)) || defined(__aarch64__)
+#define OFFLOAD_CPU_FIBERS 1
+#elif defined(__GLIBC__) || defined(__FreeBSD__) || defined(__NetBSD__)
+#define OFFLOAD_CPU_FIBERS 1
+#define OFFLOAD_CPU_UCONTEXT 1
+#else
+#define OFFLOAD_CPU_FIBERS 0
+#endif
+
+#if OFFLOAD_CPU_FIBERS
+#include <stddef.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#if defined(OFFLOAD_CPU_UCONTEXT)
+#include <ucontext.h>
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+#define OFFLOAD_CPU_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define OFFLOAD_CPU_ASAN 1
+#endif
+#endif
+#if defined(OFFLOAD_CPU_ASAN)
+extern "C" void __sanitizer_start_switch_fiber(void **fake_stack, const void *bottom, size_t size);
+extern "C" void __sanitizer_finish_switch_fiber(void *fake_stack, const void **bottom, size_t *size);
+#endif
+
+/* Bytes of stack for each thread that waits.  They are taken from the system as they are touched. */
+#if !defined(OFFLOAD_CPU_STACK)
+#define OFFLOAD_CPU_STACK (256 * 1024)
+#endif
+
+/* The compiler must not conclude from what it sees of a function which registers it leaves alone. */
+#if defined(__clang__)
+#define OFFLOAD_OPAQUE __attribute__((noinline))
+#else
+#define OFFLOAD_OPAQUE __attribute__((noipa))
+#endif
+
+namespace offload_cpu {
+
+/* The place where a suspended stack goes on. */
+struct place {
+#if defined(OFFLOAD_CPU_UCONTEXT)
+  ucontext_t registers;
+#else
+  void *stack_pointer;
+#endif
+#if defined(OFFLOAD_CPU_ASAN)
+  const void *bottom;
+  size_t size;
+#endif
+};
+
+#if defined(OFFLOAD_CPU_UCONTEXT)
+inline void exchange(place *from, place *to) { swapcontext(&from->registers, &to->registers); }
+
+inline void set_entry(place *start, char *bottom, size_t size, void (*entry)()) {
+  getcontext(&start->registers);
+  start->registers.uc_stack.ss_sp = bottom;
+  start->registers.uc_stack.ss_size = size;
+  start->registers.uc_link = nullptr;
+  makecontext(&start->registers, entry, 0);
+}
+#else
+/* A suspended stack ends with the address to go on at.  Every register that a function must keep is either in the list
+ * at the end, so that the compiler keeps it, or it is the frame pointer.  Below the stack pointer there may be 128 bytes
+ * in use. */
+inline OFFLOAD_OPAQUE void exchange(place *from, place *to) {
+#if defined(__x86_64__)
+  __asm__ volatile("leaq -128(%%rsp), %%rsp\n\t"
+                   "pushq %%rbp\n\t"
+                   "leaq 1f(%%rip), %%rax\n\t"
+                   "pushq %%rax\n\t"
+                   "movq %%rsp, (%%rdi)\n\t"
+                   "movq (%%rsi), %%rsp\n\t"
+                   "popq %%rax\n\t"
+                   "jmpq *%%rax\n"
+                   "1:\n\t"
+                   "popq %%rbp\n\t"
+                   "leaq 128(%%rsp), %%rsp"
+                   : "+D"(from), "+S"(to)
+                   :
+                   : "rax", "rbx", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "cc", "memory",
+                     "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11",
+                     "xmm12", "xmm13", "xmm14", "xmm15");
+#else
+  register place *first __asm__("x0") = from;
+  register place *second __asm__("x1") = to;
+  /* hint 34 is where an indirect branch may arrive. */
+  __asm__ volatile("sub sp, sp, #144\n\t"
+                   "str x29, [sp, #8]\n\t"
+                   "adr x16, 1f\n\t"
+                   "str x16, [sp]\n\t"
+                   "mov x16, sp\n\t"
+                   "str x16, [x0]\n\t"
+                   "ldr x16, [x1]\n\t"
+                   "mov sp, x16\n\t"
+                   "ldr x16, [sp]\n\t"
+                   "br x16\n"
+                   "1:\n\t"
+                   "hint #34\n\t"
+                   "ldr x29, [sp, #8]\n\t"
+                   "add sp, sp, #144"
+                   : "+r"(first), "+r"(second)
+                   :
+                   : "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15", "x16",
+                     "x17", "x19", "x20", "x21", "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x30", "v0", "v1",
+                     "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13", "v14", "v15", "v16",
+                     "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30",
+                     "v31", "cc", "memory");
+#endif
+}
+
+inline void set_entry(place *start, char *bottom, size_t size, void (*entry)()) {
+  /* As after a call on x86-64: a return address, of which nothing is made, lies at a multiple of 16 less 8. */
+  void **top = reinterpret_cast<void **>(bottom + size) - 2;
+  top[0] = reinterpret_cast<void *>(entry);
+  top[1] = nullptr;
+  start->stack_pointer = top;
+}
+#endif
+
+/* Makes `start` a place where `entry` begins on an empty stack. */
+inline void begin_at(place *start, char *bottom, size_t size, void (*entry)()) {
+  set_entry(start, bottom, size, entry);
+#if defined(OFFLOAD_CPU_ASAN)
+  start->bottom = bottom;
+  start->size = size;
+#endif
+}
+
+#if defined(OFFLOAD_CPU_ASAN)
+/* The place that was left last: AddressSanitizer tells the bounds of its stack on arrival at another. */
+inline thread_local place *left = nullptr;
+#endif
+
+/* Must be called first on a new stack. */
+inline void arrived(void *fake_stack = nullptr) {
+#if defined(OFFLOAD_CPU_ASAN)
+  __sanitizer_finish_switch_fiber(fake_stack, &left->bottom, &left->size);
+#else
+  (void)fake_stack;
+#endif
+}
+
+/* Leaves `from` and goes on at `to`; returns when something goes on at `from`.  `last`: nothing ever will. */
+inline void go(place *from, place *to, bool last = false) {
+  void *fake_stack = nullptr;
+#if defined(OFFLOAD_CPU_ASAN)
+  left = from;
+  __sanitizer_start_switch_fiber(last ? nullptr : &fake_stack, to->bottom, to->size);
+#else
+  (void)last;
+#endif
+  exchange(from, to);
+  arrived(fake_stack);
+}
+
+/* The stacks of one launch: memory for all of them at once, each with a page below it that must not be touched. */
+struct stack_pool {
+  char *memory;
+  size_t pitch, guard, made, limit;
+  /* Stacks that were used before; the link to the next lies at the bottom of each. */
+  char *idle;
+
+  bool reserve(size_t stacks) {
+    guard = size_t(sysconf(_SC_PAGESIZE));
+    pitch = guard + (OFFLOAD_CPU_STACK + guard - 1) / guard * guard;
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+#if defined(MAP_NORESERVE)
+    flags |= MAP_NORESERVE;
+#endif
+    void *mapped = mmap(nullptr, stacks * pitch, PROT_READ | PROT_WRITE, flags, -1, 0);
+    memory = mapped == MAP_FAILED ? nullptr : static_cast<char *>(mapped);
+    limit = stacks;
+    return memory != nullptr;
+  }
+
+  /* The lowest address of a stack of pitch - guard bytes. */
+  char *take() {
+    if (idle != nullptr) {
+      char *stack = idle;
+      idle = *reinterpret_cast<char **>(stack);
+      return stack;
+    }
+    char *stack = memory + made++ * pitch;
+    /* Without its guard a stack still works. */
+    (void)mprotect(stack, guard, PROT_NONE);
+    return stack + guard;
+  }
+
+  void give_back(char *stack) {
+    *reinterpret_cast<char **>(stack) = idle;
+    idle = stack;
+  }
+
+  void release() {
+    if (memory != nullptr)
+      munmap(memory, limit * pitch);
+  }
+};
+
+} // namespace offload_cpu
+#endif
+
+#endif

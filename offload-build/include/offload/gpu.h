@@ -1,0 +1,119 @@
+/* offload/gpu.h: keywords, indices and barriers on GPUs, in clang's HIP and CUDA language modes.  Part of
+ * offload/kernel.h.
+ */
+#ifndef OFFLOAD_GPU_H
+#define OFFLOAD_GPU_H
+
+#define __global__ __attribute__((global))
+#define __device__ __attribute__((device))
+#define __host__ __attribute__((host))
+#define __shared__ __attribute__((shared))
+#define __constant__ __attribute__((constant))
+#define __managed__ __attribute__((managed))
+#if defined(OFFLOAD_AMDGPU)
+/* Only the number of threads: AMD counts waves for each execution unit where CUDA counts blocks for each multiprocessor. */
+#define __launch_bounds__(threads, ...) __attribute__((amdgpu_flat_work_group_size(1, threads)))
+#else
+#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
+#endif
+#define __forceinline__ inline __attribute__((always_inline))
+/* __noinline__ is a keyword of clang's CUDA and HIP modes. */
+
+/* Each source gets its own of these, and no code for those that it does not call. */
+#define OFFLOAD_DEVICE static __attribute__((device, always_inline)) inline
+
+#define OFFLOAD_DYNAMIC_SHARED(type, name) extern __shared__ type name[]
+
+/* threadIdx.x and its kin are reads of hardware registers that look like members: each field is a property whose getter
+ * is the register. */
+#define OFFLOAD_REGISTER(field, value)                                                                                 \
+  __declspec(property(get = get_##field)) unsigned field;                                                              \
+  static __attribute__((device, always_inline)) inline unsigned get_##field() { return value; }
+#define OFFLOAD_REGISTERS(type, vx, vy, vz)                                                                            \
+  struct type {                                                                                                        \
+    OFFLOAD_REGISTER(x, vx)                                                                                            \
+    OFFLOAD_REGISTER(y, vy)                                                                                            \
+    OFFLOAD_REGISTER(z, vz)                                                                                            \
+    __attribute__((device, always_inline)) inline operator dim3() const { return dim3(x, y, z); }                      \
+  };
+
+#if defined(OFFLOAD_AMDGPU)
+OFFLOAD_REGISTERS(offload_thread_index, __builtin_amdgcn_workitem_id_x(), __builtin_amdgcn_workitem_id_y(),
+                  __builtin_amdgcn_workitem_id_z())
+OFFLOAD_REGISTERS(offload_block_index, __builtin_amdgcn_workgroup_id_x(), __builtin_amdgcn_workgroup_id_y(),
+                  __builtin_amdgcn_workgroup_id_z())
+OFFLOAD_REGISTERS(offload_block_size, __builtin_amdgcn_workgroup_size_x(), __builtin_amdgcn_workgroup_size_y(),
+                  __builtin_amdgcn_workgroup_size_z())
+/* The dispatch packet counts work items, CUDA counts blocks. */
+OFFLOAD_REGISTERS(offload_grid_size, __builtin_amdgcn_grid_size_x() / __builtin_amdgcn_workgroup_size_x(),
+                  __builtin_amdgcn_grid_size_y() / __builtin_amdgcn_workgroup_size_y(),
+                  __builtin_amdgcn_grid_size_z() / __builtin_amdgcn_workgroup_size_z())
+struct offload_warp_size {
+  __attribute__((device, always_inline)) inline operator int() const {
+#if __has_builtin(__builtin_amdgcn_wavefrontsize)
+    return __builtin_amdgcn_wavefrontsize();
+#else
+    return __AMDGCN_WAVEFRONT_SIZE; /* clang 16; 22 no longer defines it */
+#endif
+  }
+};
+extern const __attribute__((device, weak)) offload_warp_size warpSize;
+
+OFFLOAD_DEVICE unsigned offload_lane() { return __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0)); }
+
+OFFLOAD_DEVICE void __syncthreads() {
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+  __builtin_amdgcn_s_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+}
+
+/* The hardware counts nothing at its barrier: each wave adds its votes to a word that the block shares.  Every thread
+ * clears it, since any may have returned. */
+static __attribute__((device)) inline int __syncthreads_count(int condition) {
+  __shared__ unsigned votes;
+  __hip_atomic_store(&votes, 0u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
+  __syncthreads();
+  unsigned long long holds = __builtin_amdgcn_uicmp(condition != 0, 0, 33 /* not equal */);
+  unsigned long long active = __builtin_amdgcn_uicmp(1, 0, 33);
+  if (offload_lane() == unsigned(__builtin_ctzll(active)))
+    __hip_atomic_fetch_add(&votes, unsigned(__builtin_popcountll(holds)), __ATOMIC_RELAXED,
+                           __HIP_MEMORY_SCOPE_WORKGROUP);
+  __syncthreads();
+  unsigned all = __hip_atomic_load(&votes, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
+  __syncthreads();
+  return int(all);
+}
+OFFLOAD_DEVICE int __syncthreads_or(int condition) { return __syncthreads_count(condition) != 0; }
+OFFLOAD_DEVICE int __syncthreads_and(int condition) { return __syncthreads_count(!condition) == 0; }
+#else
+OFFLOAD_REGISTERS(offload_thread_index, __nvvm_read_ptx_sreg_tid_x(), __nvvm_read_ptx_sreg_tid_y(),
+                  __nvvm_read_ptx_sreg_tid_z())
+OFFLOAD_REGISTERS(offload_block_index, __nvvm_read_ptx_sreg_ctaid_x(), __nvvm_read_ptx_sreg_ctaid_y(),
+                  __nvvm_read_ptx_sreg_ctaid_z())
+OFFLOAD_REGISTERS(offload_block_size, __nvvm_read_ptx_sreg_ntid_x(), __nvvm_read_ptx_sreg_ntid_y(),
+                  __nvvm_read_ptx_sreg_ntid_z())
+OFFLOAD_REGISTERS(offload_grid_size, __nvvm_read_ptx_sreg_nctaid_x(), __nvvm_read_ptx_sreg_nctaid_y(),
+                  __nvvm_read_ptx_sreg_nctaid_z())
+constexpr int warpSize = 32;
+OFFLOAD_DEVICE unsigned offload_lane() { return __nvvm_read_ptx_sreg_laneid(); }
+
+/* __syncthreads() is a builtin of clang's CUDA mode. */
+OFFLOAD_DEVICE int __syncthreads_count(int condition) { return __nvvm_bar0_popc(condition); }
+OFFLOAD_DEVICE int __syncthreads_and(int condition) { return __nvvm_bar0_and(condition); }
+OFFLOAD_DEVICE int __syncthreads_or(int condition) { return __nvvm_bar0_or(condition); }
+
+/* The heap's functions are the device's own; headers of the standard library look for them. */
+extern "C" __attribute__((device)) void *malloc(__SIZE_TYPE__);
+extern "C" __attribute__((device)) void free(void *);
+#endif
+
+/* Never defined: only their properties are used, so no reference to them is left. */
+extern const __attribute__((device, weak)) offload_thread_index threadIdx;
+extern const __attribute__((device, weak)) offload_block_index blockIdx;
+extern const __attribute__((device, weak)) offload_block_size blockDim;
+extern const __attribute__((device, weak)) offload_grid_size gridDim;
+
+#undef OFFLOAD_REGISTERS
+#undef OFFLOAD_REGISTER
+
+#endif

@@ -1,0 +1,219 @@
+/* offload/math_base.h: floating point without a library: what the functions are made of.  Part of offload/math.h.
+ *
+ * GPUs have no C library, so these are the functions of offload/math.h there, for float and double alike: written once as
+ * templates, from sums, products, quotients, square roots and fused multiply-adds that are rounded as IEEE 754 says on
+ * every target.  Their results are the same on all GPUs and in a compilation for the CPU, which is where their errors
+ * were measured; offload/math.h has the results.  Options like -ffast-math take that away.
+ *
+ * The polynomials interpolate each function in Chebyshev's points.  Where a result needs more digits than its type has,
+ * it is a sum of two numbers, `pair`.
+ */
+#ifndef OFFLOAD_MATH_BASE_H
+#define OFFLOAD_MATH_BASE_H
+
+/* First in a function: a product and a sum are rounded one after the other, whatever the compiler was told. */
+#if defined(__clang__)
+#define OFFLOAD_ROUND_EACH _Pragma("clang fp contract(off)")
+#else
+#define OFFLOAD_ROUND_EACH
+#endif
+
+#if defined(OFFLOAD_CPU)
+#define OFFLOAD_MATH inline
+#else
+#define OFFLOAD_MATH static __attribute__((device)) inline
+#endif
+
+namespace offload_math {
+
+template <typename T> struct of;
+template <> struct of<float> {
+  typedef unsigned bits;
+  typedef int integer;
+  static constexpr int mantissa = 23, bias = 127;
+};
+template <> struct of<double> {
+  typedef unsigned long long bits;
+  typedef long long integer;
+  static constexpr int mantissa = 52, bias = 1023;
+};
+
+template <typename T> OFFLOAD_MATH typename of<T>::bits bits(T x) { return offload_bits::as<typename of<T>::bits>(x); }
+template <typename T> OFFLOAD_MATH T from_bits(typename of<T>::bits x) { return offload_bits::as<T>(x); }
+template <typename T> OFFLOAD_MATH T infinity() {
+  OFFLOAD_ROUND_EACH
+  return from_bits<T>(typename of<T>::bits(2 * of<T>::bias + 1) << of<T>::mantissa);
+}
+template <typename T> OFFLOAD_MATH T nan() { return infinity<T>() - infinity<T>(); }
+
+OFFLOAD_MATH float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+OFFLOAD_MATH double fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
+OFFLOAD_MATH float root(float x) { return __builtin_sqrtf(x); }
+OFFLOAD_MATH double root(double x) { return __builtin_sqrt(x); }
+OFFLOAD_MATH float size(float x) { return __builtin_fabsf(x); }
+OFFLOAD_MATH double size(double x) { return __builtin_fabs(x); }
+OFFLOAD_MATH float nearest(float x) { return __builtin_rintf(x); }
+OFFLOAD_MATH double nearest(double x) { return __builtin_rint(x); }
+OFFLOAD_MATH float signed_as(float x, float sign) { return __builtin_copysignf(x, sign); }
+OFFLOAD_MATH double signed_as(double x, double sign) { return __builtin_copysign(x, sign); }
+
+template <typename T> OFFLOAD_MATH T polynomial(T, T last) { return last; }
+template <typename T, typename... Rest> OFFLOAD_MATH T polynomial(T x, T first, Rest... rest) {
+  OFFLOAD_ROUND_EACH
+  return fma(polynomial(x, rest...), x, first);
+}
+
+/* A number to about twice the digits of T: the sum of both, where `low` is below the last digit of `high`. */
+template <typename T> struct pair {
+  T high, low;
+};
+
+/* a + b, where a is not the smaller. */
+template <typename T> OFFLOAD_MATH pair<T> quick_sum(T a, T b) {
+  OFFLOAD_ROUND_EACH
+  T sum = a + b;
+  return {sum, b - (sum - a)};
+}
+template <typename T> OFFLOAD_MATH pair<T> sum(T a, T b) {
+  OFFLOAD_ROUND_EACH
+  T sum = a + b, other = sum - a;
+  return {sum, (a - (sum - other)) + (b - other)};
+}
+template <typename T> OFFLOAD_MATH pair<T> product(T a, T b) {
+  OFFLOAD_ROUND_EACH
+  T high = a * b;
+  return {high, fma(a, b, -high)};
+}
+template <typename T> OFFLOAD_MATH pair<T> product(pair<T> a, pair<T> b) {
+  OFFLOAD_ROUND_EACH
+  pair<T> p = product(a.high, b.high);
+  return quick_sum(p.high, fma(a.high, b.low, fma(a.low, b.high, p.low)));
+}
+
+/* Constants to both types' digits. */
+template <typename T> OFFLOAD_MATH pair<T> constant(float high, float low, double high_double, double low_double) {
+  OFFLOAD_ROUND_EACH
+  if constexpr (sizeof(T) == 4)
+    return {high, low};
+  else
+    return {high_double, low_double};
+}
+template <typename T> OFFLOAD_MATH pair<T> half_pi() {
+  OFFLOAD_ROUND_EACH
+  return constant<T>(1.57079637f, -4.37113883e-08f, 1.5707963267948966, 6.123233995736766e-17);
+}
+template <typename T> OFFLOAD_MATH pair<T> ln_2() {
+  OFFLOAD_ROUND_EACH
+  return constant<T>(0.693147182f, -1.90465421e-09f, 0.6931471805599453, 2.3190468138462996e-17);
+}
+template <typename T> OFFLOAD_MATH pair<T> log2_e() {
+  OFFLOAD_ROUND_EACH
+  return constant<T>(1.44269502f, 1.92596303e-08f, 1.4426950408889634, 2.0355273740931033e-17);
+}
+template <typename T> OFFLOAD_MATH pair<T> log10_e() {
+  OFFLOAD_ROUND_EACH
+  return constant<T>(0.434294492f, -1.010305e-08f, 0.4342944819032518, 1.098319650216765e-17);
+}
+template <typename T> OFFLOAD_MATH pair<T> ln_10() {
+  OFFLOAD_ROUND_EACH
+  return constant<T>(2.30258512f, -3.19754356e-08f, 2.302585092994046, -2.1707562233822494e-16);
+}
+template <typename T> OFFLOAD_MATH pair<T> two_thirds() {
+  OFFLOAD_ROUND_EACH
+  return constant<T>(0.666666687f, -1.98682155e-08f, 0.6666666666666666, 3.700743415417188e-17);
+}
+/* The same, `high` with so few digits that its product with an exponent is exact. */
+template <typename T> OFFLOAD_MATH pair<T> short_ln_2() {
+  OFFLOAD_ROUND_EACH
+  return constant<T>(0.693145751953125f, 1.428606765330187e-06f, 0.69314718055989033, 5.4979230187083712e-14);
+}
+template <typename T> OFFLOAD_MATH pair<T> short_log10_2() {
+  OFFLOAD_ROUND_EACH
+  return constant<T>(0.301025390625f, 4.6050390665186569e-06f, 0.30102999566395283, 2.8363394551044964e-14);
+}
+
+/* 2^k of a k whose power is a normal number. */
+template <typename T> OFFLOAD_MATH T power_of_2(int k) {
+  OFFLOAD_ROUND_EACH
+  return from_bits<T>(typename of<T>::bits(k + of<T>::bias) << of<T>::mantissa);
+}
+/* x * 2^k, rounded once, if x is near 1 and k is not beyond twice the exponents of T. */
+template <typename T> OFFLOAD_MATH T scale(T x, int k) {
+  OFFLOAD_ROUND_EACH
+  return x * power_of_2<T>(k / 2) * power_of_2<T>(k - k / 2);
+}
+
+/* A positive finite number as mantissa * 2^exponent, the mantissa between sqrt(1/2) and sqrt(2). */
+template <typename T> OFFLOAD_MATH T split(T x, int &exponent) {
+  OFFLOAD_ROUND_EACH
+  constexpr int mantissa = of<T>::mantissa;
+  exponent = 0;
+  if (x < power_of_2<T>(1 - of<T>::bias)) {
+    x *= power_of_2<T>(mantissa + 1);
+    exponent = -mantissa - 1;
+  }
+  typename of<T>::bits all = bits(x);
+  exponent += int(all >> mantissa) - of<T>::bias;
+  T m = from_bits<T>((all & (~typename of<T>::bits(0) >> (64 - mantissa + (sizeof(T) == 4 ? -32 : 0)))) |
+                     typename of<T>::bits(of<T>::bias) << mantissa);
+  if (m > T(1.4142135)) {
+    m *= T(0.5);
+    ++exponent;
+  }
+  return m;
+}
+
+/* ---- exact ---- */
+
+template <typename T> OFFLOAD_MATH T fmod(T x, T y) {
+  OFFLOAD_ROUND_EACH
+  constexpr int mantissa = of<T>::mantissa;
+  typedef typename of<T>::bits word;
+  T ax = size(x), ay = size(y);
+  if (!(ax < infinity<T>()) || ay == 0 || y != y)
+    return nan<T>();
+  if (ax < ay)
+    return x;
+  /* As whole numbers of ay's unit: mx * 2^steps modulo my. */
+  word bx = bits(ax), by = bits(ay), one = word(1) << mantissa;
+  int ex = int(bx >> mantissa), ey = int(by >> mantissa);
+  unsigned long long mx = ex == 0 ? bx : (bx & (one - 1)) | one, my = ey == 0 ? by : (by & (one - 1)) | one;
+  int steps = (ex == 0 ? 1 : ex) - (ey == 0 ? 1 : ey);
+  mx %= my;
+  while (steps > 0) {
+    constexpr int most = 63 - mantissa;
+    int step = steps < most ? steps : most;
+    mx = (mx << step) % my;
+    steps -= step;
+  }
+  T unit = from_bits<T>(ey <= mantissa + 1 ? word(1) : word(ey - mantissa) << mantissa);
+  int up = ey <= mantissa + 1 ? (ey == 0 ? 0 : ey - 1) : 0;
+  return signed_as(T(mx) * (up == 0 ? unit : unit * power_of_2<T>(up)), x);
+}
+template <typename T> OFFLOAD_MATH T ldexp(T x, int k) {
+  OFFLOAD_ROUND_EACH
+  constexpr int step = of<T>::bias - 1;
+  /* Down to the least numbers in one last rounding. */
+  for (int i = 0; i < 2 && k > step; ++i, k -= step)
+    x *= power_of_2<T>(step);
+  for (int i = 0; i < 2 && k < -step; ++i, k += step - of<T>::mantissa - 1)
+    x *= power_of_2<T>(-step + of<T>::mantissa + 1);
+  k = k > step ? step : k < -step ? -step : k;
+  return x * power_of_2<T>(k);
+}
+template <typename T> OFFLOAD_MATH T frexp(T x, int *exponent) {
+  OFFLOAD_ROUND_EACH
+  *exponent = 0;
+  T ax = size(x);
+  if (x == 0 || !(ax < infinity<T>()))
+    return x;
+  T m = split(ax, *exponent);
+  if (m < 1)
+    return signed_as(m, x);
+  ++*exponent;
+  return signed_as(m / 2, x);
+}
+
+} // namespace offload_math
+
+#endif

@@ -1,0 +1,115 @@
+/* offload/warp.h: what the lanes of a warp tell each other.  Part of offload/kernel.h.
+ *
+ * A warp has warpSize lanes: 32 on NVIDIA, on the CPU and on AMD's gfx10 and later, 64 on AMD's gfx9.  Masks have the type
+ * offload_lanes, one bit for each lane; OFFLOAD_ALL_LANES sets them all, which 0xffffffff does not do on gfx9.
+ *
+ * As in CUDA, each lane that calls must be in its mask, and all lanes of a mask must call with the same mask.  AMD's
+ * hardware answers whoever is active and does not look at the mask of a shuffle; NVIDIA's and the CPU wait for the mask.
+ * Lanes that returned, or that a short block does not have, are not waited for.
+ */
+#ifndef OFFLOAD_WARP_H
+#define OFFLOAD_WARP_H
+
+#if defined(OFFLOAD_AMDGPU)
+typedef unsigned long long offload_lanes;
+#else
+typedef unsigned offload_lanes;
+#endif
+#define OFFLOAD_ALL_LANES (~(offload_lanes)0)
+
+#if defined(OFFLOAD_AMDGPU)
+OFFLOAD_DEVICE offload_lanes __activemask() { return __builtin_amdgcn_uicmp(1, 0, 33 /* not equal */); }
+OFFLOAD_DEVICE offload_lanes __ballot_sync(offload_lanes mask, int condition) {
+  return mask & __builtin_amdgcn_uicmp(condition != 0, 0, 33);
+}
+OFFLOAD_DEVICE int __any_sync(offload_lanes mask, int condition) { return __ballot_sync(mask, condition) != 0; }
+OFFLOAD_DEVICE int __all_sync(offload_lanes mask, int condition) { return __ballot_sync(mask, !condition) == 0; }
+OFFLOAD_DEVICE void __syncwarp(offload_lanes = OFFLOAD_ALL_LANES) {
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront");
+  __builtin_amdgcn_wave_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
+}
+#elif defined(OFFLOAD_NVPTX)
+OFFLOAD_DEVICE offload_lanes __activemask() {
+#if __CUDA_ARCH__ < 700
+  return __nvvm_vote_ballot(true); /* PTX 6.0 has no activemask, and no need of it: these warps go in step */
+#else
+  offload_lanes mask;
+  __asm__ volatile("activemask.b32 %0;" : "=r"(mask));
+  return mask;
+#endif
+}
+OFFLOAD_DEVICE offload_lanes __ballot_sync(offload_lanes mask, int condition) {
+  return __nvvm_vote_ballot_sync(mask, condition != 0);
+}
+OFFLOAD_DEVICE int __any_sync(offload_lanes mask, int condition) { return __nvvm_vote_any_sync(mask, condition != 0); }
+OFFLOAD_DEVICE int __all_sync(offload_lanes mask, int condition) { return __nvvm_vote_all_sync(mask, condition != 0); }
+OFFLOAD_DEVICE void __syncwarp(offload_lanes mask = OFFLOAD_ALL_LANES) { __nvvm_bar_warp_sync(mask); }
+#else
+OFFLOAD_DEVICE unsigned offload_lane() { return offload_cpu::lane_number(); }
+OFFLOAD_DEVICE offload_lanes __activemask() {
+  return offload_lanes(offload_cpu::meet(offload_cpu::question::who_is_here, 0, 0, 0));
+}
+OFFLOAD_DEVICE offload_lanes __ballot_sync(offload_lanes mask, int condition) {
+  return offload_lanes(offload_cpu::meet(offload_cpu::question::vote, mask, condition != 0, 0));
+}
+OFFLOAD_DEVICE int __any_sync(offload_lanes mask, int condition) { return __ballot_sync(mask, condition) != 0; }
+OFFLOAD_DEVICE int __all_sync(offload_lanes mask, int condition) { return __ballot_sync(mask, !condition) == 0; }
+OFFLOAD_DEVICE void __syncwarp(offload_lanes mask = OFFLOAD_ALL_LANES) { __ballot_sync(mask, 0); }
+#endif
+
+namespace offload_warp {
+
+#if defined(OFFLOAD_CPU)
+typedef uint64_t word;
+#else
+typedef unsigned word;
+#endif
+
+/* What lane `source` passes.  Every lane of the mask must come here. */
+OFFLOAD_DEVICE word word_of(offload_lanes mask, word own, unsigned source) {
+#if defined(OFFLOAD_AMDGPU)
+  (void)mask;
+  return word(__builtin_amdgcn_ds_bpermute(int(source * 4), int(own)));
+#elif defined(OFFLOAD_NVPTX)
+  return word(__nvvm_shfl_sync_idx_i32(mask, int(own), int(source), 31));
+#else
+  return offload_cpu::meet(offload_cpu::question::value_of_lane, mask, own, source);
+#endif
+}
+
+template <typename T> OFFLOAD_DEVICE T value_of(offload_lanes mask, T value, unsigned source) {
+  static_assert(sizeof(T) <= 8, "lanes exchange values of at most 8 bytes");
+  word words[(sizeof(T) + sizeof(word) - 1) / sizeof(word)] = {};
+  __builtin_memcpy(words, &value, sizeof(T));
+  for (word &each : words)
+    each = word_of(mask, each, source);
+  __builtin_memcpy(&value, words, sizeof(T));
+  return value;
+}
+
+} // namespace offload_warp
+
+/* The warp is taken apart into groups of `width` lanes, a power of two.  A lane whose source lies outside gets its own
+ * value back. */
+
+template <typename T> OFFLOAD_DEVICE T __shfl_sync(offload_lanes mask, T value, int source, int width = warpSize) {
+  unsigned lane = offload_lane(), group = unsigned(width) - 1;
+  return offload_warp::value_of(mask, value, (lane & ~group) | (unsigned(source) & group));
+}
+template <typename T> OFFLOAD_DEVICE T __shfl_up_sync(offload_lanes mask, T value, unsigned by, int width = warpSize) {
+  unsigned lane = offload_lane(), group = unsigned(width) - 1;
+  return offload_warp::value_of(mask, value, (lane & group) >= by ? lane - by : lane);
+}
+template <typename T>
+OFFLOAD_DEVICE T __shfl_down_sync(offload_lanes mask, T value, unsigned by, int width = warpSize) {
+  unsigned lane = offload_lane(), group = unsigned(width) - 1;
+  return offload_warp::value_of(mask, value, by <= group - (lane & group) ? lane + by : lane);
+}
+/* Lanes of earlier groups can be read as well. */
+template <typename T> OFFLOAD_DEVICE T __shfl_xor_sync(offload_lanes mask, T value, int by, int width = warpSize) {
+  unsigned lane = offload_lane(), group = unsigned(width) - 1, source = lane ^ unsigned(by);
+  return offload_warp::value_of(mask, value, source <= (lane | group) ? source : lane);
+}
+
+#endif

@@ -1,0 +1,174 @@
+// How far the functions that GPUs get are from the exact values, in units in the last place of the result:
+// `<function> <float|double> <worst>`, one line each. The reference is the C library's long double, where that is longer
+// than double; special values count as infinitely wrong if they are not the same.
+
+#include <offload/kernel.h>
+
+#include <offload/math_angle.h>
+#include <offload/math_exp.h>
+
+#include <cfloat>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <type_traits>
+
+static std::mt19937_64 random_bits(1);
+
+template <typename T> T any_number() {
+  return offload_math::from_bits<T>(static_cast<typename offload_math::of<T>::bits>(random_bits()));
+}
+
+template <typename T> T between(double low, double high) {
+  return static_cast<T>(low + (high - low) * (static_cast<double>(random_bits() >> 11) * 0x1p-53));
+}
+
+template <typename T> double error(T found, long double exact) {
+  typedef std::numeric_limits<T> limits;
+  constexpr double wrong = std::numeric_limits<double>::infinity();
+  T nearest = static_cast<T>(exact);
+  if (std::isnan(nearest))
+    return std::isnan(found) ? 0 : wrong;
+  if (found == nearest)
+    // A zero has the right sign.
+    return found != 0 || std::signbit(found) == std::signbit(nearest) ? 0 : wrong;
+  if (std::isnan(found) || exact == 0 || std::isinf(exact))
+    return wrong;
+  if (std::isinf(found))
+    // As if numbers went on.
+    found = std::copysign(limits::max(), found);
+  int exponent;
+  std::frexp(exact, &exponent);
+  int unit = std::max(std::min(exponent, limits::max_exponent) - limits::digits, limits::min_exponent - limits::digits);
+  return static_cast<double>(std::fabs(found - exact) / std::ldexp(1.0L, unit));
+}
+
+template <typename T> const T special[] = {
+    T(0), T(1), T(0.5), T(0.75), T(1.5), T(2), T(3), T(7), T(88.7), T(103.9), T(710), T(745.1), T(1e-30), T(1e30),
+    std::numeric_limits<T>::infinity(), std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::max(),
+    std::numeric_limits<T>::min(), std::numeric_limits<T>::denorm_min(), std::numeric_limits<T>::epsilon(),
+    1 - std::numeric_limits<T>::epsilon() / 2, 1 + std::numeric_limits<T>::epsilon()};
+
+constexpr int tries = 100000;
+
+template <typename T> void print(const char *name, double worst) {
+  std::printf("%s %s %.3f\n", name, std::is_same<T, float>::value ? "float" : "double", worst);
+}
+
+template <typename T, typename Ours, typename Exact>
+void one(const char *name, Ours ours, Exact exact, double low, double high) {
+  double worst = 0;
+  auto compare = [&](T x) { worst = std::max(worst, error<T>(ours(x), exact(static_cast<long double>(x)))); };
+  for (T x : special<T>) {
+    compare(x);
+    compare(-x);
+  }
+  for (int i = 0; i < tries; ++i) {
+    compare(any_number<T>());
+    compare(between<T>(low, high));
+    compare(between<T>(low, high) * T(0.01));
+  }
+  print<T>(name, worst);
+}
+
+template <typename T, typename Ours, typename Exact>
+void two(const char *name, Ours ours, Exact exact, double low, double high) {
+  double worst = 0;
+  auto compare = [&](T x, T y) {
+    worst = std::max(worst, error<T>(ours(x, y), exact(static_cast<long double>(x), static_cast<long double>(y))));
+  };
+  for (T x : special<T>)
+    for (T y : special<T>) {
+      compare(x, y);
+      compare(-x, y);
+      compare(x, -y);
+      compare(-x, -y);
+    }
+  for (int i = 0; i < tries; ++i) {
+    compare(any_number<T>(), any_number<T>());
+    compare(any_number<T>(), between<T>(low, high));
+    compare(between<T>(low, high), between<T>(low, high));
+    compare(between<T>(0, 3), between<T>(low, high));
+  }
+  print<T>(name, worst);
+}
+
+// The C library has no sinpi; its sine is as good near 0.
+static long double sine_of_turns(long double x) {
+  if (!(std::fabs(x) < INFINITY))
+    return NAN;
+  long double turn = x - 2 * std::rint(x / 2);
+  if (turn == 0 || std::fabs(turn) == 1)
+    return std::copysign(0.0L, x);
+  if (std::fabs(turn) > 0.5L)
+    turn = std::copysign(1 - std::fabs(turn), turn);
+  return std::sin(turn * 3.14159265358979323846264338327950288L);
+}
+static long double cosine_of_turns(long double x) {
+  if (!(std::fabs(x) < INFINITY))
+    return NAN;
+  long double turn = std::fabs(x - 2 * std::rint(x / 2));
+  return turn == 0.5L ? 0 : sine_of_turns(0.5L - turn);
+}
+
+#define ONE(name, exact, low, high)                                                                                    \
+  one<float>(#name, [](float x) { return offload_math::name(x); }, [](long double x) -> long double { return exact; }, \
+             low, high);                                                                                               \
+  one<double>(#name, [](double x) { return offload_math::name(x); },                                                   \
+              [](long double x) -> long double { return exact; }, low, high)
+#define TWO(name, exact, low, high)                                                                                    \
+  two<float>(#name, [](float x, float y) { return offload_math::name(x, y); },                                         \
+             [](long double x, long double y) -> long double { return exact; }, low, high);                            \
+  two<double>(#name, [](double x, double y) { return offload_math::name(x, y); },                                      \
+              [](long double x, long double y) -> long double { return exact; }, low, high)
+
+// Exact or wrong.
+template <typename T> void ldexp_and_frexp() {
+  double bad_ldexp = 0, bad_frexp = 0;
+  auto same = [](T a, T b) { return a == b || (a != a && b != b); };
+  for (int i = 0; i < tries; ++i) {
+    T x = any_number<T>();
+    int k = static_cast<int>(random_bits() % 5000) - 2500, ours, theirs = 0;
+    if (i % 2 == 0)
+      k /= 10;
+    bad_ldexp += !same(offload_math::ldexp(x, k), std::ldexp(x, k));
+    bad_frexp += !same(offload_math::frexp(x, &ours), std::frexp(x, &theirs)) || (std::isfinite(x) && ours != theirs);
+  }
+  print<T>("ldexp", bad_ldexp);
+  print<T>("frexp", bad_frexp);
+}
+
+int main() {
+  ONE(exp, std::exp(x), -750, 711);
+  ONE(exp2, std::exp2(x), -1080, 1025);
+  ONE(exp10, powl(10, x), -325, 309);
+  ONE(expm1, std::expm1(x), -100, 100);
+  ONE(log, std::log(x), 0.5, 2);
+  ONE(log2, std::log2(x), 0.5, 2);
+  ONE(log10, std::log10(x), 0.5, 2);
+  ONE(log1p, std::log1p(x), -1, 2);
+  ONE(cbrt, std::cbrt(x), -10, 10);
+  ONE(rsqrt, 1 / std::sqrt(x), 0, 10);
+  ONE(sin, std::sin(x), -1e6, 1e6);
+  ONE(cos, std::cos(x), -1e6, 1e6);
+  ONE(tan, std::tan(x), -100, 100);
+  ONE(sinpi, sine_of_turns(x), -10, 10);
+  ONE(cospi, cosine_of_turns(x), -10, 10);
+  ONE(asin, std::asin(x), -1, 1);
+  ONE(acos, std::acos(x), -1, 1);
+  ONE(atan, std::atan(x), -4, 4);
+  ONE(sinh, std::sinh(x), -30, 30);
+  ONE(cosh, std::cosh(x), -711, 711);
+  ONE(tanh, std::tanh(x), -5, 5);
+  ONE(asinh, std::asinh(x), -3, 3);
+  ONE(acosh, std::acosh(x), 1, 30);
+  ONE(atanh, std::atanh(x), -1, 1);
+  ONE(erf, std::erf(x), -5, 5);
+  ONE(erfc, std::erfc(x), -5, 28);
+  TWO(pow, std::pow(x, y), -100, 100);
+  TWO(hypot, std::hypot(x, y), -10, 10);
+  TWO(atan2, std::atan2(x, y), -10, 10);
+  TWO(fmod, std::fmod(x, y), -100, 100);
+  ldexp_and_frexp<float>();
+  ldexp_and_frexp<double>();
+}
