@@ -653,7 +653,9 @@ fn hosts() {
         ("linux", "aarch64", "aarch64-unknown-linux-gnu"),
         ("windows", "x86_64", "x86_64-pc-windows-msvc"),
         ("windows", "aarch64", "aarch64-pc-windows-msvc"),
+        ("macos", "x86_64", "x86_64-apple-darwin"),
         ("macos", "aarch64", "aarch64-apple-darwin"),
+        ("none", "x86_64", "x86_64-unknown-none"),
     ];
     for (os, arch, target) in hosts {
         for (name, value) in [("CARGO_CFG_TARGET_OS", os), ("CARGO_CFG_TARGET_ARCH", arch), ("TARGET", target)] {
@@ -668,12 +670,14 @@ fn hosts() {
     package.write("kernels/add.cu", kernel("add", "1.0f"));
     let text = printed(&succeed(&mut cargo_build(&package, "debug")));
     assert_eq!(text.matches("this host is").count(), 1, "{text}");
-    assert!(text.contains("(x86_64, aarch64); this host is aarch64-apple-darwin"), "{text}");
+    assert!(text.contains("macOS (x86_64, aarch64); this host is x86_64-unknown-none"), "{text}");
     for (pack, format) in [
         ("linux_x86_64", "elf64-x86-64"),
         ("linux_aarch64", "elf64-littleaarch64"),
         ("windows_x86_64", "COFF-x86-64"),
         ("windows_aarch64", "COFF-ARM64"),
+        ("macos_x86_64", "Mach-O 64-bit x86-64"),
+        ("macos_aarch64", "Mach-O arm64"),
     ] {
         let index = index(&package, "debug", pack);
         let library = output(&package, "debug", &format!("lib{}.a", index.library));

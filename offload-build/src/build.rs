@@ -6,7 +6,8 @@ use crate::options::Request;
 use crate::output::{self, OutDir};
 use crate::pack::{self, Pack};
 use crate::run::Run;
-use crate::targets;
+use crate::targets::{self, Wanted};
+use crate::toolchain::Tools;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -18,7 +19,7 @@ use std::sync::{Mutex, PoisonError};
 #[derive(Debug, Clone, Default)]
 pub struct Build {
     request: Request,
-    archs: Vec<String>,
+    archs: Vec<Wanted>,
 }
 
 impl Build {
@@ -42,15 +43,25 @@ impl Build {
         self
     }
 
-    /// Adds a target: an AMD target ID, `sm_<n>`, `compute_<n>` or `cpu`.
+    /// Adds a target: an AMD target ID, `sm_<n>`, `compute_<n>` or `cpu`; or several by one word: `native`, `all-major`,
+    /// `all`. The [front page](crate#targets) says what they stand for. If no target is added, the variables that other
+    /// programs use say for what is built.
     pub fn offload_arch(&mut self, arch: impl Into<String>) -> &mut Self {
-        self.archs.push(arch.into());
+        self.archs.push(Wanted::Name(arch.into()));
+        self
+    }
+
+    /// Adds the GPUs of the building machine, each kind once; where there is none, these targets.
+    pub fn native_or<S: Into<String>>(&mut self, archs: impl IntoIterator<Item = S>) -> &mut Self {
+        self.archs.push(Wanted::NativeOr(archs.into_iter().map(Into::into).collect()));
         self
     }
 
     /// Adds targets, as [`Build::offload_arch`] does.
     pub fn archs<S: Into<String>>(&mut self, archs: impl IntoIterator<Item = S>) -> &mut Self {
-        self.archs.extend(archs.into_iter().map(Into::into));
+        archs.into_iter().for_each(|arch| {
+            self.offload_arch(arch);
+        });
         self
     }
 
@@ -129,9 +140,10 @@ impl Build {
             Some("1") => return pack::write_absent(name, "OFFLOAD_SKIP was set", &output),
             Some(other) => return Err(Error::config(format!("OFFLOAD_SKIP is '{other}'; it can be 1 or 0"))),
         }
-        let targets = targets::resolve(cargo, &self.archs, self.request.options.code_object_version)?;
+        let tools = Tools::new(cargo, self.request.clang.as_deref(), self.request.ptxas.as_deref());
+        let targets = targets::resolve(cargo, &tools, &self.archs, self.request.options.code_object_version)?;
         self.check_sources(cargo)?;
-        Run::new(&self.request, name, cargo, &output).make_pack(&targets)
+        Run::new(&self.request, name, cargo, &output, &tools).make_pack(&targets)
     }
 
     fn check_sources(&self, cargo: &Cargo) -> Result<(), Error> {

@@ -88,11 +88,10 @@ pub(crate) fn machine(cargo: &Cargo) -> Result<Machine, Error> {
         pointer_width: &cargo.target_pointer_width,
         endian: &cargo.target_endian,
     });
-    // Apple's linker does not take the library, which is a GNU archive.
-    machine.filter(|machine| machine.format() != ObjectFormat::MachO).ok_or_else(|| {
+    machine.ok_or_else(|| {
         Error::config(format!(
             "packs can be embedded in 64-bit programs for Linux, Android, BSD and illumos (x86_64, aarch64, riscv64, \
-             loongarch64) and for Windows (x86_64, aarch64); this host is {}",
+             loongarch64) and for Windows and macOS (x86_64, aarch64); this host is {}",
             cargo.target
         ))
     })
@@ -118,7 +117,11 @@ pub(crate) fn write(
 
     let object = host_object::write(machine, section, &symbol, layout.size())
         .map_err(|error| Error::config(format!("the pack is too large for one library: {error}")))?;
-    let archive = archive::write_library("offload.o", &machine.linker_name(&symbol), object.size());
+    let write_library = match machine.format() {
+        ObjectFormat::MachO => archive::write_darwin_library,
+        _ => archive::write_library,
+    };
+    let archive = write_library("offload.o", &machine.linker_name(&symbol), object.size());
     let library_offset = archive.offset_of(0).unwrap_or(0) + object.offset_of(0).unwrap_or(0);
     let library_layout = archive.nest(|_| object.clone()).nest(|_| layout.clone());
     let library_path = output.library(&library);

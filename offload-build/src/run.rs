@@ -12,10 +12,9 @@ use crate::output::OutDir;
 use crate::pack::{self, Pack};
 use crate::prebuilt::{self, Prebuilt};
 use crate::steps::{Compilation, Compilations};
-use crate::toolchain::{Clang, Cxx, Found, Ptxas};
+use crate::toolchain::{Cxx, Found, Tools};
 use offload_format::embedded::Origin;
 use offload_format::target::{NvidiaCode, OffloadArch};
-use std::cell::OnceCell;
 use std::path::Path;
 
 /// What `OFFLOAD_PREBUILT` asks for.
@@ -34,9 +33,7 @@ pub(crate) struct Run<'a> {
     name: &'a str,
     cargo: &'a Cargo,
     output: &'a OutDir,
-    // The tools, each looked for when the first target needs it.
-    clang: OnceCell<Found<Clang>>,
-    ptxas: OnceCell<Found<Ptxas>>,
+    tools: &'a Tools<'a>,
 }
 
 /// Where the image of one target comes from.
@@ -51,8 +48,14 @@ enum Source {
 }
 
 impl<'a> Run<'a> {
-    pub(crate) fn new(request: &'a Request, name: &'a str, cargo: &'a Cargo, output: &'a OutDir) -> Self {
-        Self { request, name, cargo, output, clang: OnceCell::new(), ptxas: OnceCell::new() }
+    pub(crate) fn new(
+        request: &'a Request,
+        name: &'a str,
+        cargo: &'a Cargo,
+        output: &'a OutDir,
+        tools: &'a Tools<'a>,
+    ) -> Self {
+        Self { request, name, cargo, output, tools }
     }
 
     /// Makes the pack for these targets, which are canonical names.
@@ -132,13 +135,13 @@ impl<'a> Run<'a> {
         if prebuilt_use == PrebuiltUse::Only {
             return Ok(Err(Lack::only_prebuilt()));
         }
-        let clang = match self.clang()? {
+        let clang = match self.tools.clang()? {
             Found::Tool(clang) => clang,
             Found::Missing(trail) => return Ok(Err(Lack::clang(trail))),
         };
         let compilation = match arch {
             OffloadArch::Nvidia(arch) if arch.code == NvidiaCode::Ptx => compilations.ptx(target, arch, clang),
-            OffloadArch::Nvidia(arch) => match self.ptxas()? {
+            OffloadArch::Nvidia(arch) => match self.tools.ptxas()? {
                 Found::Tool(ptxas) => compilations.cubin(target, arch, clang, ptxas),
                 Found::Missing(trail) => return Ok(Err(Lack::ptxas(trail))),
             },
@@ -151,7 +154,7 @@ impl<'a> Run<'a> {
             if let Some(text) = clang.refusal(compilation.first()) {
                 return Ok(Err(Lack::refusal(&clang.path, &text)));
             }
-            if let (OffloadArch::Nvidia(arch), Some(Found::Tool(ptxas))) = (arch, self.ptxas.get())
+            if let (OffloadArch::Nvidia(arch), Some(ptxas)) = (arch, self.tools.used_ptxas())
                 && arch.code == NvidiaCode::Cubin
                 && let Some(text) = ptxas.refusal(arch)
             {
@@ -159,14 +162,6 @@ impl<'a> Run<'a> {
             }
         }
         Ok(Ok(source))
-    }
-
-    fn clang(&self) -> Result<&Found<Clang>, Error> {
-        once(&self.clang, || Clang::find(self.cargo, self.request.clang.as_deref()))
-    }
-
-    fn ptxas(&self) -> Result<&Found<Ptxas>, Error> {
-        once(&self.ptxas, || Ptxas::find(self.cargo, self.request.ptxas.as_deref()))
     }
 
     /// One line for each reason why a prebuilt image is used.
@@ -244,10 +239,10 @@ impl<'a> Run<'a> {
 
     fn update_prebuilt(&self, folder: &Path, images: &[(Image, Vec<Input>)]) -> Result<(), Error> {
         let mut tools = Vec::new();
-        if let Some(Found::Tool(clang)) = self.clang.get() {
+        if let Some(clang) = self.tools.used_clang() {
             tools.push(("compiler", clang.version.clone()));
         }
-        if let Some(Found::Tool(ptxas)) = self.ptxas.get() {
+        if let Some(ptxas) = self.tools.used_ptxas() {
             tools.push(("ptxas", ptxas.version()));
         }
         let images: Vec<(&Image, &[Input])> = images
@@ -257,13 +252,5 @@ impl<'a> Run<'a> {
             .collect();
         let options = &self.request.options;
         prebuilt::update(folder, self.name, options, &tools, &images, self.output, self.cargo)
-    }
-}
-
-/// What is in the cell, or what `find` puts there.
-fn once<T>(cell: &OnceCell<T>, find: impl FnOnce() -> Result<T, Error>) -> Result<&T, Error> {
-    match cell.get() {
-        Some(found) => Ok(found),
-        None => find().map(|found| cell.get_or_init(|| found)),
     }
 }

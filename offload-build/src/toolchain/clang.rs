@@ -1,9 +1,10 @@
 //! Clang, which compiles for AMD and NVIDIA GPUs alike, and lld beside it.
 
-use super::search::{self, Found, Trail, program};
+use super::search::{self, Found, NO_INPUT, Trail, program};
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
 use crate::jobs::Step;
+use offload_format::target::NvidiaArch;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -96,6 +97,13 @@ impl Clang {
     fn major(&self) -> Option<u32> {
         let (_, rest) = self.version.split_once("version ")?;
         rest.split('.').next()?.parse().ok()
+    }
+
+    /// Whether the driver knows an architecture.
+    pub(crate) fn knows(&self, arch: NvidiaArch) -> bool {
+        let arch = format!("--offload-arch={arch}");
+        let args = ["-###", "-x", "cuda", "--cuda-device-only", "-nogpuinc", "-nogpulib", "-c", NO_INPUT, &arch];
+        Command::new(&self.path).args(args).output().is_ok_and(|output| output.status.success())
     }
 
     /// Lets the driver check a command line without running a compiler; returns its refusal.

@@ -1,6 +1,6 @@
 //! `ptxas`, NVIDIA's assembler: PTX to machine code.
 
-use super::search::{self, Found, Trail, program};
+use super::search::{self, Found, NO_INPUT, Trail, program};
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
 use offload_format::target::NvidiaArch;
@@ -15,9 +15,6 @@ pub(crate) struct Ptxas {
 
 /// The variables in which users name their CUDA installation.
 const ROOTS: [&str; 4] = ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"];
-
-/// An empty file.
-const NO_INPUT: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
 
 impl Ptxas {
     /// `explicit`, else `OFFLOAD_PTXAS`, else `bin` of the installation that a variable names, else `PATH`, else
@@ -67,6 +64,14 @@ impl Ptxas {
             }
             Err(error) => Some(error.to_string()),
         }
+    }
+
+    /// The architectures that `--help` lists, those with `a` and `f` too.
+    pub(crate) fn architectures(&self) -> Vec<NvidiaArch> {
+        let output = Command::new(&self.path).arg("--help").output();
+        let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+        // They stand in quotes.
+        text.split('\'').filter(|word| word.starts_with("sm_")).filter_map(|it| NvidiaArch::parse(it).ok()).collect()
     }
 
     /// The line of `--version` that has the version.
