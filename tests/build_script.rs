@@ -684,7 +684,8 @@ fn hosts() {
         let header = stdout(&succeed(llvm("llvm-readobj").arg("--file-headers").arg(&library)));
         assert!(header.contains(&format!("Format: {format}\n")), "{pack}: {header}");
         let map = stdout(&succeed(llvm("llvm-nm").arg("--print-armap").arg(&library)));
-        assert!(map.contains(&format!("\n{} in offload.o\n", index.symbol)), "{pack}: {map}");
+        let underscore = if pack.starts_with("macos") { "_" } else { "" };
+        assert!(map.contains(&format!("\n{underscore}{} in offload.o\n", index.symbol)), "{pack}: {map}");
         let (bytes, offset) = (read(&library), index.library_offset as usize);
         assert!(bytes[offset..].starts_with(b"__CLANG_OFFLOAD_BUNDLE__"), "{pack}");
     }

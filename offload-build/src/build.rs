@@ -102,6 +102,13 @@ impl Build {
         self
     }
 
+    /// The most compilers that run at a time for this pack, at least one; `OFFLOAD_JOBS` is before it. Without it as many run
+    /// as `cargo build -j` allows. For compilers that need much memory.
+    pub fn max_parallel(&mut self, most: usize) -> &mut Self {
+        self.request.max_parallel = Some(most);
+        self
+    }
+
     /// The folder of the prebuilt set, `prebuilt` unless given. `OFFLOAD_PREBUILT=update cargo build --release` writes it;
     /// from then on an image whose compiler is missing comes from there, as long as sources and options are the same.
     /// In a workspace, `OFFLOAD_PREBUILT_<package>=update` writes that of one package.

@@ -63,6 +63,11 @@ impl Cargo {
         env::var(name).ok().filter(|value| !value.is_empty())
     }
 
+    /// An environment variable that makes no difference to what is built, so that nothing is to be done when it changes.
+    pub(crate) fn untracked_var(&self, name: &str) -> Option<String> {
+        env::var(name).ok().filter(|value| !value.is_empty())
+    }
+
     /// `<name>_<package>` before `<name>`, with the name of the one that is set.
     pub(crate) fn package_var(&self, name: &str) -> Option<(String, String)> {
         let own = format!("{name}_{}", self.package.replace('-', "_"));

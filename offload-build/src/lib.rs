@@ -73,6 +73,7 @@ mod image;
 mod jobs;
 mod lack;
 mod options;
+mod outcome;
 mod output;
 mod pack;
 mod prebuilt;

@@ -34,6 +34,8 @@ pub(crate) struct Request {
     pub(crate) options: Options,
     pub(crate) clang: Option<PathBuf>,
     pub(crate) ptxas: Option<PathBuf>,
+    /// The most compilers at a time.
+    pub(crate) max_parallel: Option<usize>,
     /// The folder of the prebuilt set, if it is not the usual one.
     pub(crate) prebuilt: Option<PathBuf>,
 }

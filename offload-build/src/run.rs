@@ -5,7 +5,7 @@ use crate::cargo::Cargo;
 use crate::error::Error;
 use crate::hash::ContentHash;
 use crate::image::Image;
-use crate::jobs;
+use crate::jobs::{self, How};
 use crate::lack::{self, Lack};
 use crate::options::Request;
 use crate::output::OutDir;
@@ -15,6 +15,7 @@ use crate::steps::{Compilation, Compilations};
 use crate::toolchain::{Cxx, Found, Tools};
 use offload_format::embedded::Origin;
 use offload_format::target::{NvidiaCode, OffloadArch};
+use std::fs;
 use std::path::Path;
 
 /// What `OFFLOAD_PREBUILT` asks for.
@@ -184,10 +185,12 @@ impl<'a> Run<'a> {
     /// Runs what has to run; returns every image with its inputs, in the order of the sources.
     fn make_images(&self, sources: Vec<Source>) -> Result<Vec<(Image, Vec<Input>)>, Error> {
         let mut steps = Vec::new();
+        let mut work = Vec::new();
         for source in &sources {
             if let Source::Compile(compilation) = source {
                 cache::forget(compilation, self.output)?;
                 let first = steps.len();
+                work.resize(first + compilation.steps.len(), self.source_bytes());
                 steps.extend(compilation.steps.iter().cloned().map(|mut step| {
                     step.after.iter_mut().for_each(|before| *before += first);
                     step
@@ -195,7 +198,7 @@ impl<'a> Run<'a> {
             }
         }
         let start = if steps.is_empty() { None } else { Some(cache::file_time(self.output)?) };
-        self.pass_on(&jobs::run(&steps)?);
+        self.pass_on(&jobs::run(&steps, &work, self.how()?)?);
 
         let open = |compilation: &Compilation, hash| {
             Image::open(&compilation.target, &compilation.image, hash, Origin::Compiled, &self.cargo.target)
@@ -221,6 +224,25 @@ impl<'a> Run<'a> {
             images.push((image, inputs));
         }
         Ok(images)
+    }
+
+    /// What a compilation has to do, as far as that is known before: the size of its sources.
+    fn source_bytes(&self) -> u64 {
+        self.request.options.files.iter().filter_map(|file| fs::metadata(file).ok()).map(|it| it.len()).sum()
+    }
+
+    /// How compilers are run, as build.rs and the environment want it.
+    fn how(&self) -> Result<How, Error> {
+        let most = match self.cargo.untracked_var("OFFLOAD_JOBS") {
+            None => self.request.max_parallel.unwrap_or(usize::MAX),
+            Some(text) => text.parse().ok().filter(|most| *most > 0).ok_or_else(|| {
+                Error::config(format!(
+                    "OFFLOAD_JOBS is '{text}'; it is how many compilers may run at a time: 1 or more"
+                ))
+            })?,
+        };
+        let colour = self.cargo.untracked_var("CARGO_TERM_COLOR").is_some_and(|when| when == "always");
+        Ok(How { most, colour })
     }
 
     /// Shows the compilers' warnings, each once: most come from every target alike.

@@ -115,7 +115,11 @@ impl Clang {
                 let text = String::from_utf8_lossy(&output.stderr).into_owned();
                 // Beside its errors -### prints the version and the commands, which start with a space.
                 let errors: Vec<&str> = text.lines().filter(|line| line.contains("error:")).collect();
-                Some(if errors.is_empty() { text } else { errors.join("\n") })
+                Some(match (errors.is_empty(), text.trim().is_empty()) {
+                    (false, _) => errors.join("\n"),
+                    (true, false) => text,
+                    (true, true) => format!("-### printed nothing and ended with {}", output.status),
+                })
             }
             Err(error) => Some(error.to_string()),
         }
