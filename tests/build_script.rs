@@ -20,6 +20,12 @@ fn main() -> ExitCode {
         test("only_what_a_change_reaches_is_compiled", ALL, changes),
         test("an_edit_while_a_compiler_runs_is_not_lost", LLVM, edit_while_compiling),
         test("one_job_is_one_compiler", ALL, one_job),
+        test("a_cap_is_one_for_all_packs", ALL, capped_jobs),
+        test("the_longest_chain_starts_first", ALL, longest_first),
+        test("another_compiler_in_path_is_noticed", LLVM, compiler_in_path),
+        test("a_moved_work_folder_stays_fresh", LLVM, moved),
+        test("folders_with_spaces_and_other_letters", ALL, strange_folders),
+        test("nothing_is_built_for_docs_rs", &[Tool::Gcc], skipped),
         test("several_files_make_one_program", ALL, several_files),
         test("each_image_says_its_target", ALL, image_headers),
         test("the_code_object_version_is_the_one_asked_for", LLVM, code_object_version),
@@ -203,7 +209,7 @@ fn second_build() {
     package.write("build.rs", build_script(MAIN));
     let text = build();
     assert!(text.contains("/build-script-build`"), "the build script did not run again:\n{text}");
-    assert_eq!(watched.compilations(), [""; 0], "compiled anew without a change");
+    assert_eq!(watched.calls(), [""; 0], "started a tool without a change");
     let after = times(&folder);
     let written = after.iter().filter(|(path, time)| before.get(*path) != Some(time)).map(|it| it.0);
     let written: Vec<_> = written.map(|path| path.strip_prefix(&folder).expect("it lies in the folder")).collect();
@@ -358,6 +364,197 @@ fn one_job() {
     let calls = watched.calls();
     assert!(calls.iter().filter(|call| !call.starts_with(OVERLAP)).count() > 15, "{calls:#?}");
     assert!(!calls.iter().any(|call| call == OVERLAP), "two compilers at a time:\n{calls:#?}");
+}
+
+fn capped_jobs() {
+    let package = package(
+        "build_capped",
+        r#"println!("cargo::rerun-if-changed=build.rs");
+    Build::new().file("kernels/a.cu").max_parallel(1).archs(["gfx90a", "gfx1100", "compute_80", "cpu"]).compile("a");"#,
+    );
+    let watched = Watched::new(&package);
+    package.write("kernels/a.cu", kernel("a", "1.0f"));
+    let build = |jobs: &str| {
+        let output = watched.set(&mut cargo_build(&package, "debug")).args(["-j4"]).env("OFFLOAD_JOBS", jobs).output();
+        (output.expect("cargo starts"), watched.calls())
+    };
+    // Empty is not set.
+    for (jobs, value) in [("", "1.0f"), ("1", "2.0f")] {
+        package.write("kernels/a.cu", kernel("a", value));
+        let (output, calls) = build(jobs);
+        assert!(output.status.success(), "{}", printed(&output));
+        assert!(calls.len() > 8 && !calls.iter().any(|call| call == OVERLAP), "two at a time:\n{calls:#?}");
+    }
+    // It is no input: nothing runs when it changes.
+    assert_eq!(build("3").1, [""; 0]);
+    package.write("kernels/a.cu", kernel("a", "3.0f"));
+    let (output, _) = build("none");
+    assert!(printed(&output).contains("OFFLOAD_JOBS is 'none'; it is how many compilers may run at a time: 1 or more"));
+}
+
+fn longest_first() {
+    let package = package(
+        "build_longest",
+        r#"Build::new().file("kernels/a.cu").archs(["cpu", "gfx90a", "sm_80"]).compile("a");"#,
+    );
+    let watched = Watched::new(&package);
+    package.write("kernels/a.cu", kernel("a", "1.0f"));
+    succeed(watched.set(&mut cargo_build(&package, "debug")).arg("-j1"));
+    let calls = watched.compilations();
+    // Three steps of one chain before two of another; of equal ones the first in the list.
+    let kinds: Vec<&str> = calls
+        .iter()
+        .map(|call| match call {
+            _ if call.contains("sm_80") => "sm_80",
+            _ if call.contains("gfx90a") => "gfx90a",
+            _ => "cpu",
+        })
+        .collect();
+    assert_eq!(kinds, ["sm_80", "cpu", "gfx90a", "sm_80", "cpu", "gfx90a", "sm_80"], "{calls:#?}");
+}
+
+/// Another PATH makes the script run; it compiles only if it finds another compiler there.
+fn compiler_in_path() {
+    let package = package("build_path", r#"Build::new().file("kernels/add.cu").archs(["gfx90a"]).compile("add");"#);
+    package.write("kernels/add.cu", kernel("add", "1.0f"));
+    let log = package.folder.join("log");
+    for folder in ["one", "two"] {
+        let clang = package.folder.join(folder).join("clang");
+        let real = llvm_bin().join("clang");
+        let script = format!("#!/bin/sh\necho {folder} >> '{}'\nexec '{}' \"$@\"\n", log.display(), real.display());
+        scratch::write(&clang, script);
+        succeed(Command::new("chmod").arg("+x").arg(&clang));
+    }
+    fs::create_dir_all(package.folder.join("empty")).expect("the folder can be made");
+    let build = |folders: &[&str]| {
+        let path = std::env::var_os("PATH").expect("PATH is set");
+        let folders = folders.iter().map(|folder| package.folder.join(folder)).chain(std::env::split_paths(&path));
+        let mut command = package.cargo(&["build", "-v"]);
+        command.env("PATH", std::env::join_paths(folders).expect("folders of PATH make a PATH"));
+        let text = printed(&succeed(&mut command));
+        let calls = fs::read_to_string(&log).unwrap_or_default();
+        let _ = fs::remove_file(&log);
+        (text.contains("/build-script-build`"), calls.lines().map(str::to_owned).collect::<Vec<_>>())
+    };
+    let (ran, calls) = build(&["one"]);
+    assert!(ran && calls.len() > 2 && calls.iter().all(|call| call == "one"), "{calls:?}");
+    assert_eq!(build(&["one"]), (false, vec![]), "the same PATH");
+    assert_eq!(build(&["empty", "one"]), (true, vec![]), "another PATH with the same compiler");
+    let (ran, calls) = build(&["two", "one"]);
+    assert!(ran && calls.len() > 2 && calls.iter().all(|call| call == "two"), "another compiler: {calls:?}");
+}
+
+/// A package that is moved with the folder that it is built in.
+fn moved() {
+    let package = package(
+        "build_moved",
+        r#"Build::new().file("kernels/add.cu").include("include").archs(["gfx90a", "cpu"]).compile("add");"#,
+    );
+    package
+        .write("kernels/add.cu", format!("#include \"value.h\"\n{}", kernel("add", "VALUE")))
+        .write("include/value.h", "#define VALUE 1.0f\n");
+    let watched = Watched::new(&package);
+    let build = |folder: &Path| {
+        let mut command = cargo_build(&package, "debug");
+        command.current_dir(folder).env("CARGO_TARGET_DIR", folder.join("built")).arg("-v");
+        printed(&succeed(watched.set(&mut command)))
+    };
+    let there = package.folder.join("there");
+    for name in ["Cargo.toml", "Cargo.lock", "build.rs", "src", "kernels", "include"] {
+        let to = there.join(name);
+        fs::create_dir_all(&there).expect("the folder can be made");
+        fs::rename(package.folder.join(name), to).expect("it can be moved");
+    }
+    build(&there);
+    assert!(!watched.compilations().is_empty());
+    let here = package.folder.join("here, with a longer name");
+    fs::rename(&there, &here).expect("the folder can be moved");
+    let text = build(&here);
+    assert!(text.contains("Fresh build_moved"), "the script ran only because of the new place:\n{text}");
+    let again = fs::read(here.join("build.rs")).expect("it is there");
+    scratch::write(here.join("build.rs"), again);
+    let text = build(&here);
+    assert!(text.contains("/build-script-build`"), "the script did not run again:\n{text}");
+    assert_eq!(watched.compilations(), [""; 0], "compiled anew in another place");
+}
+
+fn strange_folders() {
+    let package = package(
+        "build_strange",
+        r#"Build::new()
+        .file("kernels/größe 1.cu")
+        .include("include dir/ü")
+        .archs(["gfx90a", "sm_80", "compute_80", "cpu"])
+        .compile("add");"#,
+    );
+    package
+        .write("kernels/größe 1.cu", format!("#include \"wert $1#.h\"\n{}", kernel("add", "VALUE")))
+        .write("include dir/ü/wert $1#.h", "#define VALUE 1.0f\n");
+    let folder = package.folder.with_file_name("build strange $(ls) 'größe'");
+    let _ = fs::remove_dir_all(&folder);
+    fs::rename(&package.folder, &folder).expect("the folder can be moved");
+    let build = || {
+        let mut command = cargo_build(&package, "debug");
+        command.current_dir(&folder).env("CARGO_TARGET_DIR", folder.join("gebaut für alle")).arg("-v");
+        printed(&succeed(&mut command))
+    };
+    build();
+    let text = build();
+    assert!(text.contains("Fresh build_strange"), "a file is not found by Cargo:\n{text}");
+    // The dependency files of all compilers were read: an edit reaches every image.
+    let images = || {
+        let all = times(&folder.join("gebaut für alle/debug/build")).into_iter();
+        let is_image = |path: &Path| {
+            path.extension().is_some_and(|it| ["hsaco", "cubin", "ptx", "so"].iter().any(|image| it == *image))
+                && path.parent().is_some_and(|folder| folder.ends_with("add"))
+        };
+        all.filter(|(path, _)| is_image(path)).map(|(path, _)| read(&path)).collect::<Vec<_>>()
+    };
+    let before = images();
+    scratch::write(folder.join("include dir/ü/wert $1#.h"), "#define VALUE 2.0f\n");
+    build();
+    let after = images();
+    assert_eq!((before.len(), after.len()), (4, 4));
+    assert!(before.iter().zip(&after).all(|(before, after)| before != after), "an image did not change");
+}
+
+/// No compiler for GPUs, no C++ compiler: what docs.rs, editors and `cargo package` get.
+fn skipped() {
+    let package = package(
+        "build_skipped",
+        r#"Build::new().file("kernels/add.cu").archs(["gfx90a", "native", "sm_80", "all-major", "cpu"]).compile("add");"#,
+    );
+    package.write("kernels/add.cu", kernel("add", "1.0f")).write(
+        "src/lib.rs",
+        "pub static ADD: offload_format::KernelPack = offload_embed_macro::include_offload!(\"add\");\n",
+    );
+    // rustc links with `cc`.
+    let tools = package.folder.join("tools");
+    fs::create_dir_all(&tools).expect("the folder can be made");
+    let path = std::env::var_os("PATH").expect("PATH is set");
+    for name in ["cc", "cargo", "rustc", "rustdoc", "ld"] {
+        if let Some(real) = std::env::split_paths(&path).map(|it| it.join(name)).find(|it| it.is_file()) {
+            // Not a link: rustup's programs go by the name that they are started by.
+            let script = format!("#!/bin/sh\nexec '{}' \"$@\"\n", real.display());
+            scratch::write(tools.join(name), script);
+            succeed(Command::new("/bin/chmod").arg("+x").arg(tools.join(name)));
+        }
+    }
+    let cargo = |args: &[&str], variable: (&str, &str)| {
+        let mut command = package.cargo(args);
+        for name in ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR", "ROCM_PATH", "CXX"] {
+            command.env_remove(name);
+        }
+        succeed(command.env("PATH", &tools).env(variable.0, variable.1));
+        let text = String::from_utf8(read(&output(&package, "debug", "add.index"))).expect("an index is text");
+        match Index::parse(&text) {
+            Ok(Index::Absent { why, .. }) => why,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(cargo(&["check"], ("OFFLOAD_SKIP", "1")), "OFFLOAD_SKIP was set");
+    assert_eq!(cargo(&["check"], ("DOCS_RS", "1")), "docs.rs has no GPU compilers");
+    assert_eq!(cargo(&["doc", "--no-deps"], ("DOCS_RS", "1")), "docs.rs has no GPU compilers");
 }
 
 /// Kernels in two files call a function in a third.

@@ -147,7 +147,7 @@ impl Build {
             Some("1") => return pack::write_absent(name, "OFFLOAD_SKIP was set", &output),
             Some(other) => return Err(Error::config(format!("OFFLOAD_SKIP is '{other}'; it can be 1 or 0"))),
         }
-        let tools = Tools::new(cargo, self.request.clang.as_deref(), self.request.ptxas.as_deref());
+        let tools = Tools::new(cargo, &output, self.request.clang.as_deref(), self.request.ptxas.as_deref());
         let targets = targets::resolve(cargo, &tools, &self.archs, self.request.options.code_object_version)?;
         self.check_sources(cargo)?;
         Run::new(&self.request, name, cargo, &output, &tools).make_pack(&targets)

@@ -7,6 +7,7 @@ use crate::cargo::Cargo;
 use crate::depfile;
 use crate::error::Error;
 use crate::hash::ContentHash;
+use crate::jobs::Step;
 use crate::output::{OutDir, remove, write_if_changed};
 use crate::steps::{Compilation, image_file_name};
 use std::fmt::Write;
@@ -35,15 +36,12 @@ pub(crate) fn fresh(compilation: &Compilation, output: &OutDir, cargo: &Cargo) -
     let mut lines = record.lines();
     (lines.next()? == key(compilation, output, cargo).to_string()).then_some(())?;
     let image = ContentHash::of_file(&compilation.image).ok()?;
+    let places = Places::new(output, cargo);
     (lines.next()? == image.to_string()).then_some(())?;
     let inputs: Option<Vec<Input>> = lines
         .map(|line| {
             let (hash, path) = line.split_once(' ')?;
-            let path = match path.strip_prefix(OUT) {
-                Some(rest) => output.root.join(rest.trim_start_matches(['/', '\\'])),
-                None => path.into(),
-            };
-            let input = Input { path, hash: ContentHash::parse(hash)? };
+            let input = Input { path: places.here(path), hash: ContentHash::parse(hash)? };
             (ContentHash::of_file(&input.path).ok()? == input.hash).then_some(input)
         })
         .collect();
@@ -84,9 +82,10 @@ pub(crate) fn record(
             }
         }
     }
+    let places = Places::new(output, cargo);
     let mut text = format!("{}\n{image}\n", key(compilation, output, cargo));
     for Input { path, hash } in &inputs {
-        let path = path.display().to_string().replace(&output.root.display().to_string(), OUT);
+        let path = places.anywhere(&path.to_string_lossy());
         // Writing to a string does not fail.
         let _ = writeln!(text, "{hash} {path}");
     }
@@ -101,15 +100,39 @@ fn record_path(compilation: &Compilation, output: &OutDir) -> PathBuf {
     output.work.join(image_file_name(&compilation.target, "record"))
 }
 
-/// What stands in records for the folder in `OUT_DIR`.
-const OUT: &str = "$OUT";
+/// Where the work folder lies does not count: moved, what is in it stays fresh. In keys and records these names stand for
+/// the folders that move.
+struct Places([(&'static str, String); 2]);
 
-/// Of all that makes the image but the files. Where the work folder lies does not count: moved, it stays fresh.
+impl Places {
+    fn new(output: &OutDir, cargo: &Cargo) -> Self {
+        // The first may lie in the second.
+        Self(
+            [("$OUT", &output.root), ("$PACKAGE", &cargo.manifest_dir)]
+                .map(|(name, path)| (name, path.display().to_string())),
+        )
+    }
+
+    fn anywhere(&self, text: &str) -> String {
+        self.0.iter().fold(text.to_owned(), |text, (name, folder)| text.replace(folder, name))
+    }
+
+    fn here(&self, path: &str) -> PathBuf {
+        let found = self.0.iter().find_map(|(name, folder)| Some(format!("{folder}{}", path.strip_prefix(name)?)));
+        found.unwrap_or_else(|| path.to_owned()).into()
+    }
+}
+
+/// Of all that makes the image but the files.
 fn key(compilation: &Compilation, output: &OutDir, cargo: &Cargo) -> ContentHash {
-    let (root, package) = (output.root.display().to_string(), cargo.manifest_dir.display().to_string());
-    let commands =
-        compilation.steps.iter().map(|step| step.to_string().replace(&root, OUT).replace(&package, "$PACKAGE"));
+    let places = Places::new(output, cargo);
+    let words = |step: &Step| -> Vec<String> {
+        let words = [step.program.as_os_str()].into_iter().chain(step.args.iter().map(|arg| &**arg));
+        // One more for where the step ends.
+        words.map(|word| places.anywhere(&word.to_string_lossy())).chain([String::new()]).collect()
+    };
     // Another version of this crate may treat an image differently after its last step.
     let version = env!("CARGO_PKG_VERSION").to_owned();
-    ContentHash::of_parts([version].into_iter().chain(compilation.identities.iter().cloned()).chain(commands))
+    let start = [version].into_iter().chain(compilation.identities.iter().cloned());
+    ContentHash::of_parts(start.chain(compilation.steps.iter().flat_map(words)))
 }

@@ -75,15 +75,14 @@ impl Cargo {
         own_value.map(|value| (own, value)).or_else(|| Some((name.to_owned(), value?)))
     }
 
-    /// The folders of `PATH`. A change of it is nothing by itself: terminals and editors differ in theirs.
+    /// The folders of `PATH`. The build script runs again when it changes, and may find other tools.
     pub(crate) fn search_path(&self) -> Vec<PathBuf> {
+        self.tell("rerun-if-env-changed=PATH".to_owned());
         env::var_os("PATH").map(|path| env::split_paths(&path).collect()).unwrap_or_default()
     }
 
-    /// Something was not in `PATH`: the build script runs again when `PATH` changes, or when a program is put into one of
-    /// its folders.
+    /// Something was not in `PATH`: the build script runs again also when a program is put into one of its folders.
     pub(crate) fn watch_search_path(&self) {
-        self.tell("rerun-if-env-changed=PATH".to_owned());
         for folder in self.search_path() {
             // Cargo looks at all that lies in a folder: one around the build itself would change with each.
             if folder.is_absolute() && folder.is_dir() && !self.out_dir.starts_with(&folder) {

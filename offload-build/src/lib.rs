@@ -45,6 +45,7 @@
 //! ```text
 //! offload/
 //! ├── include/offload/kernel.h       the header
+//! ├── tools.answers                  what the compilers have said of themselves
 //! ├── saxpy.index                    what include_offload!("saxpy") reads
 //! ├── saxpy.pack                     the pack as it is embedded
 //! ├── liboffload_saxpy_<hash>.a      the pack in a host object

@@ -46,6 +46,11 @@ impl OutDir {
         self.include().join("offload").join("kernel.h")
     }
 
+    /// What the tools have said, to all packs.
+    pub(crate) fn answers(&self) -> PathBuf {
+        self.root.join("tools.answers")
+    }
+
     pub(crate) fn index(&self) -> PathBuf {
         self.root.join(format!("{}.index", self.pack))
     }

@@ -12,7 +12,7 @@ use crate::output::OutDir;
 use crate::pack::{self, Pack};
 use crate::prebuilt::{self, Prebuilt};
 use crate::steps::{Compilation, Compilations};
-use crate::toolchain::{Cxx, Found, Tools};
+use crate::toolchain::{Found, Tools};
 use offload_format::embedded::Origin;
 use offload_format::target::{NvidiaCode, OffloadArch};
 use std::fs;
@@ -131,7 +131,7 @@ impl<'a> Run<'a> {
             None => Source::Compile(compilation),
         };
         if arch == OffloadArch::Cpu {
-            return Ok(Ok(source(compilations.cpu(&Cxx::find(self.cargo)?))));
+            return Ok(Ok(source(compilations.cpu(&self.tools.cxx()?))));
         }
         if prebuilt_use == PrebuiltUse::Only {
             return Ok(Err(Lack::only_prebuilt()));

@@ -36,11 +36,11 @@ fn known(tools: &Tools<'_>, word: &str, origin: &str) -> Result<Vec<NvidiaArch>,
         Found::Tool(ptxas) => ptxas,
         Found::Missing(trail) => return Err(missing(format!("no ptxas was found ({trail})"))),
     };
-    let mut archs = ptxas.architectures();
+    let mut archs = tools.ptxas_architectures(ptxas);
     archs.retain(|arch| arch.suffix.is_none());
     archs.sort_unstable_by_key(NvidiaArch::number);
     archs.dedup();
-    archs.retain(|arch| clang.knows(*arch));
+    archs.retain(|arch| tools.clang_knows(clang, *arch));
     match archs.is_empty() {
         true => Err(missing(format!(
             "{} and {} have none in common (see --help of the first)",

@@ -1,10 +1,12 @@
 //! The compilers of this machine: where they are, and whether they can do what is asked.
 
+mod answers;
 mod clang;
 mod cxx;
 mod ptxas;
 mod search;
 
+use answers::Answers;
 pub(crate) use clang::Clang;
 pub(crate) use cxx::Cxx;
 pub(crate) use ptxas::Ptxas;
@@ -12,6 +14,9 @@ pub(crate) use search::{Found, Trail, program};
 
 use crate::cargo::Cargo;
 use crate::error::Error;
+use crate::output::OutDir;
+use offload_format::target::NvidiaArch;
+use search::NO_INPUT;
 use std::cell::OnceCell;
 use std::fs;
 use std::path::Path;
@@ -21,6 +26,7 @@ use std::time::UNIX_EPOCH;
 #[derive(Debug)]
 pub(crate) struct Tools<'a> {
     cargo: &'a Cargo,
+    answers: Answers,
     /// What build.rs names.
     named_clang: Option<&'a Path>,
     named_ptxas: Option<&'a Path>,
@@ -29,16 +35,41 @@ pub(crate) struct Tools<'a> {
 }
 
 impl<'a> Tools<'a> {
-    pub(crate) fn new(cargo: &'a Cargo, clang: Option<&'a Path>, ptxas: Option<&'a Path>) -> Self {
-        Self { cargo, named_clang: clang, named_ptxas: ptxas, clang: OnceCell::new(), ptxas: OnceCell::new() }
+    pub(crate) fn new(
+        cargo: &'a Cargo,
+        output: &OutDir,
+        named_clang: Option<&'a Path>,
+        named_ptxas: Option<&'a Path>,
+    ) -> Self {
+        let answers = Answers::open(output.answers());
+        Self { cargo, answers, named_clang, named_ptxas, clang: OnceCell::new(), ptxas: OnceCell::new() }
     }
 
     pub(crate) fn clang(&self) -> Result<&Found<Clang>, Error> {
-        once(&self.clang, || Clang::find(self.cargo, self.named_clang))
+        once(&self.clang, || Clang::find(self.cargo, &self.answers, self.named_clang))
     }
 
     pub(crate) fn ptxas(&self) -> Result<&Found<Ptxas>, Error> {
         once(&self.ptxas, || Ptxas::find(self.cargo, self.named_ptxas))
+    }
+
+    /// The host's C++ compiler.
+    pub(crate) fn cxx(&self) -> Result<Cxx, Error> {
+        Cxx::find(self.cargo, &self.answers)
+    }
+
+    /// Whether clang's driver knows an NVIDIA architecture.
+    pub(crate) fn clang_knows(&self, clang: &Clang, arch: NvidiaArch) -> bool {
+        let arch = format!("--offload-arch={arch}");
+        let args = ["-###", "-x", "cuda", "--cuda-device-only", "-nogpuinc", "-nogpulib", "-c", NO_INPUT, &arch];
+        self.answers.ask(&clang.path, &args).is_ok()
+    }
+
+    /// The architectures that ptxas' `--help` lists, those with `a` and `f` too.
+    pub(crate) fn ptxas_architectures(&self, ptxas: &Ptxas) -> Vec<NvidiaArch> {
+        let text = self.answers.ask(&ptxas.path, &["--help"]).unwrap_or_default();
+        // They stand in quotes.
+        text.split('\'').filter(|word| word.starts_with("sm_")).filter_map(|it| NvidiaArch::parse(it).ok()).collect()
     }
 
     /// The clang that was needed.

@@ -66,14 +66,6 @@ impl Ptxas {
         }
     }
 
-    /// The architectures that `--help` lists, those with `a` and `f` too.
-    pub(crate) fn architectures(&self) -> Vec<NvidiaArch> {
-        let output = Command::new(&self.path).arg("--help").output();
-        let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
-        // They stand in quotes.
-        text.split('\'').filter(|word| word.starts_with("sm_")).filter_map(|it| NvidiaArch::parse(it).ok()).collect()
-    }
-
     /// The line of `--version` that has the version.
     pub(crate) fn version(&self) -> String {
         let output = Command::new(&self.path).arg("--version").output();
