@@ -119,7 +119,12 @@ impl Build {
 
     /// Compiles, packs, and tells Cargo. Ends the build script with the reason if that fails.
     pub fn compile(&self, name: &str) -> Pack {
-        self.try_compile(name).unwrap_or_else(|error| error.report(name))
+        let made = Cargo::from_env().and_then(|cargo| {
+            let pack = self.compile_for(name, &cargo)?;
+            cargo.flush();
+            Ok(pack)
+        });
+        made.unwrap_or_else(|error| error.report(name))
     }
 
     /// Compiles, packs, and tells Cargo.
@@ -133,6 +138,7 @@ impl Build {
             // A build script may go on from here; then nothing else would make Cargo run it again.
             cargo.run_again();
         }
+        cargo.flush();
         made
     }
 

@@ -2,7 +2,6 @@
 
 use crate::error::{Error, ErrorKind};
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::env;
 use std::path::{Path, PathBuf};
 
@@ -23,7 +22,8 @@ pub(crate) struct Cargo {
     pub(crate) host: String,
     pub(crate) opt_level: String,
     pub(crate) debug: bool,
-    told: RefCell<BTreeSet<String>>,
+    /// What Cargo is to be told, and how much of it has been.
+    told: RefCell<(Vec<String>, usize)>,
 }
 
 impl Cargo {
@@ -112,8 +112,17 @@ impl Cargo {
     }
 
     fn tell(&self, line: String) {
-        if self.told.borrow_mut().insert(line.clone()) {
-            println!("cargo::{line}");
+        let (lines, _) = &mut *self.told.borrow_mut();
+        if !lines.contains(&line) {
+            lines.push(line);
         }
+    }
+
+    /// Prints what Cargo is to be told. A build script that fails does without: Cargo runs it again anyway, and would show
+    /// the lines before the reason.
+    pub(crate) fn flush(&self) {
+        let (lines, printed) = &mut *self.told.borrow_mut();
+        lines[*printed..].iter().for_each(|line| println!("cargo::{line}"));
+        *printed = lines.len();
     }
 }
