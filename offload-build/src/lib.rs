@@ -22,6 +22,26 @@
 //! | `compute_80` | PTX, which the driver compiles | clang |
 //! | `cpu` | shared object for the host | the C++ compiler that the `cc` crate finds |
 //!
+//! Words that stand for several:
+//!
+//! | word | stands for |
+//! |---|---|
+//! | `native` | the GPUs of the building machine, each kind once; an error if there is none. [`Build::native_or`] says what is built then |
+//! | `all-major` | as for nvcc: the first NVIDIA architecture of each major number that ptxas and clang know, and PTX of the last |
+//! | `all` | every one of them, and PTX of the last |
+//!
+//! AMD's GPUs have no such word: generic targets (`gfx11-generic`) are what stands for many. The letters of `sm_90a` and
+//! `sm_100f` bind code to few GPUs; they are there if you write them, and never added. A name that is well-formed is asked of
+//! the compilers before anything is compiled, so new GPUs need a new compiler, not a new version of this crate.
+//!
+//! If build.rs lists no target, those of the variables count in which users of other programs name their GPUs; of each
+//! vendor the first that is set, and a line says which:
+//!
+//! | vendor | variables, in this order |
+//! |---|---|
+//! | NVIDIA | `CUDA_COMPUTE_CAPS`, `CUDA_COMPUTE_CAP` (`80`, `90a`, `8.6`, `all-major`, `all`, `native`: machine code); `CUDAARCHS`, `CMAKE_CUDA_ARCHITECTURES` (CMake's words: `80` is `sm_80` and `compute_80`, `80-real` and `80-virtual` are one of them, `OFF` is nothing); `TORCH_CUDA_ARCH_LIST` (`8.0`, `9.0+PTX`); `CUDARC_NVCC_ARCH` |
+//! | AMD | `AMDGPU_TARGETS`, `GPU_TARGETS`, `GPU_ARCHS`, `ROCM_ARCHS`, `PYTORCH_ROCM_ARCH`, `HIPARCHS`, `CMAKE_HIP_ARCHITECTURES`, `HIP_ARCH_LIST`, `HCC_AMDGPU_TARGET` (target IDs, `native`) |
+//!
 //! No SDK is needed: `.cu` sources are compiled with the header `offload/kernel.h` of this crate in front (kernel
 //! keywords, indices, barriers). An image whose compiler is missing comes from the package's prebuilt set, if that was
 //! made from the same sources and options; the build says so. See [`Build::prebuilt`].
@@ -31,14 +51,19 @@
 //! | variable | means |
 //! |---|---|
 //! | `OFFLOAD_ARCH_<package>`, `OFFLOAD_ARCH` | targets in place of those in build.rs; `,` `;` or spaces between them. `-` in the package's name is `_` here |
+//! | `OFFLOAD_JOBS` | the most compilers at a time, if that is less than `cargo build -j` allows; before [`Build::max_parallel`] |
 //! | `OFFLOAD_CLANG` | the clang to use |
 //! | `OFFLOAD_PTXAS` | the ptxas to use; else `CUDA_HOME`, `CUDA_PATH`, `CUDA_ROOT`, `CUDA_TOOLKIT_ROOT_DIR` with `/bin/ptxas` |
 //! | `CXX`, `CXXFLAGS`, … | the C++ compiler for the `cpu` image, as documented by `cc` |
 //! | `OFFLOAD_PREBUILT_<package>`, `OFFLOAD_PREBUILT` | `update`: write the prebuilt set; `only`: take every GPU image from it; `never`: don't look at it |
 //! | `OFFLOAD_SKIP=1`, `DOCS_RS` | compile nothing: an empty pack, whose `select` says so. For rust-analyzer: `"rust-analyzer.cargo.extraEnv": {"OFFLOAD_SKIP": "1"}` |
 //!
-//! Cargo runs the build script again when one of them, a source, a header or a compiler changes, by the time stamps of
-//! files: after a compiler was replaced by one with an older time stamp, touch build.rs.
+//! `CARGO_TERM_COLOR=always` gives compilers' messages their colours.
+//!
+//! Cargo runs the build script again when one of them, `PATH`, a source, a header or a compiler changes, by the time stamps of
+//! files. Then only what would come out different is compiled; if that is nothing, no tool is started. What Cargo does not
+//! notice: a compiler that is replaced by one with an older time stamp, one that is put into a folder of `PATH` before the
+//! one that was found, and for `native` another GPU. Then touch build.rs.
 //!
 //! # What is in `OUT_DIR`
 //!
