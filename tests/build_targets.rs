@@ -111,7 +111,9 @@ fn spellings() {
 
 fn field() {
     let package = package("targets_field", "");
-    let rows: &[(&[(&str, &str)], &[&str], &[&str])] = &[
+    /// Variables, targets, and what is said.
+    type Row = (&'static [(&'static str, &'static str)], &'static [&'static str], &'static [&'static str]);
+    let rows: &[Row] = &[
         (
             &[("CUDA_COMPUTE_CAP", "80")],
             &["sm_80"],
@@ -214,7 +216,9 @@ fn native() {
     const AMD: &str = "echo 'gfx90a:sramecc+:xnack-'; echo gfx1100; echo gfx90a:sramecc+:xnack-";
     const NONE: &str = "exit 1";
     const ENUMERATOR: &str = "echo gfx000; echo gfx942";
-    let rows: &[(&[(&str, &str)], &[&str])] = &[
+    /// Programs with what they do, and targets.
+    type Row = (&'static [(&'static str, &'static str)], &'static [&'static str]);
+    let rows: &[Row] = &[
         (&[("nvidia-smi", SMI), ("amdgpu-arch", AMD)], &["sm_90", "sm_80", "gfx90a", "gfx1100", "compute_80"]),
         (&[("nvidia-smi", SMI), ("nvptx-arch", "echo sm_75"), ("amdgpu-arch", "")], &["sm_90", "sm_80", "compute_80"]),
         // A driver that is broken, and a letter that nobody asked for.
