@@ -555,6 +555,15 @@ fn skipped() {
     assert_eq!(cargo(&["check"], ("OFFLOAD_SKIP", "1")), "OFFLOAD_SKIP was set");
     assert_eq!(cargo(&["check"], ("DOCS_RS", "1")), "docs.rs has no GPU compilers");
     assert_eq!(cargo(&["doc", "--no-deps"], ("DOCS_RS", "1")), "docs.rs has no GPU compilers");
+
+    // What is to be published names versions; the crates of this checkout stand for the published ones.
+    let manifest = fs::read_to_string(package.folder.join("Cargo.toml")).expect("a package has a manifest");
+    package.write("Cargo.toml", manifest.replace("{ path", "{ version = \"0.1.0\", path"));
+    let patches = ["offload-format", "offload-embed-macro", "offload-build"]
+        .map(|name| format!("patch.crates-io.{name}.path='{}'", scratch::workspace().join(name).display()));
+    let mut args = vec!["package", "--allow-dirty"];
+    args.extend(patches.iter().flat_map(|patch| ["--config", patch]));
+    assert_eq!(cargo(&args, ("OFFLOAD_SKIP", "1")), "OFFLOAD_SKIP was set");
 }
 
 /// Kernels in two files call a function in a third.
