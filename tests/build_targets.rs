@@ -309,6 +309,22 @@ fn native_or() {
         assert_eq!(targets, ["gfx90a", "compute_80", "compute_90"]);
         assert_eq!(text.matches("no GPU here, so for gfx90a, compute_80 in place of native").count(), 1, "{text}");
     }
+    // Words stand for several there, too, and an empty list is none.
+    for (number, (others, says)) in [
+        (
+            "\"gfx90a\", \"native\"",
+            "the target 'native' (from build.rs) is the GPU of this machine, and none was found",
+        ),
+        ("", "no targets: there is no GPU here, and build.rs says .native_or([])"),
+    ]
+    .into_iter()
+    .enumerate()
+    .filter(|_| !Path::new("/sys/class/kfd/kfd/topology/nodes").exists())
+    {
+        let package = self::package(&format!("targets_native_or_{number}"), &format!(".native_or::<&str>([{others}])"));
+        let text = stderr(&build(&package, &as_refs(&variables)));
+        assert_eq!(text.matches(says).count(), 1, "{text}");
+    }
     // The list in the environment takes the place of all that.
     let mut all = as_refs(&variables);
     all.push(("OFFLOAD_ARCH", "gfx1030"));

@@ -59,13 +59,18 @@ pub(super) fn items(cargo: &Cargo, wanted: &[Wanted]) -> Result<Vec<Listed>, Err
         field::items(cargo)?
     };
     match items.is_empty() {
-        true => Err(Error::config(format!("no targets: {none}. {EXAMPLE}"))),
+        true => Err(self::none(&none)),
         false => Ok(items),
     }
 }
 
+/// There is no target, for this reason.
+pub(super) fn none(why: &str) -> Error {
+    Error::config(format!("no targets: {why}. {EXAMPLE}"))
+}
+
 /// An item of our own lists.
-fn ours(name: &str) -> Item {
+pub(super) fn ours(name: &str) -> Item {
     match name {
         "native" => Item::Native(Vendor::Any),
         "all-major" => Item::AllMajor,

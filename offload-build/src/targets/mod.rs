@@ -28,14 +28,7 @@ pub(crate) fn resolve(
 ) -> Result<Vec<String>, Error> {
     let mut targets: Vec<String> = Vec::new();
     for Listed { item, origin } in list::items(cargo, wanted)? {
-        let names = match &item {
-            Item::Arch(name) => vec![name.clone()],
-            Item::Native(vendor) => native::targets(cargo, tools, *vendor, &origin)?,
-            Item::NativeOr(names) => native::targets_or(cargo, tools, names)?,
-            Item::AllMajor => supported::all_major(tools, &origin)?,
-            Item::All => supported::all(tools, &origin)?,
-        };
-        for name in names {
+        for name in names(&item, &origin, cargo, tools)? {
             let name = check(&name, &origin, code_object_version)?;
             if let Some(other) = targets.iter().find(|other| conflict(other, &name)) {
                 return Err(conflict_error(other, &name, &origin));
@@ -45,7 +38,27 @@ pub(crate) fn resolve(
             }
         }
     }
-    Ok(targets)
+    match targets.is_empty() {
+        true => Err(list::none("there is no GPU here, and build.rs says .native_or([])")),
+        false => Ok(targets),
+    }
+}
+
+/// The names that an item stands for.
+fn names(item: &Item, origin: &str, cargo: &Cargo, tools: &Tools<'_>) -> Result<Vec<String>, Error> {
+    Ok(match item {
+        Item::Arch(name) => vec![name.clone()],
+        Item::Native(vendor) => native::targets(cargo, tools, *vendor, origin)?,
+        Item::NativeOr(others) => match native::targets_or(cargo, tools, others)? {
+            Some(found) => found,
+            None => {
+                let others = others.iter().map(|name| names(&list::ours(name), origin, cargo, tools));
+                others.collect::<Result<Vec<_>, _>>()?.concat()
+            }
+        },
+        Item::AllMajor => supported::all_major(tools, origin)?,
+        Item::All => supported::all(tools, origin)?,
+    })
 }
 
 /// The canonical name of a target that may be had.

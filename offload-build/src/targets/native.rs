@@ -47,13 +47,13 @@ pub(super) fn targets(cargo: &Cargo, tools: &Tools<'_>, vendor: Vendor, origin: 
     })
 }
 
-/// The targets of the machine's GPUs, or these where there is none.
-pub(super) fn targets_or(cargo: &Cargo, tools: &Tools<'_>, others: &[String]) -> Result<Vec<String>, Error> {
-    let found = find(cargo, tools, Vendor::Any)?;
-    Ok(found.unwrap_or_else(|_| {
+/// The targets of the machine's GPUs; where there is none, it is said that these are built for.
+pub(super) fn targets_or(cargo: &Cargo, tools: &Tools<'_>, others: &[String]) -> Result<Option<Vec<String>>, Error> {
+    let found = find(cargo, tools, Vendor::Any)?.ok();
+    if found.is_none() {
         tell(cargo, &format!("no GPU here, so for {} in place of native", others.join(", ")));
-        others.to_vec()
-    }))
+    }
+    Ok(found)
 }
 
 /// The inner error is the trail: who was asked, and what the answer was.
