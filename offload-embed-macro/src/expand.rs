@@ -2,7 +2,7 @@
 
 use offload_format::embedded::{Origin, PackImageKind};
 use offload_format::host_object::DeviceSection;
-use offload_format::pack_index::{Index, IndexImage, PackIndex};
+use offload_format::pack_index::{Index, IndexImage, IndexModule, PackIndex};
 use proc_macro2::TokenStream;
 use quote::quote;
 
@@ -10,19 +10,22 @@ use quote::quote;
 pub(crate) fn pack(index: &Index) -> TokenStream {
     match index {
         Index::Built(pack) => built(pack),
-        Index::Absent { name, why } => quote! { ::offload_format::KernelPack::new_absent(#name, #why) },
+        Index::Absent { name, why, modules } => {
+            let modules = modules.iter().map(|name| module(name, &[]));
+            quote! { ::offload_format::KernelPack::new_absent(#name, #why, &[#(#modules),*]) }
+        }
     }
 }
 
 fn built(pack: &PackIndex) -> TokenStream {
-    let PackIndex { name, library, symbol, section, size, images, .. } = pack;
+    let PackIndex { name, library, symbol, section, size, modules, .. } = pack;
     // A size that does not fit is one that cannot be linked either; the literal then fails to compile.
     let size = proc_macro2::Literal::u64_unsuffixed(*size);
     let section = match section {
         DeviceSection::HipFatbin => quote! { HipFatbin },
         DeviceSection::LlvmOffloading => quote! { LlvmOffloading },
     };
-    let images = images.iter().map(image);
+    let modules = modules.iter().map(|IndexModule { name, images }| module(name, images));
     // The symbol's name has the hash of the pack's content: what is linked is what the index describes, or nothing is.
     quote! {
         {
@@ -35,10 +38,15 @@ fn built(pack: &PackIndex) -> TokenStream {
                 #name,
                 ::offload_format::host_object::DeviceSection::#section,
                 &PACK,
-                &[#(#images),*],
+                &[#(#modules),*],
             )
         }
     }
+}
+
+fn module(name: &str, images: &[IndexImage]) -> TokenStream {
+    let images = images.iter().map(image);
+    quote! { ::offload_format::embedded::ModuleRecord { name: #name, images: &[#(#images),*] } }
 }
 
 fn image(image: &IndexImage) -> TokenStream {
@@ -77,7 +85,7 @@ mod tests {
     fn a_pack_is_a_symbol_of_its_library_and_a_table() {
         let index = "offload-pack 1\nname saxpy\nlibrary offload_saxpy_90f2\nlibrary-size 36264\nlibrary-offset 232\n\
                      symbol offload_pack_90f2\nsection .hip_fatbin\nsize 9472\n\
-                     image gfx90a 4096 5376 prebuilt code-object 6\n";
+                     module saxpy\nimage gfx90a 4096 5376 prebuilt code-object 6\n";
         let expected = quote! {
             {
                 #[link(name = "offload_saxpy_90f2", kind = "static")]
@@ -89,12 +97,15 @@ mod tests {
                     "saxpy",
                     ::offload_format::host_object::DeviceSection::HipFatbin,
                     &PACK,
-                    &[::offload_format::embedded::ImageRecord {
-                        target: "gfx90a",
-                        kind: ::offload_format::embedded::PackImageKind::CodeObject { version: 6u32 },
-                        offset: 4096,
-                        size: 5376,
-                        origin: ::offload_format::embedded::Origin::Prebuilt,
+                    &[::offload_format::embedded::ModuleRecord {
+                        name: "saxpy",
+                        images: &[::offload_format::embedded::ImageRecord {
+                            target: "gfx90a",
+                            kind: ::offload_format::embedded::PackImageKind::CodeObject { version: 6u32 },
+                            offset: 4096,
+                            size: 5376,
+                            origin: ::offload_format::embedded::Origin::Prebuilt,
+                        }]
                     }],
                 )
             }
@@ -104,8 +115,14 @@ mod tests {
 
     #[test]
     fn a_pack_that_was_not_built_says_why() {
-        let index = Index::parse("offload-pack 1\nname saxpy\nabsent OFFLOAD_SKIP was set\n").unwrap();
-        let expected = quote! { ::offload_format::KernelPack::new_absent("saxpy", "OFFLOAD_SKIP was set") };
+        let index = Index::parse("offload-pack 1\nname saxpy\nabsent OFFLOAD_SKIP was set\nmodule saxpy\n").unwrap();
+        let expected = quote! {
+            ::offload_format::KernelPack::new_absent(
+                "saxpy",
+                "OFFLOAD_SKIP was set",
+                &[::offload_format::embedded::ModuleRecord { name: "saxpy", images: &[] }]
+            )
+        };
         assert_eq!(pack(&index).to_string(), expected.to_string());
     }
 }
