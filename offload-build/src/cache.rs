@@ -21,6 +21,13 @@ pub(crate) struct Input {
     pub(crate) hash: ContentHash,
 }
 
+impl Input {
+    pub(crate) fn read(path: PathBuf) -> Result<Self, Error> {
+        let hash = ContentHash::of_file(&path).map_err(|error| Error::io("read", &path, error))?;
+        Ok(Self { path, hash })
+    }
+}
+
 /// What is known of an image that is there.
 #[derive(Debug)]
 pub(crate) struct Made {
@@ -33,14 +40,14 @@ pub(crate) struct Made {
 pub(crate) fn fresh(compilation: &Compilation, output: &OutDir, cargo: &Cargo) -> Option<Made> {
     let record = fs::read_to_string(record_path(compilation, output)).ok()?;
     let mut lines = record.lines();
-    (lines.next()? == key(compilation, output, cargo).to_string()).then_some(())?;
+    (lines.next()? == key(compilation, cargo).to_string()).then_some(())?;
     let image = ContentHash::of_file(&compilation.image).ok()?;
     (lines.next()? == image.to_string()).then_some(())?;
     let inputs: Option<Vec<Input>> = lines
         .map(|line| {
             let (hash, path) = line.split_once(' ')?;
             let path = match path.strip_prefix(OUT) {
-                Some(rest) => output.root.join(rest.trim_start_matches(['/', '\\'])),
+                Some(rest) => cargo.out_dir.join(rest.trim_start_matches(['/', '\\'])),
                 None => path.into(),
             };
             let input = Input { path, hash: ContentHash::parse(hash)? };
@@ -73,20 +80,20 @@ pub(crate) fn record(
     output: &OutDir,
     cargo: &Cargo,
 ) -> Result<Vec<Input>, Error> {
-    let mut inputs = Vec::new();
+    let mut paths = compilation.sources.clone();
     for file in &compilation.depfiles {
         let text = fs::read_to_string(file).map_err(|error| Error::io("read the dependency file", file, error))?;
-        for path in depfile::parse(&text) {
-            let hash = ContentHash::of_file(&path).map_err(|error| Error::io("read", &path, error))?;
-            let input = Input { path, hash };
-            if !inputs.contains(&input) {
-                inputs.push(input);
-            }
+        paths.extend(depfile::parse(&text));
+    }
+    let mut inputs: Vec<Input> = Vec::new();
+    for path in paths {
+        if inputs.iter().all(|input| input.path != path) {
+            inputs.push(Input::read(path)?);
         }
     }
-    let mut text = format!("{}\n{image}\n", key(compilation, output, cargo));
+    let mut text = format!("{}\n{image}\n", key(compilation, cargo));
     for Input { path, hash } in &inputs {
-        let path = path.display().to_string().replace(&output.root.display().to_string(), OUT);
+        let path = path.display().to_string().replace(&cargo.out_dir.display().to_string(), OUT);
         // Writing to a string does not fail.
         let _ = writeln!(text, "{hash} {path}");
     }
@@ -98,17 +105,17 @@ pub(crate) fn record(
 }
 
 fn record_path(compilation: &Compilation, output: &OutDir) -> PathBuf {
-    output.work.join(image_file_name(&compilation.target, "record"))
+    output.work.join(image_file_name(&compilation.stem, "record"))
 }
 
-/// What stands in records for the folder in `OUT_DIR`.
+/// What stands in records for `OUT_DIR`.
 const OUT: &str = "$OUT";
 
 /// Of all that makes the image but the files. Where the work folder lies does not count: moved, it stays fresh.
-fn key(compilation: &Compilation, output: &OutDir, cargo: &Cargo) -> ContentHash {
-    let (root, package) = (output.root.display().to_string(), cargo.manifest_dir.display().to_string());
+fn key(compilation: &Compilation, cargo: &Cargo) -> ContentHash {
+    let (out, package) = (cargo.out_dir.display().to_string(), cargo.manifest_dir.display().to_string());
     let commands =
-        compilation.steps.iter().map(|step| step.to_string().replace(&root, OUT).replace(&package, "$PACKAGE"));
+        compilation.steps.iter().map(|step| step.to_string().replace(&out, OUT).replace(&package, "$PACKAGE"));
     // Another version of this crate may treat an image differently after its last step.
     let version = env!("CARGO_PKG_VERSION").to_owned();
     ContentHash::of_parts([version].into_iter().chain(compilation.identities.iter().cloned()).chain(commands))

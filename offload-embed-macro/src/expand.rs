@@ -11,7 +11,7 @@ pub(crate) fn pack(index: &Index) -> TokenStream {
     match index {
         Index::Built(pack) => built(pack),
         Index::Absent { name, why, modules } => {
-            let modules = modules.iter().map(|name| module(name, &[]));
+            let modules = modules.iter().map(|name| module(name, 0, 0));
             quote! { ::offload_format::KernelPack::new_absent(#name, #why, &[#(#modules),*]) }
         }
     }
@@ -25,7 +25,12 @@ fn built(pack: &PackIndex) -> TokenStream {
         DeviceSection::HipFatbin => quote! { HipFatbin },
         DeviceSection::LlvmOffloading => quote! { LlvmOffloading },
     };
-    let modules = modules.iter().map(|IndexModule { name, images }| module(name, images));
+    let images = pack.images().map(image);
+    let mut first = 0;
+    let modules = modules.iter().map(|IndexModule { name, images }| {
+        first += images.len();
+        module(name, first - images.len(), images.len())
+    });
     // The symbol's name has the hash of the pack's content: what is linked is what the index describes, or nothing is.
     quote! {
         {
@@ -38,15 +43,16 @@ fn built(pack: &PackIndex) -> TokenStream {
                 #name,
                 ::offload_format::host_object::DeviceSection::#section,
                 &PACK,
+                &[#(#images),*],
                 &[#(#modules),*],
             )
         }
     }
 }
 
-fn module(name: &str, images: &[IndexImage]) -> TokenStream {
-    let images = images.iter().map(image);
-    quote! { ::offload_format::embedded::ModuleRecord { name: #name, images: &[#(#images),*] } }
+fn module(name: &str, first: usize, count: usize) -> TokenStream {
+    let [first, count] = [first, count].map(proc_macro2::Literal::usize_unsuffixed);
+    quote! { ::offload_format::embedded::ModuleRecord { name: #name, first: #first, count: #count } }
 }
 
 fn image(image: &IndexImage) -> TokenStream {
@@ -56,6 +62,7 @@ fn image(image: &IndexImage) -> TokenStream {
     let origin = match origin {
         Origin::Compiled => quote! { Compiled },
         Origin::Prebuilt => quote! { Prebuilt },
+        Origin::ReadyMade => quote! { ReadyMade },
     };
     let kind = match kind {
         PackImageKind::CodeObject { version } => quote! { CodeObject { version: #version } },
@@ -97,16 +104,14 @@ mod tests {
                     "saxpy",
                     ::offload_format::host_object::DeviceSection::HipFatbin,
                     &PACK,
-                    &[::offload_format::embedded::ModuleRecord {
-                        name: "saxpy",
-                        images: &[::offload_format::embedded::ImageRecord {
-                            target: "gfx90a",
-                            kind: ::offload_format::embedded::PackImageKind::CodeObject { version: 6u32 },
-                            offset: 4096,
-                            size: 5376,
-                            origin: ::offload_format::embedded::Origin::Prebuilt,
-                        }]
+                    &[::offload_format::embedded::ImageRecord {
+                        target: "gfx90a",
+                        kind: ::offload_format::embedded::PackImageKind::CodeObject { version: 6u32 },
+                        offset: 4096,
+                        size: 5376,
+                        origin: ::offload_format::embedded::Origin::Prebuilt,
                     }],
+                    &[::offload_format::embedded::ModuleRecord { name: "saxpy", first: 0, count: 1 }],
                 )
             }
         };
@@ -120,7 +125,7 @@ mod tests {
             ::offload_format::KernelPack::new_absent(
                 "saxpy",
                 "OFFLOAD_SKIP was set",
-                &[::offload_format::embedded::ModuleRecord { name: "saxpy", images: &[] }]
+                &[::offload_format::embedded::ModuleRecord { name: "saxpy", first: 0, count: 0 }]
             )
         };
         assert_eq!(pack(&index).to_string(), expected.to_string());

@@ -19,7 +19,7 @@ use core::fmt;
 /// # use offload_format::embedded::{KernelPack, Module};
 /// # static SAXPY: KernelPack = {
 /// #     use offload_format::embedded::ModuleRecord;
-/// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "affine", images: &[] }];
+/// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "affine", first: 0, count: 0 }];
 /// #     KernelPack::new_absent("saxpy", "this is an example", MODULES)
 /// # };
 /// const AFFINE: Module = SAXPY.module("affine");
@@ -29,7 +29,7 @@ use core::fmt;
 /// # use offload_format::embedded::{KernelPack, Module};
 /// # static SAXPY: KernelPack = {
 /// #     use offload_format::embedded::ModuleRecord;
-/// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "affine", images: &[] }];
+/// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "affine", first: 0, count: 0 }];
 /// #     KernelPack::new_absent("saxpy", "this is an example", MODULES)
 /// # };
 /// const AFFINE: Module = SAXPY.module("afine");
@@ -39,6 +39,7 @@ pub struct KernelPack {
     name: &'static str,
     section: DeviceSection,
     bytes: &'static [u8],
+    images: &'static [ImageRecord],
     modules: &'static [ModuleRecord],
     absent: Option<&'static str>,
 }
@@ -48,8 +49,10 @@ pub struct KernelPack {
 pub struct ModuleRecord {
     /// Its name.
     pub name: &'static str,
-    /// Its images, in file order.
-    pub images: &'static [ImageRecord],
+    /// Its first image, among those of all modules in file order.
+    pub first: usize,
+    /// How many images it has.
+    pub count: usize,
 }
 
 /// What is known of one image at compile time. The macro writes it; programs use [`PackImage`].
@@ -122,6 +125,8 @@ pub enum Origin {
     Compiled,
     /// Taken from the prebuilt set in the package, whose recorded inputs match.
     Prebuilt,
+    /// Taken out of a file that build.rs names.
+    ReadyMade,
 }
 
 impl fmt::Display for Origin {
@@ -129,6 +134,7 @@ impl fmt::Display for Origin {
         f.pad(match self {
             Origin::Compiled => "compiled",
             Origin::Prebuilt => "prebuilt",
+            Origin::ReadyMade => "ready-made",
         })
     }
 }
@@ -143,25 +149,27 @@ impl KernelPack {
         name: &'static str,
         section: DeviceSection,
         bytes: &'static [u8],
+        images: &'static [ImageRecord],
         modules: &'static [ModuleRecord],
     ) -> Self {
-        let mut module = 0;
-        while module < modules.len() {
-            let images = modules[module].images;
-            let mut i = 0;
-            while i < images.len() {
-                images[i].check(bytes.len());
-                i += 1;
-            }
-            module += 1;
+        let mut i = 0;
+        while i < images.len() {
+            images[i].check(bytes.len());
+            i += 1;
         }
-        Self { name, section, bytes, modules, absent: None }
+        i = 0;
+        while i < modules.len() {
+            assert!(modules[i].first <= images.len(), "a module starts past the images of its pack");
+            assert!(modules[i].count <= images.len() - modules[i].first, "a module has more images than its pack");
+            i += 1;
+        }
+        Self { name, section, bytes, images, modules, absent: None }
     }
 
     /// A pack that was not built, and why: every `select` says so. The modules are those that it would have, without images.
     #[doc(hidden)]
     pub const fn new_absent(name: &'static str, why: &'static str, modules: &'static [ModuleRecord]) -> Self {
-        Self { name, section: DeviceSection::LlvmOffloading, bytes: &[], modules, absent: Some(why) }
+        Self { name, section: DeviceSection::LlvmOffloading, bytes: &[], images: &[], modules, absent: Some(why) }
     }
 
     /// The name that the build script gave it.
@@ -211,9 +219,9 @@ impl KernelPack {
     }
 
     /// The images of all modules, in file order.
-    pub fn images(&self) -> impl Iterator<Item = PackImage> + Clone + use<> {
+    pub fn images(&self) -> impl ExactSizeIterator<Item = PackImage> + Clone + use<> {
         let pack = self.bytes;
-        self.modules.iter().flat_map(|module| module.images).map(move |record| PackImage { pack, record })
+        self.images.iter().map(move |record| PackImage { pack, record })
     }
 
     /// The best image for a device of a pack of one module, by the rules of [`mod@crate::select`].
@@ -244,6 +252,7 @@ impl fmt::Debug for KernelPack {
             .field("name", &self.name)
             .field("section", &self.section())
             .field("size", &self.bytes.len())
+            .field("images", &self.images)
             .field("modules", &self.modules)
             .finish()
     }
@@ -265,7 +274,9 @@ impl Module<'_> {
     /// Its images, in file order.
     pub fn images(&self) -> impl ExactSizeIterator<Item = PackImage> + Clone + use<> {
         let pack = self.pack.bytes;
-        self.record.images.iter().map(move |record| PackImage { pack, record })
+        // `KernelPack::new` has checked the range.
+        let images = self.pack.images.get(self.record.first..).and_then(|rest| rest.get(..self.record.count));
+        images.unwrap_or(&[]).iter().map(move |record| PackImage { pack, record })
     }
 
     /// The best image for a device, by the rules of [`mod@crate::select`].
@@ -281,7 +292,8 @@ impl Module<'_> {
 
 impl fmt::Debug for Module<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.record.fmt(f)
+        let images: alloc::vec::Vec<PackImage> = self.images().collect();
+        f.debug_struct("Module").field("name", &self.record.name).field("images", &images).finish()
     }
 }
 
@@ -365,16 +377,16 @@ mod tests {
         static BYTES: [u8; 64] = [7; 64];
         let record = ImageRecord { target: "sm_80", kind, offset, size, origin: Origin::Compiled };
         let images = Box::leak(Box::new([record]));
-        let modules = Box::leak(Box::new([ModuleRecord { name: "test", images }]));
-        KernelPack::new("test", DeviceSection::LlvmOffloading, &BYTES, modules)
+        const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "test", first: 0, count: 1 }];
+        KernelPack::new("test", DeviceSection::LlvmOffloading, &BYTES, images, MODULES)
     }
 
     const NO_IMAGES: &[ModuleRecord] =
-        &[ModuleRecord { name: "affine", images: &[] }, ModuleRecord { name: "scale", images: &[] }];
+        &[ModuleRecord { name: "affine", first: 0, count: 0 }, ModuleRecord { name: "scale", first: 0, count: 0 }];
 
     #[test]
     fn several_modules_are_told_apart() {
-        static PACK: KernelPack = KernelPack::new("two", DeviceSection::LlvmOffloading, &[], NO_IMAGES);
+        static PACK: KernelPack = KernelPack::new("two", DeviceSection::LlvmOffloading, &[], &[], NO_IMAGES);
         const SCALE: Module<'_> = PACK.module("scale");
         assert_eq!(SCALE.name(), "scale");
         assert!(PACK.find_module("scal").is_none() && PACK.find_module("scale2").is_none());
@@ -387,6 +399,13 @@ mod tests {
              select from one of them, as in PACK.module(\"affine\").select(...)"
         );
         assert_eq!(SCALE.select(&device).unwrap_err().to_string(), "no image for gfx90a: there are no images");
+    }
+
+    #[test]
+    #[should_panic(expected = "a module has more images than its pack")]
+    fn a_module_of_images_that_are_not_there() {
+        const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "affine", first: 0, count: 1 }];
+        KernelPack::new("test", DeviceSection::LlvmOffloading, &[], &[], MODULES);
     }
 
     #[test]

@@ -190,7 +190,8 @@ fn parse_image(line: &str) -> Option<IndexImage> {
     (next()? == "image").then_some(())?;
     let (target, offset, size) = (next()?.to_string(), next()?.parse().ok()?, next()?.parse().ok()?);
     let origin = next()?;
-    let origin = [Origin::Compiled, Origin::Prebuilt].into_iter().find(|it| it.to_string() == origin)?;
+    let origin =
+        [Origin::Compiled, Origin::Prebuilt, Origin::ReadyMade].into_iter().find(|it| it.to_string() == origin)?;
     let kind = match (next()?, next()) {
         ("code-object", Some(version)) => PackImageKind::CodeObject { version: version.parse().ok()? },
         ("cubin", None) => PackImageKind::Cubin,
