@@ -52,7 +52,7 @@ fn targets(package: &Package) -> Vec<String> {
     let name = package.folder.file_name().expect("a package has a folder").to_string_lossy();
     let path = package.output("debug", &name, "add.index");
     match Index::parse(&fs::read_to_string(&path).expect("an index is text")) {
-        Ok(Index::Built(index)) => index.images.into_iter().map(|image| image.target).collect(),
+        Ok(Index::Built(index)) => index.images().map(|image| image.target.clone()).collect(),
         other => panic!("{}: {other:?}", path.display()),
     }
 }

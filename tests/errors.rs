@@ -181,8 +181,11 @@ const BUILD_CASES: &[Case] = &[
     ),
     case(
         "other-language",
-        r#".files(["kernels/add.cu", "kernels/add.hip"]).archs(["gfx90a"])"#,
-        &["the source kernels/add.hip is not a .cu file, the only kind so far"],
+        r#".files(["kernels/add.cu", "kernels/add.metal"]).archs(["gfx90a"])"#,
+        &[
+            "no language goes by the extension of kernels/add.metal: there are .cu .hip .cl .c .ll .bc .s .ptx .hsaco",
+            "Otherwise name it: Source::new(\"kernels/add.metal\").language(Language::Cuda)",
+        ],
     ),
     case(
         "include",
@@ -423,7 +426,7 @@ fn build_script_errors(package_name: &str, cases: &[Case]) {
                 "long ".repeat(24)
             ),
         )
-        .write("kernels/add.hip", KERNEL)
+        .write("kernels/add.metal", KERNEL)
         .write("kernels/barrier.cu", KERNEL.replace("y[i] += x", "__syncthreads(), y[i] += x"))
         .write("kernels/bad.cu", KERNEL.replace("y[i] += x", "y[i] += undeclared * x"))
         .write(
@@ -748,7 +751,7 @@ fn macro_errors() {
             "image_line",
             "\"image_line\"",
             "43",
-            &["image_line.index: line 9 of the pack's index is not understood: 'image gfx90a x", "must run again"],
+            &["image_line.index: line 10 of the pack's index is not understood: 'image gfx90a x", "must run again"],
         ),
         (
             "cut_index",

@@ -22,6 +22,13 @@ pub(crate) struct Input {
     pub(crate) hash: ContentHash,
 }
 
+impl Input {
+    pub(crate) fn read(path: PathBuf) -> Result<Self, Error> {
+        let hash = ContentHash::of_file(&path).map_err(|error| Error::io("read", &path, error))?;
+        Ok(Self { path, hash })
+    }
+}
+
 /// What is known of an image that is there.
 #[derive(Debug)]
 pub(crate) struct Made {
@@ -34,9 +41,9 @@ pub(crate) struct Made {
 pub(crate) fn fresh(compilation: &Compilation, output: &OutDir, cargo: &Cargo) -> Option<Made> {
     let record = fs::read_to_string(record_path(compilation, output)).ok()?;
     let mut lines = record.lines();
-    (lines.next()? == key(compilation, output, cargo).to_string()).then_some(())?;
+    (lines.next()? == key(compilation, cargo).to_string()).then_some(())?;
     let image = ContentHash::of_file(&compilation.image).ok()?;
-    let places = Places::new(output, cargo);
+    let places = Places::new(cargo);
     (lines.next()? == image.to_string()).then_some(())?;
     let inputs: Option<Vec<Input>> = lines
         .map(|line| {
@@ -71,19 +78,19 @@ pub(crate) fn record(
     output: &OutDir,
     cargo: &Cargo,
 ) -> Result<Vec<Input>, Error> {
-    let mut inputs = Vec::new();
+    let mut paths = compilation.sources.clone();
     for file in &compilation.depfiles {
         let text = fs::read_to_string(file).map_err(|error| Error::io("read the dependency file", file, error))?;
-        for path in depfile::parse(&text) {
-            let hash = ContentHash::of_file(&path).map_err(|error| Error::io("read", &path, error))?;
-            let input = Input { path, hash };
-            if !inputs.contains(&input) {
-                inputs.push(input);
-            }
+        paths.extend(depfile::parse(&text));
+    }
+    let mut inputs: Vec<Input> = Vec::new();
+    for path in paths {
+        if inputs.iter().all(|input| input.path != path) {
+            inputs.push(Input::read(path)?);
         }
     }
-    let places = Places::new(output, cargo);
-    let mut text = format!("{}\n{image}\n", key(compilation, output, cargo));
+    let places = Places::new(cargo);
+    let mut text = format!("{}\n{image}\n", key(compilation, cargo));
     for Input { path, hash } in &inputs {
         let path = places.anywhere(&path.to_string_lossy());
         // Writing to a string does not fail.
@@ -97,7 +104,7 @@ pub(crate) fn record(
 }
 
 fn record_path(compilation: &Compilation, output: &OutDir) -> PathBuf {
-    output.work.join(image_file_name(&compilation.target, "record"))
+    output.work.join(image_file_name(&compilation.stem, "record"))
 }
 
 /// Where the work folder lies does not count: moved, what is in it stays fresh. In keys and records these names stand for
@@ -105,10 +112,10 @@ fn record_path(compilation: &Compilation, output: &OutDir) -> PathBuf {
 struct Places([(&'static str, String); 2]);
 
 impl Places {
-    fn new(output: &OutDir, cargo: &Cargo) -> Self {
+    fn new(cargo: &Cargo) -> Self {
         // The first may lie in the second.
         Self(
-            [("$OUT", &output.root), ("$PACKAGE", &cargo.manifest_dir)]
+            [("$OUT", &cargo.out_dir), ("$PACKAGE", &cargo.manifest_dir)]
                 .map(|(name, path)| (name, path.display().to_string())),
         )
     }
@@ -124,8 +131,8 @@ impl Places {
 }
 
 /// Of all that makes the image but the files.
-fn key(compilation: &Compilation, output: &OutDir, cargo: &Cargo) -> ContentHash {
-    let places = Places::new(output, cargo);
+fn key(compilation: &Compilation, cargo: &Cargo) -> ContentHash {
+    let places = Places::new(cargo);
     let words = |step: &Step| -> Vec<String> {
         let words = [step.program.as_os_str()].into_iter().chain(step.args.iter().map(|arg| &**arg));
         // One more for where the step ends.

@@ -96,6 +96,14 @@ impl Cargo {
         self.tell(format!("rerun-if-changed={}", file.display()));
     }
 
+    /// The same for a source or a header. What lies in OUT_DIR, build scripts write: watched, it would run this one again
+    /// after each build.
+    pub(crate) fn watch_input(&self, file: &Path) {
+        if !file.starts_with(&self.out_dir) {
+            self.watch(file);
+        }
+    }
+
     /// The build script runs again at the next build: this one failed, and what would mend it is not known.
     pub(crate) fn run_again(&self) {
         self.watch(&self.out_dir.join("offload").join("a file that is never there"));
@@ -109,6 +117,11 @@ impl Cargo {
     /// One line that the user sees.
     pub(crate) fn warn(&self, line: &str) {
         println!("cargo::warning={line}");
+    }
+
+    /// One line that `cargo build -vv` shows, and that stands in the build script's output file.
+    pub(crate) fn note(&self, line: &str) {
+        println!("{line}");
     }
 
     fn tell(&self, line: String) {

@@ -2,16 +2,19 @@
 
 use crate::cache::{self, Input, Made};
 use crate::cargo::Cargo;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::hash::ContentHash;
-use crate::image::Image;
+use crate::image::{self, Image};
 use crate::jobs::{self, How};
 use crate::lack::{self, Lack};
+use crate::language::{Language, Way};
 use crate::options::Request;
-use crate::output::OutDir;
-use crate::pack::{self, Pack};
+use crate::output::{OutDir, write_if_changed};
+use crate::pack::{self, ModuleImages, Pack};
+use crate::plan::{PlannedModule, PlannedSource};
 use crate::prebuilt::{self, Prebuilt};
-use crate::steps::{Compilation, Compilations};
+use crate::ready;
+use crate::steps::{Compilation, Compilations, image_file_name};
 use crate::toolchain::{Found, Tools};
 use offload_format::embedded::Origin;
 use offload_format::target::{NvidiaCode, OffloadArch};
@@ -46,6 +49,8 @@ enum Source {
     Compile(Compilation),
     /// The prebuilt set has it, which is used for this reason.
     Prebuilt(Image, String),
+    /// A source has it.
+    ReadyMade(Image),
 }
 
 impl<'a> Run<'a> {
@@ -59,47 +64,69 @@ impl<'a> Run<'a> {
         Self { request, name, cargo, output, tools }
     }
 
-    /// Makes the pack for these targets, which are canonical names.
-    pub(crate) fn make_pack(&self, targets: &[String]) -> Result<Pack, Error> {
+    /// Makes the pack.
+    pub(crate) fn make_pack(&self, modules: &[PlannedModule]) -> Result<Pack, Error> {
         let machine = pack::machine(self.cargo)?;
         let prebuilt_use = self.prebuilt_use()?;
         let folder = self.request.prebuilt.clone().unwrap_or_else(|| "prebuilt".into());
-        let set = match prebuilt_use {
-            PrebuiltUse::Never | PrebuiltUse::Update => None,
-            _ => Prebuilt::load(&folder, self.name)?,
-        };
         let mut sources = Vec::new();
         let mut failures = Vec::new();
-        for target in targets {
-            let lack = match self.compile(target, prebuilt_use)? {
-                Ok(source) => {
-                    sources.push(source);
-                    continue;
+        let mut sets = Vec::new();
+        for module in modules {
+            let set = match prebuilt_use {
+                PrebuiltUse::Never | PrebuiltUse::Update => None,
+                _ => Prebuilt::load(&folder, &self.prebuilt_stem(module))?,
+            };
+            for target in &module.targets {
+                let lack = match self.compile(module, target, prebuilt_use)? {
+                    Ok(source) => {
+                        sources.push(source);
+                        continue;
+                    }
+                    Err(lack) => lack,
+                };
+                let stand_in = match (&set, prebuilt_use) {
+                    (Some(set), _) => set.image(target, &self.prebuilt_options(module), self.output, self.cargo)?,
+                    (None, PrebuiltUse::Never) => Err("OFFLOAD_PREBUILT=never".into()),
+                    (None, PrebuiltUse::Update) => Err("OFFLOAD_PREBUILT=update is to make one".into()),
+                    (None, _) => Err(format!("the package has no prebuilt set in {}/", folder.display())),
+                };
+                match stand_in {
+                    Ok(image) => sources.push(Source::Prebuilt(image, lack.short)),
+                    Err(no_stand_in) => failures.push((target, lack, no_stand_in)),
                 }
-                Err(lack) => lack,
-            };
-            let stand_in = match (&set, prebuilt_use) {
-                (Some(set), _) => set.image(target, &self.request.options, self.output, self.cargo)?,
-                (None, PrebuiltUse::Never) => Err("OFFLOAD_PREBUILT=never".into()),
-                (None, PrebuiltUse::Update) => Err("OFFLOAD_PREBUILT=update is to make one".into()),
-                (None, _) => Err(format!("the package has no prebuilt set in {}/", folder.display())),
-            };
-            match stand_in {
-                Ok(image) => sources.push(Source::Prebuilt(image, lack.short)),
-                Err(no_stand_in) => failures.push((target, lack, no_stand_in)),
             }
+            sets.extend(set);
         }
         if !failures.is_empty() {
-            return Err(lack::missing(&failures, set.as_ref()));
+            return Err(lack::missing(&failures, sets.first()));
         }
         self.announce(&sources, &folder);
 
-        let images = self.make_images(sources)?;
-        if prebuilt_use == PrebuiltUse::Update {
-            self.update_prebuilt(&folder, &images)?;
+        let mut images = self.make_images(sources)?.into_iter();
+        let mut packed = Vec::new();
+        for module in modules {
+            let images: Vec<(Image, Vec<Input>)> = images.by_ref().take(module.targets.len()).collect();
+            check_kernels(module, &images)?;
+            if prebuilt_use == PrebuiltUse::Update {
+                self.update_prebuilt(&folder, module, &images)?;
+            }
+            let images = images.into_iter().map(|(image, _)| image).collect();
+            packed.push(ModuleImages { name: module.name.clone(), images });
         }
-        let images: Vec<Image> = images.into_iter().map(|(image, _)| image).collect();
-        pack::write(self.name, &images, machine, self.output, self.cargo)
+        pack::write(self.name, &packed, machine, self.output, self.cargo)
+    }
+
+    /// What the names of a module's files in the prebuilt set start with.
+    fn prebuilt_stem(&self, module: &PlannedModule) -> String {
+        format!("{}.{}", self.name, module.prefix).trim_end_matches('.').to_owned()
+    }
+
+    /// The options of a module as its manifest has them.
+    fn prebuilt_options(&self, module: &PlannedModule) -> String {
+        let version = self.request.code_object_version;
+        let version = version.map(|version| format!(" -mcode-object-version={version}")).unwrap_or_default();
+        format!("{module}{version}")
     }
 
     fn prebuilt_use(&self) -> Result<PrebuiltUse, Error> {
@@ -122,10 +149,30 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// How the compilers of this machine make the image. The inner error says why they do not.
-    fn compile(&self, target: &str, prebuilt_use: PrebuiltUse) -> Result<Result<Source, Lack>, Error> {
+    /// How the image comes about on this machine. The inner error says why its compilers do not make it.
+    fn compile(
+        &self,
+        module: &PlannedModule,
+        target: &str,
+        prebuilt_use: PrebuiltUse,
+    ) -> Result<Result<Source, Lack>, Error> {
         let arch = OffloadArch::parse(target).map_err(|error| Error::config(error.to_string()))?;
-        let compilations = Compilations { options: &self.request.options, output: self.output, cargo: self.cargo };
+        let sources = module.sources_for(&arch);
+        // What is not linked with others stands alone.
+        let alone = sources.first().filter(|source| source.way(&arch).is_some_and(|way| !way.is_linked()));
+        if let Some(source) = alone
+            && let Some(image) = self.take(module, target, arch, source)?
+        {
+            return Ok(Ok(Source::ReadyMade(image)));
+        }
+        let compilations = Compilations {
+            module,
+            target,
+            arch,
+            code_object_version: self.request.code_object_version,
+            output: self.output,
+            cargo: self.cargo,
+        };
         let source = |compilation| match cache::fresh(&compilation, self.output, self.cargo) {
             Some(made) => Source::Fresh(compilation, made),
             None => Source::Compile(compilation),
@@ -136,33 +183,74 @@ impl<'a> Run<'a> {
         if prebuilt_use == PrebuiltUse::Only {
             return Ok(Err(Lack::only_prebuilt()));
         }
+        // What a cubin takes beside clang.
+        let assembles = match arch {
+            OffloadArch::Nvidia(arch) if arch.code == NvidiaCode::Cubin => match self.tools.ptxas()? {
+                Found::Tool(ptxas) => Some((arch, ptxas)),
+                Found::Missing(trail) => return Ok(Err(Lack::ptxas(trail))),
+            },
+            _ => None,
+        };
+        let refused_by_ptxas = |source: &Source| match (source, assembles) {
+            (Source::Compile(_), Some((arch, ptxas))) => {
+                ptxas.refusal(arch).map(|text| Lack::refusal(&ptxas.path, &text))
+            }
+            _ => None,
+        };
+        if let (Some(of), Some((arch, ptxas))) = (alone, assembles) {
+            let source = source(compilations.cubin_of_ptx(arch, ptxas, of));
+            return Ok(refused_by_ptxas(&source).map_or(Ok(source), Err));
+        }
         let clang = match self.tools.clang()? {
             Found::Tool(clang) => clang,
             Found::Missing(trail) => return Ok(Err(Lack::clang(trail))),
         };
-        let compilation = match arch {
-            OffloadArch::Nvidia(arch) if arch.code == NvidiaCode::Ptx => compilations.ptx(target, arch, clang),
-            OffloadArch::Nvidia(arch) => match self.tools.ptxas()? {
-                Found::Tool(ptxas) => compilations.cubin(target, arch, clang, ptxas),
-                Found::Missing(trail) => return Ok(Err(Lack::ptxas(trail))),
-            },
-            OffloadArch::Amdgpu(_) if !clang.has_lld => return Ok(Err(Lack::lld(clang))),
-            OffloadArch::Amdgpu(id) => compilations.amdgpu(target, id, clang),
-            OffloadArch::Cpu => unreachable!("the CPU's image was decided on above"),
-        };
-        let source = source(compilation);
+        let source = source(match (arch, assembles) {
+            (OffloadArch::Nvidia(arch), Some((_, ptxas))) => compilations.cubin(arch, clang, ptxas),
+            (OffloadArch::Nvidia(arch), None) => compilations.ptx(arch, clang),
+            (OffloadArch::Amdgpu(_), _) if !clang.has_lld => return Ok(Err(Lack::lld(clang))),
+            (OffloadArch::Amdgpu(id), _) => compilations.amdgpu(id, clang),
+            (OffloadArch::Cpu, _) => unreachable!("the CPU's image was decided on above"),
+        });
         if let Source::Compile(compilation) = &source {
-            if let Some(text) = clang.refusal(compilation.first()) {
+            if let Some(text) = clang.refusal(&compilation.steps[0]) {
                 return Ok(Err(Lack::refusal(&clang.path, &text)));
             }
-            if let (OffloadArch::Nvidia(arch), Some(ptxas)) = (arch, self.tools.used_ptxas())
-                && arch.code == NvidiaCode::Cubin
-                && let Some(text) = ptxas.refusal(arch)
-            {
-                return Ok(Err(Lack::refusal(&ptxas.path, &text)));
+            for source in sources.iter().filter(|source| source.language == Language::C) {
+                if let Err(why) = clang.find_header("gpuintrin.h") {
+                    return Ok(Err(Lack::header(clang, &source.path, &why)));
+                }
             }
         }
-        Ok(Ok(source))
+        Ok(refused_by_ptxas(&source).map_or(Ok(source), Err))
+    }
+
+    /// The image that a source has, if it need not be compiled.
+    fn take(
+        &self,
+        module: &PlannedModule,
+        target: &str,
+        arch: OffloadArch<'_>,
+        source: &PlannedSource,
+    ) -> Result<Option<Image>, Error> {
+        let is_ptx = matches!(arch, OffloadArch::Nvidia(arch) if arch.code == NvidiaCode::Ptx);
+        let mut bytes = match source.way(&arch) {
+            Some(Way::TakeOut) => ready::image(&source.path, target)?,
+            Some(Way::Ptx) if is_ptx => {
+                fs::read(&source.path).map_err(|error| Error::io("read the source", &source.path, error))?
+            }
+            _ => return Ok(None),
+        };
+        let extension = match arch {
+            OffloadArch::Amdgpu(_) => "hsaco",
+            OffloadArch::Nvidia(_) if is_ptx => "ptx",
+            _ => "cubin",
+        };
+        let path = self.output.images.join(image_file_name(&module.file_stem(target), extension));
+        Image::seal_bytes(&path, &mut bytes);
+        write_if_changed(&path, &bytes)?;
+        let hash = ContentHash::of_file(&path).map_err(|error| Error::io("read", &path, error))?;
+        Image::open(target, &path, hash, Origin::ReadyMade, &self.cargo.target).map(Some)
     }
 
     /// One line for each reason why a prebuilt image is used.
@@ -171,6 +259,8 @@ impl<'a> Run<'a> {
         for source in sources {
             if let Source::Prebuilt(image, why) = source {
                 match reasons.iter_mut().find(|(reason, _)| reason == why) {
+                    // Of another module.
+                    Some((_, targets)) if targets.contains(&image.target.as_str()) => {}
                     Some((_, targets)) => targets.push(&image.target),
                     None => reasons.push((why, vec![&image.target])),
                 }
@@ -190,7 +280,7 @@ impl<'a> Run<'a> {
             if let Source::Compile(compilation) = source {
                 cache::forget(compilation, self.output)?;
                 let first = steps.len();
-                work.resize(first + compilation.steps.len(), self.source_bytes());
+                work.resize(first + compilation.steps.len(), source_bytes(compilation));
                 steps.extend(compilation.steps.iter().cloned().map(|mut step| {
                     step.after.iter_mut().for_each(|before| *before += first);
                     step
@@ -206,7 +296,7 @@ impl<'a> Run<'a> {
         let mut images = Vec::new();
         for source in sources {
             let (image, inputs) = match source {
-                Source::Prebuilt(image, _) => (image, Vec::new()),
+                Source::Prebuilt(image, _) | Source::ReadyMade(image) => (image, Vec::new()),
                 Source::Fresh(compilation, made) => (open(&compilation, made.image)?, made.inputs),
                 Source::Compile(compilation) => {
                     let path = &compilation.image;
@@ -217,18 +307,10 @@ impl<'a> Run<'a> {
                     (image, cache::record(&compilation, hash, start, self.output, self.cargo)?)
                 }
             };
-            // What lies in OUT_DIR, build scripts write: watched, it would run this one again after each build.
-            for input in inputs.iter().filter(|input| !input.path.starts_with(&self.cargo.out_dir)) {
-                self.cargo.watch(&input.path);
-            }
+            inputs.iter().for_each(|input| self.cargo.watch_input(&input.path));
             images.push((image, inputs));
         }
         Ok(images)
-    }
-
-    /// What a compilation has to do, as far as that is known before: the size of its sources.
-    fn source_bytes(&self) -> u64 {
-        self.request.options.files.iter().filter_map(|file| fs::metadata(file).ok()).map(|it| it.len()).sum()
     }
 
     /// How compilers are run, as build.rs and the environment want it.
@@ -259,7 +341,12 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn update_prebuilt(&self, folder: &Path, images: &[(Image, Vec<Input>)]) -> Result<(), Error> {
+    fn update_prebuilt(
+        &self,
+        folder: &Path,
+        module: &PlannedModule,
+        images: &[(Image, Vec<Input>)],
+    ) -> Result<(), Error> {
         let mut tools = Vec::new();
         if let Some(clang) = self.tools.used_clang() {
             tools.push(("compiler", clang.version.clone()));
@@ -269,10 +356,42 @@ impl<'a> Run<'a> {
         }
         let images: Vec<(&Image, &[Input])> = images
             .iter()
-            .filter(|(image, _)| image.target != "cpu")
+            .filter(|(image, _)| image.target != "cpu" && image.origin == Origin::Compiled)
             .map(|(image, inputs)| (image, &**inputs))
             .collect();
-        let options = &self.request.options;
-        prebuilt::update(folder, self.name, options, &tools, &images, self.output, self.cargo)
+        if images.is_empty() {
+            return Ok(());
+        }
+        let (stem, options) = (self.prebuilt_stem(module), self.prebuilt_options(module));
+        prebuilt::update(folder, &stem, &options, &tools, &images, self.output, self.cargo)
+    }
+}
+
+/// What a compilation has to do, as far as that is known before: the size of its sources.
+fn source_bytes(compilation: &Compilation) -> u64 {
+    compilation.sources.iter().filter_map(|file| fs::metadata(file).ok()).map(|it| it.len()).sum()
+}
+
+/// Whether a module's images have the kernels that build.rs requires.
+///
+/// Returns an error that names every image which lacks one, and what it has instead.
+fn check_kernels(module: &PlannedModule, images: &[(Image, Vec<Input>)]) -> Result<(), Error> {
+    let mut lines = Vec::new();
+    for (image, _) in images.iter().filter(|(image, _)| image.target != "cpu" && !module.required.is_empty()) {
+        let arch = OffloadArch::parse(&image.target).map_err(|error| Error::config(error.to_string()))?;
+        let kernels = image::kernels(&image.path)?;
+        let required = module.required.iter().filter(|it| it.only.as_ref().is_none_or(|only| only.selects(&arch)));
+        for kernel in required.filter(|kernel| !kernels.contains(&kernel.name)) {
+            let has = if kernels.is_empty() { "no kernels".to_owned() } else { kernels.join(", ") };
+            lines.push(format!("the image for {} has no kernel {}; it has {has}", image.target, kernel.name));
+        }
+    }
+    match lines.is_empty() {
+        true => Ok(()),
+        false => {
+            let message =
+                format!("build.rs requires kernels of the module \"{}\":\n  {}", module.name, lines.join("\n  "));
+            Err(Error::new(ErrorKind::KernelMissing, message))
+        }
     }
 }

@@ -96,6 +96,17 @@ impl Clang {
         rest.split('.').next()?.parse().ok()
     }
 
+    /// Looks for one of the headers that clang brings; the error says where it is not.
+    pub(crate) fn find_header(&self, name: &str) -> Result<(), String> {
+        let output = Command::new(&self.path).arg("-print-resource-dir").output();
+        let folder = output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+        let folder = Path::new(&folder.map_err(|error| error.to_string())?).join("include");
+        match folder.join(name).is_file() {
+            true => Ok(()),
+            false => Err(format!("no {name} in {}", folder.display())),
+        }
+    }
+
     /// Lets the driver check a command line without running a compiler; returns its refusal.
     pub(crate) fn refusal(&self, step: &Step) -> Option<String> {
         let output = Command::new(&step.program).arg("-###").args(&step.args).output();
