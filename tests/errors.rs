@@ -3,6 +3,7 @@
 
 use offload_tests::package::{Package, printed};
 use offload_tests::tools::{Tool, cuda, llvm_bin, stderr, succeed};
+use offload_tests::{data, scratch};
 use offload_tests::{run, test};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -186,6 +187,130 @@ const BUILD_CASES: &[Case] = &[
             "no language goes by the extension of kernels/add.metal: there are .cu .hip .cl .c .ll .bc .s .ptx .hsaco",
             "Otherwise name it: Source::new(\"kernels/add.metal\").language(Language::Cuda)",
         ],
+    ),
+    // Modules.
+    case(
+        "same-module",
+        r#".modules(["kernels/add.cu", "kernels/more/add.cu"]).archs(["gfx90a"])"#,
+        &[
+            "two modules of the pack are called \"add\": kernels/add.cu and kernels/more/add.cu",
+            ".module(Module::new(\"add_2\").file(\"kernels/more/add.cu\"))",
+        ],
+    ),
+    case(
+        "module-name",
+        r#".modules(["kernels/add.v2.cu"]).archs(["gfx90a"])"#,
+        &["a module's name has letters, digits, '_' and '-'; \"add.v2\", of kernels/add.v2.cu, does not"],
+    ),
+    case(
+        "empty-module",
+        r#".module(offload_build::Module::new("none")).archs(["gfx90a"])"#,
+        &["the module \"none\" has no sources: name one with .file(...)"],
+    ),
+    case(
+        "no-target-left",
+        r#".file("kernels/add.cu").module(offload_build::Module::new("fp8")
+            .file(offload_build::Source::new("kernels/bad.cu").targets([">=sm_90"])).targets(["nvidia"]))
+            .archs(["gfx90a", "compute_80"])"#,
+        &[
+            "no target is left for the module \"fp8\": the module is for nvidia, as build.rs says; \
+             kernels/bad.cu is for >=sm_90, as build.rs says; the pack is for gfx90a, compute_80.",
+            ".allow_empty()",
+        ],
+    ),
+    case(
+        "no-target-at-all",
+        r#".module(offload_build::Module::new("fp8").file("kernels/add.cu").targets(["sm_90a"]).allow_empty())
+            .archs(["gfx90a", "compute_80"])"#,
+        &["no module is for any of the targets gfx90a, compute_80"],
+    ),
+    case(
+        "selector",
+        r#".file("kernels/add.cu").flag_for("AMD", "-DX").archs(["gfx90a"])"#,
+        &["'AMD' selects no targets: 'AMD': not a target: expected an AMD target ID"],
+    ),
+    case(
+        "selector-without-order",
+        r#".file(offload_build::Source::new("kernels/add.cu").targets([">=gfx90a"])).archs(["gfx90a"])"#,
+        &["'>=gfx90a' selects no targets: behind '>=' stands sm_ and a number"],
+    ),
+    case(
+        "excluded-nothing",
+        r#".file("kernels/add.cu").exclude("kernels/dad.cu").archs(["gfx90a"])"#,
+        &["'kernels/dad.cu' excludes nothing: no source has this path"],
+    ),
+    case(
+        "excluded-all",
+        r#".file("kernels/add.cu").exclude("kernels/*.cu").archs(["gfx90a"])"#,
+        &["no sources: name one with .file(\"kernels/saxpy.cu\")"],
+    ),
+    // Languages.
+    case(
+        "language-of-others",
+        r#".modules(["kernels/open.cl"]).archs(["gfx90a", "cpu"])"#,
+        &["kernels/open.cl is OpenCL C, which is not built for cpu. If it is for other targets only, say so: \
+             Source::new(\"kernels/open.cl\").targets([\"amd\", \"nvidia\"])"],
+    ),
+    case(
+        "opencl-library",
+        r#".file("kernels/open.cl").archs(["gfx90a"])"#,
+        &["ld.lld: error: undefined hidden symbol: get_global_id(unsigned int)"],
+    ),
+    case(
+        "ready-made-linked",
+        r#".files(["kernels/add.cu", "kernels/text.ptx"]).archs(["compute_80"])"#,
+        &[
+            "for compute_80, the module \"ready-made-linked\" has kernels/text.ptx, which is PTX and cannot be linked with \
+             kernels/add.cu; make it a module of its own",
+        ],
+    ),
+    case(
+        "assembly-linked",
+        r#".files(["kernels/add.cu", "kernels/add.s"]).archs(["gfx90a"])"#,
+        &["kernels/add.s, which is AMD assembly with kernels and cannot be linked with kernels/add.cu"],
+    ),
+    case(
+        "ready-made-for-others",
+        r#".modules(["kernels/text.ptx"]).archs(["compute_90", "sm_75", "gfx90a"])"#,
+        &[
+            "no target is left for the module \"text\": kernels/text.ptx is PTX for compute_80, which can become machine \
+             code from sm_80 on; the pack is for compute_90, sm_75, gfx90a.",
+        ],
+    ),
+    case(
+        "no-image",
+        r#".file("kernels/noise.hsaco").archs(["gfx90a"])"#,
+        &["kernels/noise.hsaco has no image that could be taken as it is; what there is: something of no known kind"],
+    ),
+    case(
+        "cut-bundle",
+        r#".file("kernels/cut.hipfb").archs(["gfx90a"])"#,
+        &["the source kernels/cut.hipfb cannot be taken apart: "],
+    ),
+    case(
+        "compressed-without-feature",
+        r#".file("kernels/compressed.hipfb").archs(["gfx90a"])"#,
+        &[
+            "the source kernels/compressed.hipfb cannot be taken apart: ",
+            "offload-build reads compressed files with its feature `compression`",
+        ],
+    ),
+    case(
+        "no-ptx",
+        r#".file("kernels/noise.ptx").archs(["compute_80"])"#,
+        &["the source kernels/noise.ptx is no PTX: "],
+    ),
+    case(
+        "ir-of-a-cpu",
+        r#".file("kernels/host.ll").archs(["gfx90a"])"#,
+        &["the source kernels/host.ll is for x86_64-unknown-linux-gnu, as its target triple says, and no GPU's"],
+    ),
+    case(
+        "required-kernel",
+        r#".file("kernels/add.cu").requires_kernel("sub").archs(["gfx90a", "compute_80", "cpu"])"#,
+        &["build.rs requires kernels of the module \"required-kernel\":\n  \
+             the image for gfx90a has no kernel sub; it has add\n  \
+             the image for compute_80 has no kernel sub; it has add"],
     ),
     case(
         "include",
@@ -427,6 +552,19 @@ fn build_script_errors(package_name: &str, cases: &[Case]) {
             ),
         )
         .write("kernels/add.metal", KERNEL)
+        .write("kernels/more/add.cu", KERNEL)
+        .write("kernels/add.v2.cu", KERNEL)
+        .write("kernels/open.cl", "kernel void add(global float *y) { y[get_global_id(0)] += 1; }\n")
+        .write("kernels/text.ptx", ".version 7.0\n.target sm_80\n.address_size 64\n")
+        .write("kernels/add.s", ".amdhsa_kernel add\n")
+        .write("kernels/noise.hsaco", "noise")
+        .write("kernels/noise.ptx", "noise")
+        .write("kernels/cut.hipfb", "__CLANG_OFFLOAD_BUNDLE__\u{1}")
+        .write(
+            "kernels/compressed.hipfb",
+            data::read(scratch::workspace().join("tests/corpus/compressed/v3_zstd.ccob")),
+        )
+        .write("kernels/host.ll", "target triple = \"x86_64-unknown-linux-gnu\"\n")
         .write("kernels/barrier.cu", KERNEL.replace("y[i] += x", "__syncthreads(), y[i] += x"))
         .write("kernels/bad.cu", KERNEL.replace("y[i] += x", "y[i] += undeclared * x"))
         .write(

@@ -18,8 +18,8 @@ pub(crate) enum Facts {
     RocmHeaders,
     /// A target triple, of this family.
     Triple(Family, String),
-    /// One target.
-    Target(String),
+    /// Assembly: one target, and whether there are kernels.
+    Assembly { target: Option<String>, has_kernels: bool },
     /// The target of PTX.
     Ptx(NvidiaArch),
     /// The images in a file.
@@ -49,10 +49,16 @@ impl Facts {
             Facts::Any => true,
             Facts::RocmHeaders => Family::of(arch) == Family::Amd,
             Facts::Triple(family, _) => Family::of(arch) == *family,
-            Facts::Target(target) => arch.to_canonical() == *target,
+            Facts::Assembly { target, .. } => target.as_ref().is_none_or(|target| arch.to_canonical() == *target),
             Facts::Ptx(text) => matches!(arch, OffloadArch::Nvidia(arch) if is_ptx_for(*text, *arch)),
             Facts::Images(names) => names.iter().any(|name| name.is_for(arch)),
         }
+    }
+
+    /// Whether nothing can be linked with it, whatever its language is: assembly with kernels has its own note about them, and
+    /// runtimes read only the first note of a code object.
+    pub(crate) fn is_alone(&self) -> bool {
+        matches!(self, Facts::Assembly { has_kernels: true, .. })
     }
 
     /// The limit in words that stand behind the file's name.
@@ -61,7 +67,7 @@ impl Facts {
             Facts::Any => None,
             Facts::RocmHeaders => Some("includes ROCm's headers, which are for amd".to_owned()),
             Facts::Triple(family, triple) => Some(format!("is for {family}, as its target triple {triple} says")),
-            Facts::Target(target) => Some(format!("says that it is for {target}")),
+            Facts::Assembly { target, .. } => target.as_ref().map(|target| format!("says that it is for {target}")),
             Facts::Ptx(arch) => {
                 let machine_code = arch.with_code(NvidiaCode::Cubin);
                 Some(match arch.suffix {
@@ -128,7 +134,9 @@ fn of_assembly(bytes: &[u8]) -> Facts {
         let id = OffloadArch::parse(id).ok()?;
         Some(id.to_canonical())
     });
-    target.map_or(Facts::Any, Facts::Target)
+    let has_kernels =
+        String::from_utf8_lossy(bytes).lines().any(|line| line.trim_start().starts_with(".amdhsa_kernel"));
+    Facts::Assembly { target, has_kernels }
 }
 
 /// What stands in quotes behind these words at the start of a line.
@@ -149,8 +157,9 @@ mod tests {
         assert!(matches!(of_ir(Path::new("a.ll"), b"define void @f() { ret void }"), Ok(Facts::Any)));
         assert!(of_ir(Path::new("a.ll"), b"target triple = \"x86_64-unknown-linux-gnu\"").is_err());
         let asm = b"\t.amdgcn_target \"amdgcn-amd-amdhsa--gfx90a:xnack-:sramecc+\"\n";
-        assert!(matches!(of_assembly(asm), Facts::Target(id) if id == "gfx90a:sramecc+:xnack-"));
-        assert!(matches!(of_assembly(b"\ts_endpgm\n"), Facts::Any));
+        let asm = of_assembly(asm);
+        assert!(matches!(asm, Facts::Assembly { target: Some(id), .. } if id == "gfx90a:sramecc+:xnack-"));
+        assert!(!of_assembly(b"\ts_endpgm\n").is_alone() && of_assembly(b"\t.amdhsa_kernel f\n").is_alone());
         assert!(includes_rocm(b"// a\n  #  include <hip/hip_runtime.h>\n"));
         assert!(!includes_rocm(b"// #include <hip/hip_runtime.h>\n#include \"ship/hip.h\"\n"));
     }

@@ -203,10 +203,11 @@ fn is_built(module: &PlannedModule, arch: &OffloadArch<'_>) -> Result<bool, Erro
                 language = source.language.name(),
             ))
         })?;
-        if let (false, [one, other, ..]) = (way.is_linked(), &sources[..]) {
+        if let (false, [one, other, ..]) = (way.is_linked() && !source.facts.is_alone(), &sources[..]) {
             let other = if std::ptr::eq(*one, *source) { other } else { one };
+            let with_kernels = if source.facts.is_alone() { " with kernels" } else { "" };
             return Err(Error::config(format!(
-                "for {arch}, the module \"{}\" has {}, which is {} and cannot be linked with {}; \
+                "for {arch}, the module \"{}\" has {}, which is {}{with_kernels} and cannot be linked with {}; \
                  make it a module of its own",
                 module.name,
                 source.path.display(),

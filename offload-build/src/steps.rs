@@ -2,7 +2,7 @@
 //!
 //! | target | each source | all of them |
 //! |---|---|---|
-//! | AMD | clang, to LLVM bitcode; assembly: to an object | clang and lld: code object |
+//! | AMD | clang, to LLVM bitcode; assembly: to an object | clang, all bitcode together to an object; lld: code object |
 //! | `compute_*` | clang, to LLVM bitcode | clang: PTX |
 //! | `sm_*` | the same; or it is PTX | the same, then ptxas: cubin |
 //! | `cpu` | the C++ compiler, to an object | the C++ compiler: shared object |
@@ -72,9 +72,11 @@ impl<'a> Compilations<'a> {
         link.extend(version.clone());
         let parts = self.compile_device(&mut compilation, clang, &offload, &direct, version);
         link.push(self.optimization());
-        // Device functions that no kernel calls do not stay.
-        link.push("-Wl,-plugin-opt=-amdgpu-internalize-symbols".into());
-        link.extend(parts.into_iter().map(OsString::from));
+        if parts.iter().any(|part| is_bitcode(part)) {
+            // Device functions that no kernel calls do not stay.
+            link.extend(args(["-mllvm", "-amdgpu-internalize-symbols"]));
+        }
+        link.extend(link_inputs(parts));
         link.extend(["-o".into(), compilation.image.clone().into()]);
         compilation.then(&clang.path, link);
         compilation
@@ -187,15 +189,11 @@ impl<'a> Compilations<'a> {
                 list.push(format!("--cuda-feature=+ptx{}{}", version.major, version.minor).into());
             }
         }
-        let mut bitcode = self.compile_device(compilation, clang, &offload, &direct, None).into_iter();
+        let parts = self.compile_device(compilation, clang, &offload, &direct, None);
         let mut generate = direct;
         generate.extend(args(["-nogpulib", "-S"]));
         generate.push(self.optimization());
-        generate.extend(bitcode.next().map(OsString::from));
-        for other in bitcode {
-            generate.extend(args(["-Xclang", "-mlink-bitcode-file", "-Xclang"]));
-            generate.push(other.into());
-        }
+        generate.extend(link_inputs(parts));
         generate.extend(["-o".into(), ptx.into()]);
         compilation.then(&clang.path, generate);
     }
@@ -305,6 +303,23 @@ impl Compilation {
         self.steps.push(Step { program: program.to_owned(), args, env: vec![], after });
         self.steps.last_mut().expect("a step was just added")
     }
+}
+
+/// What clang is given to make one object of all: bitcode is put together before code is generated, so that calls are inlined
+/// and one note in AMD's code objects lists all kernels. (Runtimes read only the first.)
+fn link_inputs(parts: Vec<PathBuf>) -> Vec<OsString> {
+    let (bitcode, objects): (Vec<PathBuf>, Vec<PathBuf>) = parts.into_iter().partition(|part| is_bitcode(part));
+    let mut list = Vec::new();
+    for other in bitcode.iter().skip(1) {
+        list.extend(args(["-Xclang", "-mlink-bitcode-file", "-Xclang"]));
+        list.push(other.into());
+    }
+    list.extend(bitcode.iter().take(1).chain(&objects).map(OsString::from));
+    list
+}
+
+fn is_bitcode(part: &Path) -> bool {
+    part.extension().is_some_and(|extension| extension == "bc")
 }
 
 /// `gfx90a_xnack-.hsaco`: a colon is no character for file names everywhere.
