@@ -149,8 +149,9 @@ impl Build {
 
     /// Compiles, packs, and tells Cargo.
     ///
-    /// Returns an error if there is no target, if a name is malformed, if a source is missing, if a compiler is missing
-    /// and no prebuilt image stands in, or if a compiler fails.
+    /// Returns an error if there is no target, or none is left for a module; if a name is malformed, or there twice; if a source
+    /// is missing, or of no use for a target; if a compiler is missing and no prebuilt image stands in, or if a compiler fails;
+    /// if an image has not the kernels that it must have.
     pub fn try_compile(&self, name: &str) -> Result<Pack, Error> {
         let cargo = Cargo::from_env()?;
         let made = self.compile_for(name, &cargo);
@@ -164,9 +165,10 @@ impl Build {
     fn compile_for(&self, name: &str, cargo: &Cargo) -> Result<Pack, Error> {
         claim_name(name)?;
         let output = OutDir::create(&cargo.out_dir, name)?;
-        let modules = plan::modules(&self.request, name)?;
+        let modules = plan::modules(&self.request, name);
         let absent = |why| {
-            let modules = modules.iter().map(|(name, _)| name.clone()).collect();
+            // Sources that are missing here are no error where nothing is made of them.
+            let modules = modules.iter().flatten().map(|(name, _)| name.clone()).collect();
             pack::write_absent(name, why, modules, &output)
         };
         if cargo.user_var("DOCS_RS").is_some() {
@@ -178,7 +180,7 @@ impl Build {
             Some(other) => return Err(Error::config(format!("OFFLOAD_SKIP is '{other}'; it can be 1 or 0"))),
         }
         let targets = targets::resolve(cargo, &self.archs, self.request.code_object_version)?;
-        let modules = plan::plan(&self.request, name, modules, &targets, cargo)?;
+        let modules = plan::plan(&self.request, name, modules?, &targets, cargo)?;
         Run::new(&self.request, name, cargo, &output).make_pack(&modules)
     }
 }

@@ -247,8 +247,8 @@ fn check_selectors(request: &Request, module: &Module) -> Result<(), Error> {
     let of_sources = module.sources.iter().flat_map(|source| source.targets.iter().chain(source.options.selectors()));
     let required = module.required.iter().filter_map(|kernel| kernel.only.as_ref());
     let options = request.options.selectors().chain(module.options.selectors());
-    let all = of_sources.chain(required).chain(&module.targets).chain(options);
-    all.map(Selector::check).collect::<Result<(), String>>().map_err(Error::config)
+    let mut all = of_sources.chain(required).chain(&module.targets).chain(options);
+    all.try_for_each(Selector::check).map_err(Error::config)
 }
 
 fn check_name(name: &str, module: &Module) -> Result<(), Error> {

@@ -18,7 +18,8 @@ use crate::steps::{Compilation, Compilations, image_file_name};
 use crate::toolchain::{Clang, Cxx, Found, Ptxas};
 use offload_format::embedded::Origin;
 use offload_format::target::{NvidiaCode, OffloadArch};
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -41,6 +42,8 @@ pub(crate) struct Run<'a> {
     // The tools, each looked for when the first target needs it.
     clang: OnceCell<Found<Clang>>,
     ptxas: OnceCell<Found<Ptxas>>,
+    /// What they said to questions that modules have in common.
+    answers: RefCell<BTreeMap<String, Option<String>>>,
 }
 
 /// Where the image of one target comes from.
@@ -58,7 +61,15 @@ enum Source {
 
 impl<'a> Run<'a> {
     pub(crate) fn new(request: &'a Request, name: &'a str, cargo: &'a Cargo, output: &'a OutDir) -> Self {
-        Self { request, name, cargo, output, clang: OnceCell::new(), ptxas: OnceCell::new() }
+        Self {
+            request,
+            name,
+            cargo,
+            output,
+            clang: OnceCell::new(),
+            ptxas: OnceCell::new(),
+            answers: RefCell::default(),
+        }
     }
 
     /// Makes the pack.
@@ -190,7 +201,8 @@ impl<'a> Run<'a> {
         };
         let refused_by_ptxas = |source: &Source| match (source, assembles) {
             (Source::Compile(_), Some((arch, ptxas))) => {
-                ptxas.refusal(arch).map(|text| Lack::refusal(&ptxas.path, &text))
+                let answer = self.ask(format!("ptxas {arch}"), || ptxas.refusal(arch));
+                answer.map(|text| Lack::refusal(&ptxas.path, &text))
             }
             _ => None,
         };
@@ -210,13 +222,15 @@ impl<'a> Run<'a> {
             (OffloadArch::Cpu, _) => unreachable!("the CPU's image was decided on above"),
         });
         if let Source::Compile(compilation) = &source {
-            if let Some(text) = clang.refusal(&compilation.steps[0]) {
+            let first = sources.first().map_or("", |source| source.language.name());
+            let answer = self.ask(format!("clang {target} {first}"), || clang.refusal(&compilation.steps[0]));
+            if let Some(text) = answer {
                 return Ok(Err(Lack::refusal(&clang.path, &text)));
             }
-            for source in sources.iter().filter(|source| source.language == Language::C) {
-                if let Err(why) = clang.find_header("gpuintrin.h") {
-                    return Ok(Err(Lack::header(clang, &source.path, &why)));
-                }
+            if let Some(source) = sources.iter().find(|source| source.language == Language::C)
+                && let Some(why) = self.ask("gpuintrin.h".to_owned(), || clang.find_header("gpuintrin.h").err())
+            {
+                return Ok(Err(Lack::header(clang, &source.path, &why)));
             }
         }
         Ok(refused_by_ptxas(&source).map_or(Ok(source), Err))
@@ -248,6 +262,11 @@ impl<'a> Run<'a> {
         write_if_changed(&path, &bytes)?;
         let hash = ContentHash::of_file(&path).map_err(|error| Error::io("read", &path, error))?;
         Image::open(target, &path, hash, Origin::ReadyMade, &self.cargo.target).map(Some)
+    }
+
+    /// What a compiler said to this question, or says now.
+    fn ask(&self, question: String, answer: impl FnOnce() -> Option<String>) -> Option<String> {
+        self.answers.borrow_mut().entry(question).or_insert_with(answer).clone()
     }
 
     fn clang(&self) -> Result<&Found<Clang>, Error> {
