@@ -15,6 +15,7 @@ fn main() -> ExitCode {
     run(vec![
         test("every_language_for_every_kind_of_target", ALL, matrix),
         test("compressed_containers_are_taken_apart", &[Tool::Llvm22, Tool::Gcc], compressed),
+        test("a_clang_without_gpuintrin_is_named", &[Tool::Llvm22, Tool::Gcc], no_gpuintrin),
         test("rocm_headers_are_used_where_they_are_included", &[Tool::Llvm22, Tool::Gcc], rocm_headers),
     ])
 }
@@ -390,4 +391,32 @@ fn rocm_headers() {
     let targets: Vec<&str> = index.images().map(|image| &*image.target).collect();
     assert_eq!(targets, ["gfx90a"], "ROCm's headers are for AMD GPUs");
     check_header("add", "gfx90a", &package.output("debug", "build_rocm_headers", "add/gfx90a.hsaco"));
+}
+
+/// What a clang can do, its own folder says and not its version.
+fn no_gpuintrin() {
+    let package = Package::new("build_no_gpuintrin");
+    package.write("src/lib.rs", "").write("kernels/intrin.c", C).write(
+        "build.rs",
+        "fn main() {\n    offload_build::Build::new().file(\"kernels/intrin.c\").archs([\"gfx90a\", \"compute_80\"])\n        \
+         .compile(\"intrin\");\n}\n",
+    );
+    let clang = package.folder.join("clang");
+    package.write(
+        "clang",
+        format!(
+            "#!/bin/sh\nif test \"$1\" = -print-resource-dir; then echo /old/clang; else exec '{}' \"$@\"; fi\n",
+            llvm_bin().join("clang").display()
+        ),
+    );
+    succeed(Command::new("chmod").arg("+x").arg(&clang));
+    let output = cargo_build(&package).env("OFFLOAD_CLANG", &clang).output().expect("cargo starts");
+    let text = String::from_utf8_lossy(&output.stderr);
+    let line = format!(
+        "no image for gfx90a, compute_80: kernels/intrin.c needs a header of newer clangs: {} has no gpuintrin.h in \
+         /old/clang/include",
+        clang.display()
+    );
+    assert!(!output.status.success() && text.contains(&line), "{text}");
+    assert!(text.contains("to compile it: gpuintrin.h came with clang 20"), "{text}");
 }

@@ -172,8 +172,9 @@ impl Build {
 
     /// Compiles, packs, and tells Cargo.
     ///
-    /// Returns an error if there is no target, if a name is malformed, if a source is missing, if a compiler is missing
-    /// and no prebuilt image stands in, or if a compiler fails.
+    /// Returns an error if there is no target, or none is left for a module; if a name is malformed, or there twice; if a source
+    /// is missing, or of no use for a target; if a compiler is missing and no prebuilt image stands in, or if a compiler fails;
+    /// if an image has not the kernels that it must have.
     pub fn try_compile(&self, name: &str) -> Result<Pack, Error> {
         let cargo = Cargo::from_env()?;
         let made = self.compile_for(name, &cargo);
@@ -188,9 +189,10 @@ impl Build {
     fn compile_for(&self, name: &str, cargo: &Cargo) -> Result<Pack, Error> {
         claim_name(name)?;
         let output = OutDir::create(&cargo.out_dir, name)?;
-        let modules = plan::modules(&self.request, name)?;
+        let modules = plan::modules(&self.request, name);
         let absent = |why| {
-            let modules = modules.iter().map(|(name, _)| name.clone()).collect();
+            // Sources that are missing here are no error where nothing is made of them.
+            let modules = modules.iter().flatten().map(|(name, _)| name.clone()).collect();
             pack::write_absent(name, why, modules, &output)
         };
         if cargo.user_var("DOCS_RS").is_some() {
@@ -203,7 +205,7 @@ impl Build {
         }
         let tools = Tools::new(cargo, &output, self.request.clang.as_deref(), self.request.ptxas.as_deref());
         let targets = targets::resolve(cargo, &tools, &self.archs, self.request.code_object_version)?;
-        let modules = plan::plan(&self.request, name, modules, &targets, cargo)?;
+        let modules = plan::plan(&self.request, name, modules?, &targets, cargo)?;
         Run::new(&self.request, name, cargo, &output, &tools).make_pack(&modules)
     }
 }

@@ -68,6 +68,15 @@ impl Cargo {
         env::var(name).ok().filter(|value| !value.is_empty())
     }
 
+    /// All variables, as text and in order, but for those that differ from run to run and say nothing of what is built.
+    pub(crate) fn all_variables(&self) -> Vec<String> {
+        const OF_NO_ACCOUNT: [&str; 4] = ["CARGO_MAKEFLAGS", "MAKEFLAGS", "MFLAGS", "NUM_JOBS"];
+        let all = env::vars_os().filter(|(name, _)| !OF_NO_ACCOUNT.iter().any(|other| name == other));
+        let mut all: Vec<String> = all.map(|(name, value)| format!("{name:?}={value:?}")).collect();
+        all.sort_unstable();
+        all
+    }
+
     /// `<name>_<package>` before `<name>`, with the name of the one that is set.
     pub(crate) fn package_var(&self, name: &str) -> Option<(String, String)> {
         let own = format!("{name}_{}", self.package.replace('-', "_"));

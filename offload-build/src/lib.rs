@@ -42,6 +42,62 @@
 //! | NVIDIA | `CUDA_COMPUTE_CAPS`, `CUDA_COMPUTE_CAP` (`80`, `90a`, `8.6`, `all-major`, `all`, `native`: machine code); `CUDAARCHS`, `CMAKE_CUDA_ARCHITECTURES` (CMake's words: `80` is `sm_80` and `compute_80`, `80-real` and `80-virtual` are one of them, `OFF` is nothing); `TORCH_CUDA_ARCH_LIST` (`8.0`, `9.0+PTX`); `CUDARC_NVCC_ARCH` |
 //! | AMD | `AMDGPU_TARGETS`, `GPU_TARGETS`, `GPU_ARCHS`, `ROCM_ARCHS`, `PYTORCH_ROCM_ARCH`, `HIPARCHS`, `CMAKE_HIP_ARCHITECTURES`, `HIP_ARCH_LIST`, `HCC_AMDGPU_TARGET` (target IDs, `native`) |
 //!
+//! # Modules
+//!
+//! A pack is modules times targets. A module is one device program, made of one source or of several that are linked; it has
+//! one image for each target, and programs load it by itself. The sources of [`Build::file`] and [`Build::files`] are one
+//! module. [`Build::modules`] makes one of each source, called as the file is, and [`Build::module`] takes a [`Module`], which
+//! has a name, sources and options of its own:
+//!
+//! ```no_run
+//! use offload_build::{Build, Module};
+//!
+//! Build::new()
+//!     .modules(["kernels/affine.cu", "kernels/scale.cu"])
+//!     .module(Module::new("fp8").file("kernels/fp8.cu").targets([">=sm_90", "gfx942"]).requires_kernel("gemm"))
+//!     .flag_for("amd", "-ffast-math")
+//!     .archs(["gfx90a", "gfx942", "sm_80", "sm_90"])
+//!     .compile("kernels");
+//! ```
+//!
+//! ```text
+//! static KERNELS: offload_format::KernelPack = offload_embed_macro::include_offload!("kernels");
+//! const FP8: offload_format::embedded::Module = KERNELS.module("fp8");   // a wrong name does not compile
+//! ```
+//!
+//! A module may say which targets it supports ([`Module::targets`]), and so may each of its sources ([`Source::targets`]). An
+//! image is made of the sources that support its target. A module that is built for fewer targets than the pack is named in
+//! what `cargo build -vv` prints; one that is built for none is an error, or empty if [`Module::allow_empty`] was called.
+//!
+//! # Selectors
+//!
+//! | selector | targets |
+//! |---|---|
+//! | `amd`, `nvidia`, `cpu` | all of this kind |
+//! | `sm_90a`, `compute_80` | this one |
+//! | `gfx90a` | this one, also with features: `gfx90a:xnack-` |
+//! | `>=sm_80` | NVIDIA targets, machine code and PTX, of compute capability 8.0 or higher |
+//!
+//! # Languages
+//!
+//! | source | AMD | NVIDIA | CPU |
+//! |---|---|---|---|
+//! | `.cu`: CUDA dialect, with this crate's header | yes | yes | yes |
+//! | `.hip`: the same | yes | yes | yes |
+//! | `.hip` that includes ROCm's headers (`<hip/…>`), with those | yes | | |
+//! | `.cl`: OpenCL C, with clang's own header and no library | yes | yes | |
+//! | `.c`: C, with clang's `<gpuintrin.h>` (kernels: clang 21 and newer) | yes | yes | |
+//! | `.ll`, `.bc`: LLVM IR | by its triple | by its triple | |
+//! | `.s`: assembly | yes | | |
+//! | `.ptx`: PTX | | for its own target; through ptxas, machine code of that and later ones | |
+//! | code objects, cubins, fatbins, bundles, offload binaries, archives of these | by their own headers | by their own headers | |
+//!
+//! The extensions of ready-made files are on [`Language::Image`]. [`Source::language`] says it for a file of another name. What
+//! a file says of its targets counts as if build.rs had said it. Ready-made images, PTX, and assembly that has kernels are not
+//! linked with other sources.
+//!
+//! # Compilers
+//!
 //! No SDK is needed: `.cu` sources are compiled with the header `offload/kernel.h` of this crate in front (kernel
 //! keywords, indices, barriers). An image whose compiler is missing comes from the package's prebuilt set, if that was
 //! made from the same sources and options; the build says so. See [`Build::prebuilt`].
@@ -74,7 +130,8 @@
 //! ├── saxpy.index                    what include_offload!("saxpy") reads
 //! ├── saxpy.pack                     the pack as it is embedded
 //! ├── liboffload_saxpy_<hash>.a      the pack in a host object
-//! └── saxpy/                         an image for each target, also of earlier builds: gfx90a.hsaco, sm_80.cubin, …
+//! └── saxpy/                         an image for each target, also of earlier builds: gfx90a.hsaco, sm_80.cubin, …;
+//!     │                              of modules that have names: fp8.gfx90a.hsaco, …
 //!     └── work/                      what lies between source and image, and what each image was made from
 //! ```
 //!

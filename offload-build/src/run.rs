@@ -18,6 +18,8 @@ use crate::steps::{Compilation, Compilations, image_file_name};
 use crate::toolchain::{Found, Tools};
 use offload_format::embedded::Origin;
 use offload_format::target::{NvidiaCode, OffloadArch};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -38,6 +40,8 @@ pub(crate) struct Run<'a> {
     cargo: &'a Cargo,
     output: &'a OutDir,
     tools: &'a Tools<'a>,
+    /// What the tools said to questions that modules have in common.
+    answers: RefCell<BTreeMap<String, Option<String>>>,
 }
 
 /// Where the image of one target comes from.
@@ -61,7 +65,7 @@ impl<'a> Run<'a> {
         output: &'a OutDir,
         tools: &'a Tools<'a>,
     ) -> Self {
-        Self { request, name, cargo, output, tools }
+        Self { request, name, cargo, output, tools, answers: RefCell::default() }
     }
 
     /// Makes the pack.
@@ -193,7 +197,8 @@ impl<'a> Run<'a> {
         };
         let refused_by_ptxas = |source: &Source| match (source, assembles) {
             (Source::Compile(_), Some((arch, ptxas))) => {
-                ptxas.refusal(arch).map(|text| Lack::refusal(&ptxas.path, &text))
+                let answer = self.ask(format!("ptxas {arch}"), || ptxas.refusal(arch));
+                answer.map(|text| Lack::refusal(&ptxas.path, &text))
             }
             _ => None,
         };
@@ -213,13 +218,15 @@ impl<'a> Run<'a> {
             (OffloadArch::Cpu, _) => unreachable!("the CPU's image was decided on above"),
         });
         if let Source::Compile(compilation) = &source {
-            if let Some(text) = clang.refusal(&compilation.steps[0]) {
+            let first = sources.first().map_or("", |source| source.language.name());
+            let answer = self.ask(format!("clang {target} {first}"), || clang.refusal(&compilation.steps[0]));
+            if let Some(text) = answer {
                 return Ok(Err(Lack::refusal(&clang.path, &text)));
             }
-            for source in sources.iter().filter(|source| source.language == Language::C) {
-                if let Err(why) = clang.find_header("gpuintrin.h") {
-                    return Ok(Err(Lack::header(clang, &source.path, &why)));
-                }
+            if let Some(source) = sources.iter().find(|source| source.language == Language::C)
+                && let Some(why) = self.ask("gpuintrin.h".to_owned(), || clang.find_header("gpuintrin.h").err())
+            {
+                return Ok(Err(Lack::header(clang, &source.path, &why)));
             }
         }
         Ok(refused_by_ptxas(&source).map_or(Ok(source), Err))
@@ -253,6 +260,11 @@ impl<'a> Run<'a> {
         Image::open(target, &path, hash, Origin::ReadyMade, &self.cargo.target).map(Some)
     }
 
+    /// What a compiler said to this question, or says now.
+    fn ask(&self, question: String, answer: impl FnOnce() -> Option<String>) -> Option<String> {
+        self.answers.borrow_mut().entry(question).or_insert_with(answer).clone()
+    }
+
     /// One line for each reason why a prebuilt image is used.
     fn announce(&self, sources: &[Source], folder: &Path) {
         let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
@@ -280,7 +292,7 @@ impl<'a> Run<'a> {
             if let Source::Compile(compilation) = source {
                 cache::forget(compilation, self.output)?;
                 let first = steps.len();
-                work.resize(first + compilation.steps.len(), source_bytes(compilation));
+                work.resize(first + compilation.steps.len(), compilation.source_bytes);
                 steps.extend(compilation.steps.iter().cloned().map(|mut step| {
                     step.after.iter_mut().for_each(|before| *before += first);
                     step
@@ -365,11 +377,6 @@ impl<'a> Run<'a> {
         let (stem, options) = (self.prebuilt_stem(module), self.prebuilt_options(module));
         prebuilt::update(folder, &stem, &options, &tools, &images, self.output, self.cargo)
     }
-}
-
-/// What a compilation has to do, as far as that is known before: the size of its sources.
-fn source_bytes(compilation: &Compilation) -> u64 {
-    compilation.sources.iter().filter_map(|file| fs::metadata(file).ok()).map(|it| it.len()).sum()
 }
 
 /// Whether a module's images have the kernels that build.rs requires.

@@ -19,6 +19,7 @@ use crate::plan::{PlannedModule, PlannedSource};
 use crate::toolchain::{Clang, Cxx, Ptxas, identity};
 use offload_format::target::{NvidiaArch, NvidiaCode, OffloadArch, TargetId, amdgpu};
 use std::ffi::OsString;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The steps for one image. The `after` of each counts from the first of them.
@@ -29,6 +30,8 @@ pub(crate) struct Compilation {
     pub(crate) stem: String,
     pub(crate) image: PathBuf,
     pub(crate) steps: Vec<Step>,
+    /// The bytes of all its sources: how much work it is, as far as that is known before.
+    pub(crate) source_bytes: u64,
     /// Sources that no dependency file speaks of.
     pub(crate) sources: Vec<PathBuf>,
     /// Written by the steps: what each source includes.
@@ -167,6 +170,7 @@ impl<'a> Compilations<'a> {
             image: self.output.images.join(image_file_name(&stem, extension)),
             stem,
             steps: Vec::new(),
+            source_bytes: self.sources().iter().filter_map(|it| fs::metadata(&it.path).ok()).map(|it| it.len()).sum(),
             sources: Vec::new(),
             depfiles: Vec::new(),
             identities: tools.iter().map(|tool| identity(tool)).collect(),

@@ -5,7 +5,6 @@ use super::{identity, search};
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
 use crate::hash::ContentHash;
-use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -45,7 +44,8 @@ impl Cxx {
                 cargo.user_var(&format!("{prefix}{name}"));
             }
         }
-        let question = question();
+        // `cc` looks at many variables, so it is asked again when any of them changes.
+        let question = ContentHash::of_parts(["the C++ compiler".to_owned()].into_iter().chain(cargo.all_variables()));
         if let Some(known) = answers.get(question).and_then(|text| Self::parse(&text, cargo)) {
             return Ok(known);
         }
@@ -99,16 +99,3 @@ impl Cxx {
 /// Separators that are in no command line.
 const WORD_END: &str = "\u{1f}";
 const LIST_END: &str = "\u{1e}";
-
-/// Variables that differ from run to run, and that no compiler is chosen by.
-const OF_NO_ACCOUNT: [&str; 4] = ["CARGO_MAKEFLAGS", "MAKEFLAGS", "MFLAGS", "NUM_JOBS"];
-
-/// What the answer depends on: `cc` looks at many variables, so all of them. When one changes, it is asked again.
-fn question() -> ContentHash {
-    let mut variables: Vec<String> = env::vars_os()
-        .filter(|(name, _)| !OF_NO_ACCOUNT.iter().any(|other| name == other))
-        .map(|(name, value)| format!("{name:?}={value:?}"))
-        .collect();
-    variables.sort_unstable();
-    ContentHash::of_parts(["the C++ compiler".to_owned()].into_iter().chain(variables))
-}
