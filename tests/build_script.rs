@@ -210,6 +210,15 @@ fn second_build() {
     let text = build();
     assert!(text.contains("/build-script-build`"), "the build script did not run again:\n{text}");
     assert_eq!(watched.calls(), [""; 0], "started a tool without a change");
+    // Nor when the reason is a variable that no compiler knows.
+    package.write(
+        "build.rs",
+        build_script(&MAIN.replace("Build::", "println!(\"cargo::rerun-if-env-changed=AGAIN\"); Build::")),
+    );
+    build();
+    let again = succeed(watched.set(&mut cargo_build(&package, "debug")).env("AGAIN", "1").arg("-v"));
+    assert!(printed(&again).contains("/build-script-build`"), "{}", printed(&again));
+    assert_eq!(watched.calls(), [""; 0], "started a tool because of a variable");
     let after = times(&folder);
     let written = after.iter().filter(|(path, time)| before.get(*path) != Some(time)).map(|it| it.0);
     let written: Vec<_> = written.map(|path| path.strip_prefix(&folder).expect("it lies in the folder")).collect();

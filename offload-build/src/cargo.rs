@@ -68,10 +68,14 @@ impl Cargo {
         env::var(name).ok().filter(|value| !value.is_empty())
     }
 
-    /// All variables, as text and in order, but for those that differ from run to run and say nothing of what is built.
-    pub(crate) fn all_variables(&self) -> Vec<String> {
-        const OF_NO_ACCOUNT: [&str; 4] = ["CARGO_MAKEFLAGS", "MAKEFLAGS", "MFLAGS", "NUM_JOBS"];
-        let all = env::vars_os().filter(|(name, _)| !OF_NO_ACCOUNT.iter().any(|other| name == other));
+    /// The variables that may have a say in which host compiler there is and what it is told, as text and in order. That
+    /// is for the `cc` crate to know, so these are more than it looks at.
+    pub(crate) fn compiler_variables(&self) -> Vec<String> {
+        const PARTS: [&str; 12] =
+            ["CC", "CXX", "FLAGS", "CROSS", "RUST", "TARGET", "HOST", "SDK", "NDK", "PATH", "OPT_LEVEL", "DEBUG"];
+        // It differs from run to run.
+        let may_count = |name: &str| !name.contains("MAKEFLAGS") && PARTS.iter().any(|part| name.contains(part));
+        let all = env::vars_os().filter(|(name, _)| may_count(&name.to_string_lossy()));
         let mut all: Vec<String> = all.map(|(name, value)| format!("{name:?}={value:?}")).collect();
         all.sort_unstable();
         all

@@ -44,8 +44,8 @@ impl Cxx {
                 cargo.user_var(&format!("{prefix}{name}"));
             }
         }
-        // `cc` looks at many variables, so it is asked again when any of them changes.
-        let question = ContentHash::of_parts(["the C++ compiler".to_owned()].into_iter().chain(cargo.all_variables()));
+        let question =
+            ContentHash::of_parts(["the C++ compiler".to_owned()].into_iter().chain(cargo.compiler_variables()));
         if let Some(known) = answers.get(question).and_then(|text| Self::parse(&text, cargo)) {
             return Ok(known);
         }
