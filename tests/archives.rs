@@ -2,7 +2,7 @@
 //! write is what LLVM writes.
 
 use offload_format::ErrorKind;
-use offload_format::archive::{Archive, ArchiveBuilder, Kind, WriteError};
+use offload_format::archive::{Archive, ArchiveBuilder, Kind, WriteError, write_darwin_library};
 use offload_format::device_archive::member_symbols;
 use offload_format::image::Bitcode;
 use offload_format::layout::Piece;
@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         test("a_last_member_without_padding", LLVM, a_last_member_without_padding),
         test("archives_of_gnu_ar_are_read", LLVM_AND_GNU, archives_of_gnu_ar_are_read),
         test("ours_are_llvms", LLVM, ours_are_llvms),
+        test("libraries_for_macos_are_llvms", LLVM, libraries_for_macos_are_llvms),
         test("a_member_named_like_a_symbol_table", LLVM_AND_GNU, a_member_named_like_a_symbol_table),
         test("random_archives", LLVM, random_archives),
         test("the_table_of_64_bit_offsets", LLVM, the_table_of_64_bit_offsets),
@@ -237,6 +238,28 @@ fn ours_are_llvms() {
     // Many symbols.
     let source: String = (0..500).map(|it| format!("int symbol_{it}(void) {{ return {it}; }}\n")).collect();
     compare(&folder, &[("many.o".to_owned(), object(&folder, "x86_64-linux-gnu", &source))]);
+}
+
+/// Payloads and names of every size modulo the alignment.
+fn libraries_for_macos_are_llvms() {
+    let folder = scratch::folder("archives-macos");
+    for number in 0..8 {
+        let member = format!("{}.o", "m".repeat(number + 1));
+        let symbol = format!("f{}", "n".repeat(number));
+        let source = format!("char {symbol}[{}] = {{1}};\n", 1000 + 8 * number);
+        let bytes = object(&folder, "arm64-apple-macos11", &source);
+        // What follows an object is nothing to a reader of it, and makes its size odd.
+        let bytes = [bytes, vec![0; number]].concat();
+        scratch::write(folder.join(&member), &bytes);
+        let theirs = format!("{number}.a");
+        let mut tool = llvm("llvm-ar");
+        succeed(tool.current_dir(&folder).args(["crD", "--format=darwin", &theirs, &member]));
+        let ours = write_darwin_library(&member, &format!("_{symbol}"), bytes.len() as u64).to_vec(&[&bytes]);
+        assert_same_bytes(&ours, &read(folder.join(&theirs)), &theirs);
+        let archive = Archive::parse(&ours).unwrap();
+        assert_eq!(archive.kind(), Kind::Bsd);
+        assert_eq!(our_armap(&ours), armap(&folder, &theirs));
+    }
 }
 
 fn a_member_named_like_a_symbol_table() {

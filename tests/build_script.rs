@@ -20,6 +20,12 @@ fn main() -> ExitCode {
         test("only_what_a_change_reaches_is_compiled", ALL, changes),
         test("an_edit_while_a_compiler_runs_is_not_lost", LLVM, edit_while_compiling),
         test("one_job_is_one_compiler", ALL, one_job),
+        test("a_cap_is_one_for_all_packs", ALL, capped_jobs),
+        test("the_longest_chain_starts_first", ALL, longest_first),
+        test("another_compiler_in_path_is_noticed", LLVM, compiler_in_path),
+        test("a_moved_work_folder_stays_fresh", LLVM, moved),
+        test("folders_with_spaces_and_other_letters", ALL, strange_folders),
+        test("nothing_is_built_for_docs_rs", &[Tool::Gcc], skipped),
         test("several_files_make_one_program", ALL, several_files),
         test("each_image_says_its_target", ALL, image_headers),
         test("the_code_object_version_is_the_one_asked_for", LLVM, code_object_version),
@@ -85,7 +91,7 @@ fn index(package: &Package, profile: &str, pack: &str) -> PackIndex {
 }
 
 fn targets(package: &Package, pack: &str) -> Vec<String> {
-    index(package, "debug", pack).images.into_iter().map(|image| image.target).collect()
+    index(package, "debug", pack).images().map(|image| image.target.clone()).collect()
 }
 
 /// Scripts in front of the real compilers, which write down every call.
@@ -203,7 +209,16 @@ fn second_build() {
     package.write("build.rs", build_script(MAIN));
     let text = build();
     assert!(text.contains("/build-script-build`"), "the build script did not run again:\n{text}");
-    assert_eq!(watched.compilations(), [""; 0], "compiled anew without a change");
+    assert_eq!(watched.calls(), [""; 0], "started a tool without a change");
+    // Nor when the reason is a variable that no compiler knows.
+    package.write(
+        "build.rs",
+        build_script(&MAIN.replace("Build::", "println!(\"cargo::rerun-if-env-changed=AGAIN\"); Build::")),
+    );
+    build();
+    let again = succeed(watched.set(&mut cargo_build(&package, "debug")).env("AGAIN", "1").arg("-v"));
+    assert!(printed(&again).contains("/build-script-build`"), "{}", printed(&again));
+    assert_eq!(watched.calls(), [""; 0], "started a tool because of a variable");
     let after = times(&folder);
     let written = after.iter().filter(|(path, time)| before.get(*path) != Some(time)).map(|it| it.0);
     let written: Vec<_> = written.map(|path| path.strip_prefix(&folder).expect("it lies in the folder")).collect();
@@ -358,6 +373,206 @@ fn one_job() {
     let calls = watched.calls();
     assert!(calls.iter().filter(|call| !call.starts_with(OVERLAP)).count() > 15, "{calls:#?}");
     assert!(!calls.iter().any(|call| call == OVERLAP), "two compilers at a time:\n{calls:#?}");
+}
+
+fn capped_jobs() {
+    let package = package(
+        "build_capped",
+        r#"println!("cargo::rerun-if-changed=build.rs");
+    Build::new().file("kernels/a.cu").max_parallel(1).archs(["gfx90a", "gfx1100", "compute_80", "cpu"]).compile("a");"#,
+    );
+    let watched = Watched::new(&package);
+    package.write("kernels/a.cu", kernel("a", "1.0f"));
+    let build = |jobs: &str| {
+        let output = watched.set(&mut cargo_build(&package, "debug")).args(["-j4"]).env("OFFLOAD_JOBS", jobs).output();
+        (output.expect("cargo starts"), watched.calls())
+    };
+    // Empty is not set.
+    for (jobs, value) in [("", "1.0f"), ("1", "2.0f")] {
+        package.write("kernels/a.cu", kernel("a", value));
+        let (output, calls) = build(jobs);
+        assert!(output.status.success(), "{}", printed(&output));
+        assert!(calls.len() > 8 && !calls.iter().any(|call| call == OVERLAP), "two at a time:\n{calls:#?}");
+    }
+    // It is no input: nothing runs when it changes.
+    assert_eq!(build("3").1, [""; 0]);
+    package.write("kernels/a.cu", kernel("a", "3.0f"));
+    let (output, _) = build("none");
+    assert!(printed(&output).contains("OFFLOAD_JOBS is 'none'; it is how many compilers may run at a time: 1 or more"));
+}
+
+fn longest_first() {
+    let package = package(
+        "build_longest",
+        r#"Build::new().file("kernels/a.cu").archs(["cpu", "gfx90a", "sm_80"]).compile("a");"#,
+    );
+    let watched = Watched::new(&package);
+    package.write("kernels/a.cu", kernel("a", "1.0f"));
+    succeed(watched.set(&mut cargo_build(&package, "debug")).arg("-j1"));
+    let calls = watched.compilations();
+    // Three steps of one chain before two of another; of equal ones the first in the list.
+    let kinds: Vec<&str> = calls
+        .iter()
+        .map(|call| match call {
+            _ if call.contains("sm_80") => "sm_80",
+            _ if call.contains("gfx90a") => "gfx90a",
+            _ => "cpu",
+        })
+        .collect();
+    assert_eq!(kinds, ["sm_80", "cpu", "gfx90a", "sm_80", "cpu", "gfx90a", "sm_80"], "{calls:#?}");
+}
+
+/// Another PATH makes the script run; it compiles only if it finds another compiler there.
+fn compiler_in_path() {
+    let package = package("build_path", r#"Build::new().file("kernels/add.cu").archs(["gfx90a"]).compile("add");"#);
+    package.write("kernels/add.cu", kernel("add", "1.0f"));
+    let log = package.folder.join("log");
+    for folder in ["one", "two"] {
+        let clang = package.folder.join(folder).join("clang");
+        let real = llvm_bin().join("clang");
+        let script = format!("#!/bin/sh\necho {folder} >> '{}'\nexec '{}' \"$@\"\n", log.display(), real.display());
+        scratch::write(&clang, script);
+        succeed(Command::new("chmod").arg("+x").arg(&clang));
+    }
+    fs::create_dir_all(package.folder.join("empty")).expect("the folder can be made");
+    let build = |folders: &[&str]| {
+        let path = std::env::var_os("PATH").expect("PATH is set");
+        let folders = folders.iter().map(|folder| package.folder.join(folder)).chain(std::env::split_paths(&path));
+        let mut command = package.cargo(&["build", "-v"]);
+        command.env("PATH", std::env::join_paths(folders).expect("folders of PATH make a PATH"));
+        let text = printed(&succeed(&mut command));
+        let calls = fs::read_to_string(&log).unwrap_or_default();
+        let _ = fs::remove_file(&log);
+        (text.contains("/build-script-build`"), calls.lines().map(str::to_owned).collect::<Vec<_>>())
+    };
+    let (ran, calls) = build(&["one"]);
+    assert!(ran && calls.len() > 2 && calls.iter().all(|call| call == "one"), "{calls:?}");
+    assert_eq!(build(&["one"]), (false, vec![]), "the same PATH");
+    assert_eq!(build(&["empty", "one"]), (true, vec![]), "another PATH with the same compiler");
+    let (ran, calls) = build(&["two", "one"]);
+    assert!(ran && calls.len() > 2 && calls.iter().all(|call| call == "two"), "another compiler: {calls:?}");
+}
+
+/// A package that is moved with the folder that it is built in.
+fn moved() {
+    let package = package(
+        "build_moved",
+        r#"Build::new().file("kernels/add.cu").include("include").archs(["gfx90a", "cpu"]).compile("add");"#,
+    );
+    package
+        .write("kernels/add.cu", format!("#include \"value.h\"\n{}", kernel("add", "VALUE")))
+        .write("include/value.h", "#define VALUE 1.0f\n");
+    let watched = Watched::new(&package);
+    let build = |folder: &Path| {
+        let mut command = cargo_build(&package, "debug");
+        command.current_dir(folder).env("CARGO_TARGET_DIR", folder.join("built")).arg("-v");
+        printed(&succeed(watched.set(&mut command)))
+    };
+    let there = package.folder.join("there");
+    for name in ["Cargo.toml", "Cargo.lock", "build.rs", "src", "kernels", "include"] {
+        let to = there.join(name);
+        fs::create_dir_all(&there).expect("the folder can be made");
+        fs::rename(package.folder.join(name), to).expect("it can be moved");
+    }
+    build(&there);
+    assert!(!watched.compilations().is_empty());
+    let here = package.folder.join("here, with a longer name");
+    fs::rename(&there, &here).expect("the folder can be moved");
+    let text = build(&here);
+    assert!(text.contains("Fresh build_moved"), "the script ran only because of the new place:\n{text}");
+    let again = fs::read(here.join("build.rs")).expect("it is there");
+    scratch::write(here.join("build.rs"), again);
+    let text = build(&here);
+    assert!(text.contains("/build-script-build`"), "the script did not run again:\n{text}");
+    assert_eq!(watched.compilations(), [""; 0], "compiled anew in another place");
+}
+
+fn strange_folders() {
+    let package = package(
+        "build_strange",
+        r#"Build::new()
+        .file("kernels/größe 1.cu")
+        .include("include dir/ü")
+        .archs(["gfx90a", "sm_80", "compute_80", "cpu"])
+        .compile("add");"#,
+    );
+    package
+        .write("kernels/größe 1.cu", format!("#include \"wert $1#.h\"\n{}", kernel("add", "VALUE")))
+        .write("include dir/ü/wert $1#.h", "#define VALUE 1.0f\n");
+    let folder = package.folder.with_file_name("build strange $(ls) 'größe'");
+    let _ = fs::remove_dir_all(&folder);
+    fs::rename(&package.folder, &folder).expect("the folder can be moved");
+    let build = || {
+        let mut command = cargo_build(&package, "debug");
+        command.current_dir(&folder).env("CARGO_TARGET_DIR", folder.join("gebaut für alle")).arg("-v");
+        printed(&succeed(&mut command))
+    };
+    build();
+    let text = build();
+    assert!(text.contains("Fresh build_strange"), "a file is not found by Cargo:\n{text}");
+    // The dependency files of all compilers were read: an edit reaches every image.
+    let images = || {
+        let all = times(&folder.join("gebaut für alle/debug/build")).into_iter();
+        let is_image = |path: &Path| {
+            path.extension().is_some_and(|it| ["hsaco", "cubin", "ptx", "so"].iter().any(|image| it == *image))
+                && path.parent().is_some_and(|folder| folder.ends_with("add"))
+        };
+        all.filter(|(path, _)| is_image(path)).map(|(path, _)| read(&path)).collect::<Vec<_>>()
+    };
+    let before = images();
+    scratch::write(folder.join("include dir/ü/wert $1#.h"), "#define VALUE 2.0f\n");
+    build();
+    let after = images();
+    assert_eq!((before.len(), after.len()), (4, 4));
+    assert!(before.iter().zip(&after).all(|(before, after)| before != after), "an image did not change");
+}
+
+/// No compiler for GPUs, no C++ compiler: what docs.rs, editors and `cargo package` get.
+fn skipped() {
+    let package = package(
+        "build_skipped",
+        r#"Build::new().file("kernels/add.cu").archs(["gfx90a", "native", "sm_80", "all-major", "cpu"]).compile("add");"#,
+    );
+    package.write("kernels/add.cu", kernel("add", "1.0f")).write(
+        "src/lib.rs",
+        "pub static ADD: offload_format::KernelPack = offload_embed_macro::include_offload!(\"add\");\n",
+    );
+    // rustc links with `cc`.
+    let tools = package.folder.join("tools");
+    fs::create_dir_all(&tools).expect("the folder can be made");
+    let path = std::env::var_os("PATH").expect("PATH is set");
+    for name in ["cc", "cargo", "rustc", "rustdoc", "ld"] {
+        if let Some(real) = std::env::split_paths(&path).map(|it| it.join(name)).find(|it| it.is_file()) {
+            // Not a link: rustup's programs go by the name that they are started by.
+            let script = format!("#!/bin/sh\nexec '{}' \"$@\"\n", real.display());
+            scratch::write(tools.join(name), script);
+            succeed(Command::new("/bin/chmod").arg("+x").arg(tools.join(name)));
+        }
+    }
+    let cargo = |args: &[&str], variable: (&str, &str)| {
+        let mut command = package.cargo(args);
+        for name in ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR", "ROCM_PATH", "CXX"] {
+            command.env_remove(name);
+        }
+        succeed(command.env("PATH", &tools).env(variable.0, variable.1));
+        let text = String::from_utf8(read(&output(&package, "debug", "add.index"))).expect("an index is text");
+        match Index::parse(&text) {
+            Ok(Index::Absent { why, .. }) => why,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(cargo(&["check"], ("OFFLOAD_SKIP", "1")), "OFFLOAD_SKIP was set");
+    assert_eq!(cargo(&["check"], ("DOCS_RS", "1")), "docs.rs has no GPU compilers");
+    assert_eq!(cargo(&["doc", "--no-deps"], ("DOCS_RS", "1")), "docs.rs has no GPU compilers");
+
+    // What is to be published names versions; the crates of this checkout stand for the published ones.
+    let manifest = fs::read_to_string(package.folder.join("Cargo.toml")).expect("a package has a manifest");
+    package.write("Cargo.toml", manifest.replace("{ path", "{ version = \"0.1.0\", path"));
+    let patches = ["offload-format", "offload-embed-macro", "offload-build"]
+        .map(|name| format!("patch.crates-io.{name}.path='{}'", scratch::workspace().join(name).display()));
+    let mut args = vec!["package", "--allow-dirty"];
+    args.extend(patches.iter().flat_map(|patch| ["--config", patch]));
+    assert_eq!(cargo(&args, ("OFFLOAD_SKIP", "1")), "OFFLOAD_SKIP was set");
 }
 
 /// Kernels in two files call a function in a third.
@@ -543,8 +758,8 @@ fn ptx_ends() {
         let name = format!("pad{length}");
         let pack = read(&output(&package, "release", &format!("{name}.pack")));
         let index = index(&package, "release", &name);
-        assert_eq!(index.images.len(), 2);
-        for image in &index.images {
+        assert_eq!(index.images().count(), 2);
+        for image in index.images() {
             let (start, end) = (image.offset as usize, (image.offset + image.size) as usize);
             let text = &pack[start..end];
             assert!(text.starts_with(b"//\n// Generated by LLVM") && text.ends_with(b"\n"), "{name} is cut");
@@ -653,7 +868,9 @@ fn hosts() {
         ("linux", "aarch64", "aarch64-unknown-linux-gnu"),
         ("windows", "x86_64", "x86_64-pc-windows-msvc"),
         ("windows", "aarch64", "aarch64-pc-windows-msvc"),
+        ("macos", "x86_64", "x86_64-apple-darwin"),
         ("macos", "aarch64", "aarch64-apple-darwin"),
+        ("none", "x86_64", "x86_64-unknown-none"),
     ];
     for (os, arch, target) in hosts {
         for (name, value) in [("CARGO_CFG_TARGET_OS", os), ("CARGO_CFG_TARGET_ARCH", arch), ("TARGET", target)] {
@@ -668,19 +885,22 @@ fn hosts() {
     package.write("kernels/add.cu", kernel("add", "1.0f"));
     let text = printed(&succeed(&mut cargo_build(&package, "debug")));
     assert_eq!(text.matches("this host is").count(), 1, "{text}");
-    assert!(text.contains("(x86_64, aarch64); this host is aarch64-apple-darwin"), "{text}");
+    assert!(text.contains("macOS (x86_64, aarch64); this host is x86_64-unknown-none"), "{text}");
     for (pack, format) in [
         ("linux_x86_64", "elf64-x86-64"),
         ("linux_aarch64", "elf64-littleaarch64"),
         ("windows_x86_64", "COFF-x86-64"),
         ("windows_aarch64", "COFF-ARM64"),
+        ("macos_x86_64", "Mach-O 64-bit x86-64"),
+        ("macos_aarch64", "Mach-O arm64"),
     ] {
         let index = index(&package, "debug", pack);
         let library = output(&package, "debug", &format!("lib{}.a", index.library));
         let header = stdout(&succeed(llvm("llvm-readobj").arg("--file-headers").arg(&library)));
         assert!(header.contains(&format!("Format: {format}\n")), "{pack}: {header}");
         let map = stdout(&succeed(llvm("llvm-nm").arg("--print-armap").arg(&library)));
-        assert!(map.contains(&format!("\n{} in offload.o\n", index.symbol)), "{pack}: {map}");
+        let underscore = if pack.starts_with("macos") { "_" } else { "" };
+        assert!(map.contains(&format!("\n{underscore}{} in offload.o\n", index.symbol)), "{pack}: {map}");
         let (bytes, offset) = (read(&library), index.library_offset as usize);
         assert!(bytes[offset..].starts_with(b"__CLANG_OFFLOAD_BUNDLE__"), "{pack}");
     }

@@ -7,9 +7,12 @@
 //! | `find` | one image among 16, from the bundle's bytes | AMD's `amd_comgr_lookup_code_object` |
 //! | `tools` | `clang-offload-bundler`: bundle, unbundle, list, compress; time and memory of whole processes | LLVM's |
 //!
-//! But for the last, whose images are code objects of a published library, the files are made here, of numbers from a seeded generator in which stretches repeat, as they do in code for several
+//! | `build` | a build script with 16 images, `-j2` beside `-j1`; run again with nothing changed beside one that does nothing; the cold compile of offload-build as a build dependency | bindgen_cuda, cudaforge, cc, cxx-build |
+//!
+//! But for `tools`, whose images are code objects of a published library, the files are made here, of numbers from a seeded generator in which stretches repeat, as they do in code for several
 //! processors; the sizes are those of a library of AMD's. Times of whole processes are those of this program started anew.
 
+mod build;
 mod comgr;
 mod data;
 mod find;
@@ -36,13 +39,15 @@ fn main() -> ExitCode {
             table::bench();
             find::bench();
             measure::show(&mut measure::child("tools", "".as_ref()));
+            build::bench();
         }
         ["list"] => list::bench(),
         ["table"] => table::bench(),
         ["find"] => find::bench(),
         ["tools"] => tools::bench(),
+        ["build"] => build::bench(),
         _ => {
-            eprintln!("usage: cargo xtask bench [list|table|find|tools]");
+            eprintln!("usage: cargo xtask bench [list|table|find|tools|build]");
             return ExitCode::from(2);
         }
     }

@@ -12,15 +12,23 @@ use std::time::{Duration, Instant};
 /// count.
 pub fn row(name: &str, runs: usize, mut run: impl FnMut()) {
     run();
-    let mut times: Vec<Duration> = (0..runs)
-        .map(|_| {
-            let start = Instant::now();
-            run();
-            start.elapsed()
-        })
-        .collect();
+    let times = (0..runs).map(|_| time(&mut run)).collect();
+    print_row(name, times);
+}
+
+/// How long it takes.
+pub fn time(run: impl FnOnce()) -> Duration {
+    let start = Instant::now();
+    run();
+    start.elapsed()
+}
+
+/// Prints a row of times, of which there is at least one; returns the median.
+pub fn print_row(name: &str, mut times: Vec<Duration>) -> Duration {
     times.sort_unstable();
-    print_times(name, times[0], times[runs / 2], times[runs - 1]);
+    let median = times[times.len() / 2];
+    print_times(name, times[0], median, times[times.len() - 1]);
+    median
 }
 
 /// As [`row`], for what takes less than a clock's step: each run is `times` runs.

@@ -1,12 +1,17 @@
 //! The builder.
 
 use crate::cargo::Cargo;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
+use crate::module::Module;
 use crate::options::Request;
 use crate::output::{self, OutDir};
 use crate::pack::{self, Pack};
+use crate::plan;
 use crate::run::Run;
-use crate::targets;
+use crate::source::Source;
+use crate::targets::{self, Wanted};
+use crate::toolchain::Tools;
+use std::borrow::Borrow;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -18,7 +23,7 @@ use std::sync::{Mutex, PoisonError};
 #[derive(Debug, Clone, Default)]
 pub struct Build {
     request: Request,
-    archs: Vec<String>,
+    archs: Vec<Wanted>,
 }
 
 impl Build {
@@ -27,30 +32,60 @@ impl Build {
         Self::default()
     }
 
-    /// Adds a source in the CUDA dialect. Several sources make one device program: they may call each other's
-    /// `__device__` functions.
-    pub fn file(&mut self, path: impl AsRef<Path>) -> &mut Self {
-        self.request.options.files.push(path.as_ref().to_owned());
+    /// Adds a source: a path, or a [`Source`]. Several sources make one device program: they may call each other's
+    /// `__device__` functions. That module has no name of its own; beside others it is called as the pack is.
+    pub fn file(&mut self, source: impl Into<Source>) -> &mut Self {
+        self.request.own.file(source);
         self
     }
 
     /// Adds sources, as [`Build::file`] does.
-    pub fn files<P: AsRef<Path>>(&mut self, paths: impl IntoIterator<Item = P>) -> &mut Self {
-        paths.into_iter().for_each(|path| {
-            self.file(path);
-        });
+    pub fn files<S: Into<Source>>(&mut self, sources: impl IntoIterator<Item = S>) -> &mut Self {
+        self.request.own.files(sources);
         self
     }
 
-    /// Adds a target: an AMD target ID, `sm_<n>`, `compute_<n>` or `cpu`.
+    /// Adds sources, each of which makes a module of its own, called as the file without folder and extension.
+    pub fn modules<S: Into<Source>>(&mut self, sources: impl IntoIterator<Item = S>) -> &mut Self {
+        for source in sources {
+            let source = source.into();
+            self.module(Module::new(plan::stem(&source.path)).file(source));
+        }
+        self
+    }
+
+    /// Adds a module.
+    pub fn module(&mut self, module: impl Borrow<Module>) -> &mut Self {
+        self.request.modules.push(module.borrow().clone());
+        self
+    }
+
+    /// Takes sources out again, those of this path, in which `*` stands for any run of characters but `/`:
+    /// `kernels/*_test.cu`. A module without a source left is not made. That a path is no source's is an error.
+    pub fn exclude(&mut self, path: impl Into<String>) -> &mut Self {
+        self.request.exclude.push(path.into());
+        self
+    }
+
+    /// Adds a target: an AMD target ID, `sm_<n>`, `compute_<n>` or `cpu`; or several by one word: `native`, `all-major`,
+    /// `all`. The [front page](crate#targets) says what they stand for. If no target is added, the variables that other
+    /// programs use say for what is built.
     pub fn offload_arch(&mut self, arch: impl Into<String>) -> &mut Self {
-        self.archs.push(arch.into());
+        self.archs.push(Wanted::Name(arch.into()));
+        self
+    }
+
+    /// Adds the GPUs of the building machine, each kind once; where there is none, these targets.
+    pub fn native_or<S: Into<String>>(&mut self, archs: impl IntoIterator<Item = S>) -> &mut Self {
+        self.archs.push(Wanted::NativeOr(archs.into_iter().map(Into::into).collect()));
         self
     }
 
     /// Adds targets, as [`Build::offload_arch`] does.
     pub fn archs<S: Into<String>>(&mut self, archs: impl IntoIterator<Item = S>) -> &mut Self {
-        self.archs.extend(archs.into_iter().map(Into::into));
+        archs.into_iter().for_each(|arch| {
+            self.offload_arch(arch);
+        });
         self
     }
 
@@ -62,20 +97,39 @@ impl Build {
 
     /// Defines a macro; without a value it is 1.
     pub fn define<'a>(&mut self, name: &str, value: impl Into<Option<&'a str>>) -> &mut Self {
-        self.request.options.defines.push((name.to_owned(), value.into().map(str::to_owned)));
+        self.request.options.define(name, value.into());
         self
     }
 
     /// Gives an option to every compiler when it compiles a source, behind all others.
     pub fn flag(&mut self, flag: impl Into<String>) -> &mut Self {
-        self.request.options.flags.push(flag.into());
+        self.request.options.flag(None, flag.into());
+        self
+    }
+
+    /// The same for the targets that a [selector](crate#selectors) selects: `flag_for("amd", "-ffast-math")`.
+    pub fn flag_for(&mut self, selector: &str, flag: impl Into<String>) -> &mut Self {
+        self.request.options.flag(Some(selector), flag.into());
+        self
+    }
+
+    /// Demands that every image for a GPU of the build's own files has this kernel, as [`Module::requires_kernel`] does for
+    /// those of a module.
+    pub fn requires_kernel(&mut self, name: impl Into<String>) -> &mut Self {
+        self.request.own.requires_kernel(name);
+        self
+    }
+
+    /// The same for the images that a [selector](crate#selectors) selects.
+    pub fn requires_kernel_for(&mut self, selector: &str, name: impl Into<String>) -> &mut Self {
+        self.request.own.requires_kernel_for(selector, name);
         self
     }
 
     /// The code object version of AMD images; without it the compiler's default (6 in clang 22). ROCm's runtime reads
     /// 5 from 5.5 on and 6 from 6.3 on; generic targets need 6.
     pub fn code_object_version(&mut self, version: u32) -> &mut Self {
-        self.request.options.code_object_version = Some(version);
+        self.request.code_object_version = Some(version);
         self
     }
 
@@ -91,6 +145,13 @@ impl Build {
         self
     }
 
+    /// The most compilers that run at a time for this pack, at least one; `OFFLOAD_JOBS` is before it. Without it as many run
+    /// as `cargo build -j` allows. For compilers that need much memory.
+    pub fn max_parallel(&mut self, most: usize) -> &mut Self {
+        self.request.max_parallel = Some(most);
+        self
+    }
+
     /// The folder of the prebuilt set, `prebuilt` unless given. `OFFLOAD_PREBUILT=update cargo build --release` writes it;
     /// from then on an image whose compiler is missing comes from there, as long as sources and options are the same.
     /// In a workspace, `OFFLOAD_PREBUILT_<package>=update` writes that of one package.
@@ -101,13 +162,19 @@ impl Build {
 
     /// Compiles, packs, and tells Cargo. Ends the build script with the reason if that fails.
     pub fn compile(&self, name: &str) -> Pack {
-        self.try_compile(name).unwrap_or_else(|error| error.report(name))
+        let made = Cargo::from_env().and_then(|cargo| {
+            let pack = self.compile_for(name, &cargo)?;
+            cargo.flush();
+            Ok(pack)
+        });
+        made.unwrap_or_else(|error| error.report(name))
     }
 
     /// Compiles, packs, and tells Cargo.
     ///
-    /// Returns an error if there is no target, if a name is malformed, if a source is missing, if a compiler is missing
-    /// and no prebuilt image stands in, or if a compiler fails.
+    /// Returns an error if there is no target, or none is left for a module; if a name is malformed, or there twice; if a source
+    /// is missing, or of no use for a target; if a compiler is missing and no prebuilt image stands in, or if a compiler fails;
+    /// if an image has not the kernels that it must have.
     pub fn try_compile(&self, name: &str) -> Result<Pack, Error> {
         let cargo = Cargo::from_env()?;
         let made = self.compile_for(name, &cargo);
@@ -115,45 +182,31 @@ impl Build {
             // A build script may go on from here; then nothing else would make Cargo run it again.
             cargo.run_again();
         }
+        cargo.flush();
         made
     }
 
     fn compile_for(&self, name: &str, cargo: &Cargo) -> Result<Pack, Error> {
         claim_name(name)?;
         let output = OutDir::create(&cargo.out_dir, name)?;
+        let modules = plan::modules(&self.request, name);
+        let absent = |why| {
+            // Sources that are missing here are no error where nothing is made of them.
+            let modules = modules.iter().flatten().map(|(name, _)| name.clone()).collect();
+            pack::write_absent(name, why, modules, &output)
+        };
         if cargo.user_var("DOCS_RS").is_some() {
-            return pack::write_absent(name, "docs.rs has no GPU compilers", &output);
+            return absent("docs.rs has no GPU compilers");
         }
         match cargo.user_var("OFFLOAD_SKIP").as_deref() {
             None | Some("0") => {}
-            Some("1") => return pack::write_absent(name, "OFFLOAD_SKIP was set", &output),
+            Some("1") => return absent("OFFLOAD_SKIP was set"),
             Some(other) => return Err(Error::config(format!("OFFLOAD_SKIP is '{other}'; it can be 1 or 0"))),
         }
-        let targets = targets::resolve(cargo, &self.archs, self.request.options.code_object_version)?;
-        self.check_sources(cargo)?;
-        Run::new(&self.request, name, cargo, &output).make_pack(&targets)
-    }
-
-    fn check_sources(&self, cargo: &Cargo) -> Result<(), Error> {
-        if self.request.options.files.is_empty() {
-            return Err(Error::config("no sources: name one with .file(\"kernels/saxpy.cu\")".to_owned()));
-        }
-        for file in &self.request.options.files {
-            if file.extension().is_none_or(|extension| extension != "cu") {
-                let message = format!("the source {} is not a .cu file, the only kind so far", file.display());
-                return Err(Error::config(message));
-            }
-            if !file.is_file() {
-                let message = format!(
-                    "the source {} is not there (paths are relative to {})",
-                    file.display(),
-                    cargo.manifest_dir.display()
-                );
-                return Err(Error::new(ErrorKind::SourceNotFound, message));
-            }
-            cargo.watch(file);
-        }
-        Ok(())
+        let tools = Tools::new(cargo, &output, self.request.clang.as_deref(), self.request.ptxas.as_deref());
+        let targets = targets::resolve(cargo, &tools, &self.archs, self.request.code_object_version)?;
+        let modules = plan::plan(&self.request, name, modules?, &targets, cargo)?;
+        Run::new(&self.request, name, cargo, &output, &tools).make_pack(&modules)
     }
 }
 

@@ -7,6 +7,7 @@ use crate::cargo::Cargo;
 use crate::depfile;
 use crate::error::Error;
 use crate::hash::ContentHash;
+use crate::jobs::Step;
 use crate::output::{OutDir, remove, write_if_changed};
 use crate::steps::{Compilation, image_file_name};
 use std::fmt::Write;
@@ -21,6 +22,13 @@ pub(crate) struct Input {
     pub(crate) hash: ContentHash,
 }
 
+impl Input {
+    pub(crate) fn read(path: PathBuf) -> Result<Self, Error> {
+        let hash = ContentHash::of_file(&path).map_err(|error| Error::io("read", &path, error))?;
+        Ok(Self { path, hash })
+    }
+}
+
 /// What is known of an image that is there.
 #[derive(Debug)]
 pub(crate) struct Made {
@@ -33,17 +41,14 @@ pub(crate) struct Made {
 pub(crate) fn fresh(compilation: &Compilation, output: &OutDir, cargo: &Cargo) -> Option<Made> {
     let record = fs::read_to_string(record_path(compilation, output)).ok()?;
     let mut lines = record.lines();
-    (lines.next()? == key(compilation, output, cargo).to_string()).then_some(())?;
+    (lines.next()? == key(compilation, cargo).to_string()).then_some(())?;
     let image = ContentHash::of_file(&compilation.image).ok()?;
+    let places = Places::new(cargo);
     (lines.next()? == image.to_string()).then_some(())?;
     let inputs: Option<Vec<Input>> = lines
         .map(|line| {
             let (hash, path) = line.split_once(' ')?;
-            let path = match path.strip_prefix(OUT) {
-                Some(rest) => output.root.join(rest.trim_start_matches(['/', '\\'])),
-                None => path.into(),
-            };
-            let input = Input { path, hash: ContentHash::parse(hash)? };
+            let input = Input { path: places.here(path), hash: ContentHash::parse(hash)? };
             (ContentHash::of_file(&input.path).ok()? == input.hash).then_some(input)
         })
         .collect();
@@ -73,20 +78,21 @@ pub(crate) fn record(
     output: &OutDir,
     cargo: &Cargo,
 ) -> Result<Vec<Input>, Error> {
-    let mut inputs = Vec::new();
+    let mut paths = compilation.sources.clone();
     for file in &compilation.depfiles {
         let text = fs::read_to_string(file).map_err(|error| Error::io("read the dependency file", file, error))?;
-        for path in depfile::parse(&text) {
-            let hash = ContentHash::of_file(&path).map_err(|error| Error::io("read", &path, error))?;
-            let input = Input { path, hash };
-            if !inputs.contains(&input) {
-                inputs.push(input);
-            }
+        paths.extend(depfile::parse(&text));
+    }
+    let mut inputs: Vec<Input> = Vec::new();
+    for path in paths {
+        if inputs.iter().all(|input| input.path != path) {
+            inputs.push(Input::read(path)?);
         }
     }
-    let mut text = format!("{}\n{image}\n", key(compilation, output, cargo));
+    let places = Places::new(cargo);
+    let mut text = format!("{}\n{image}\n", key(compilation, cargo));
     for Input { path, hash } in &inputs {
-        let path = path.display().to_string().replace(&output.root.display().to_string(), OUT);
+        let path = places.anywhere(&path.to_string_lossy());
         // Writing to a string does not fail.
         let _ = writeln!(text, "{hash} {path}");
     }
@@ -98,18 +104,42 @@ pub(crate) fn record(
 }
 
 fn record_path(compilation: &Compilation, output: &OutDir) -> PathBuf {
-    output.work.join(image_file_name(&compilation.target, "record"))
+    output.work.join(image_file_name(&compilation.stem, "record"))
 }
 
-/// What stands in records for the folder in `OUT_DIR`.
-const OUT: &str = "$OUT";
+/// Where the work folder lies does not count: moved, what is in it stays fresh. In keys and records these names stand for
+/// the folders that move.
+struct Places([(&'static str, String); 2]);
 
-/// Of all that makes the image but the files. Where the work folder lies does not count: moved, it stays fresh.
-fn key(compilation: &Compilation, output: &OutDir, cargo: &Cargo) -> ContentHash {
-    let (root, package) = (output.root.display().to_string(), cargo.manifest_dir.display().to_string());
-    let commands =
-        compilation.steps.iter().map(|step| step.to_string().replace(&root, OUT).replace(&package, "$PACKAGE"));
+impl Places {
+    fn new(cargo: &Cargo) -> Self {
+        // The first may lie in the second.
+        Self(
+            [("$OUT", &cargo.out_dir), ("$PACKAGE", &cargo.manifest_dir)]
+                .map(|(name, path)| (name, path.display().to_string())),
+        )
+    }
+
+    fn anywhere(&self, text: &str) -> String {
+        self.0.iter().fold(text.to_owned(), |text, (name, folder)| text.replace(folder, name))
+    }
+
+    fn here(&self, path: &str) -> PathBuf {
+        let found = self.0.iter().find_map(|(name, folder)| Some(format!("{folder}{}", path.strip_prefix(name)?)));
+        found.unwrap_or_else(|| path.to_owned()).into()
+    }
+}
+
+/// Of all that makes the image but the files.
+fn key(compilation: &Compilation, cargo: &Cargo) -> ContentHash {
+    let places = Places::new(cargo);
+    let words = |step: &Step| -> Vec<String> {
+        let words = [step.program.as_os_str()].into_iter().chain(step.args.iter().map(|arg| &**arg));
+        // One more for where the step ends.
+        words.map(|word| places.anywhere(&word.to_string_lossy())).chain([String::new()]).collect()
+    };
     // Another version of this crate may treat an image differently after its last step.
     let version = env!("CARGO_PKG_VERSION").to_owned();
-    ContentHash::of_parts([version].into_iter().chain(compilation.identities.iter().cloned()).chain(commands))
+    let start = [version].into_iter().chain(compilation.identities.iter().cloned());
+    ContentHash::of_parts(start.chain(compilation.steps.iter().flat_map(words)))
 }

@@ -2,7 +2,6 @@
 
 use crate::error::{Error, ErrorKind};
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::env;
 use std::path::{Path, PathBuf};
 
@@ -23,7 +22,8 @@ pub(crate) struct Cargo {
     pub(crate) host: String,
     pub(crate) opt_level: String,
     pub(crate) debug: bool,
-    told: RefCell<BTreeSet<String>>,
+    /// What Cargo is to be told, and how much of it has been.
+    told: RefCell<(Vec<String>, usize)>,
 }
 
 impl Cargo {
@@ -63,6 +63,24 @@ impl Cargo {
         env::var(name).ok().filter(|value| !value.is_empty())
     }
 
+    /// An environment variable that makes no difference to what is built, so that nothing is to be done when it changes.
+    pub(crate) fn untracked_var(&self, name: &str) -> Option<String> {
+        env::var(name).ok().filter(|value| !value.is_empty())
+    }
+
+    /// The variables that may have a say in which host compiler there is and what it is told, as text and in order. That
+    /// is for the `cc` crate to know, so these are more than it looks at.
+    pub(crate) fn compiler_variables(&self) -> Vec<String> {
+        const PARTS: [&str; 12] =
+            ["CC", "CXX", "FLAGS", "CROSS", "RUST", "TARGET", "HOST", "SDK", "NDK", "PATH", "OPT_LEVEL", "DEBUG"];
+        // It differs from run to run.
+        let may_count = |name: &str| !name.contains("MAKEFLAGS") && PARTS.iter().any(|part| name.contains(part));
+        let all = env::vars_os().filter(|(name, _)| may_count(&name.to_string_lossy()));
+        let mut all: Vec<String> = all.map(|(name, value)| format!("{name:?}={value:?}")).collect();
+        all.sort_unstable();
+        all
+    }
+
     /// `<name>_<package>` before `<name>`, with the name of the one that is set.
     pub(crate) fn package_var(&self, name: &str) -> Option<(String, String)> {
         let own = format!("{name}_{}", self.package.replace('-', "_"));
@@ -70,15 +88,14 @@ impl Cargo {
         own_value.map(|value| (own, value)).or_else(|| Some((name.to_owned(), value?)))
     }
 
-    /// The folders of `PATH`. A change of it is nothing by itself: terminals and editors differ in theirs.
+    /// The folders of `PATH`. The build script runs again when it changes, and may find other tools.
     pub(crate) fn search_path(&self) -> Vec<PathBuf> {
+        self.tell("rerun-if-env-changed=PATH".to_owned());
         env::var_os("PATH").map(|path| env::split_paths(&path).collect()).unwrap_or_default()
     }
 
-    /// Something was not in `PATH`: the build script runs again when `PATH` changes, or when a program is put into one of
-    /// its folders.
+    /// Something was not in `PATH`: the build script runs again also when a program is put into one of its folders.
     pub(crate) fn watch_search_path(&self) {
-        self.tell("rerun-if-env-changed=PATH".to_owned());
         for folder in self.search_path() {
             // Cargo looks at all that lies in a folder: one around the build itself would change with each.
             if folder.is_absolute() && folder.is_dir() && !self.out_dir.starts_with(&folder) {
@@ -90,6 +107,14 @@ impl Cargo {
     /// The build script runs again when this file changes. Cargo takes a missing file for one that changes each time.
     pub(crate) fn watch(&self, file: &Path) {
         self.tell(format!("rerun-if-changed={}", file.display()));
+    }
+
+    /// The same for a source or a header. What lies in OUT_DIR, build scripts write: watched, it would run this one again
+    /// after each build.
+    pub(crate) fn watch_input(&self, file: &Path) {
+        if !file.starts_with(&self.out_dir) {
+            self.watch(file);
+        }
     }
 
     /// The build script runs again at the next build: this one failed, and what would mend it is not known.
@@ -107,9 +132,23 @@ impl Cargo {
         println!("cargo::warning={line}");
     }
 
+    /// One line that `cargo build -vv` shows, and that stands in the build script's output file.
+    pub(crate) fn note(&self, line: &str) {
+        println!("{line}");
+    }
+
     fn tell(&self, line: String) {
-        if self.told.borrow_mut().insert(line.clone()) {
-            println!("cargo::{line}");
+        let (lines, _) = &mut *self.told.borrow_mut();
+        if !lines.contains(&line) {
+            lines.push(line);
         }
+    }
+
+    /// Prints what Cargo is to be told. A build script that fails does without: Cargo runs it again anyway, and would show
+    /// the lines before the reason.
+    pub(crate) fn flush(&self) {
+        let (lines, printed) = &mut *self.told.borrow_mut();
+        lines[*printed..].iter().for_each(|line| println!("cargo::{line}"));
+        *printed = lines.len();
     }
 }

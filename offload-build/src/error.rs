@@ -24,6 +24,8 @@ pub enum ErrorKind {
     ToolNotFound,
     /// A compiler refused, or failed.
     ToolFailed,
+    /// An image has not the kernels that build.rs requires.
+    KernelMissing,
     /// The prebuilt set does not fit.
     Prebuilt,
     /// Cargo's environment is missing: this is no build script.

@@ -3,7 +3,7 @@
 use crate::error::{Error, ErrorKind};
 use crate::hash::ContentHash;
 use offload_format::embedded::{Origin, PackImageKind};
-use offload_format::image::{CodeObjectHeader, CubinHeader, PtxHeader};
+use offload_format::image::{CodeObjectHeader, CubinHeader, Kernels, PtxHeader};
 use offload_format::offload_binary;
 use offload_format::target::{NvidiaCode, OffloadArch};
 use std::fs::{self, File};
@@ -20,6 +20,15 @@ pub(crate) struct Image {
     pub(crate) hash: ContentHash,
     pub(crate) kind: PackImageKind<String>,
     pub(crate) origin: Origin,
+}
+
+/// The names of the kernels in an image for a GPU.
+pub(crate) fn kernels(path: &Path) -> Result<Vec<String>, Error> {
+    let bytes = fs::read(path).map_err(|error| Error::io("read the image", path, error))?;
+    let kernels = Kernels::parse(&bytes).map_err(|error| {
+        Error::new(ErrorKind::ToolFailed, format!("the kernels of {} cannot be read: {error}", path.display()))
+    })?;
+    Ok(kernels.map(|kernel| kernel.name.to_owned()).collect())
 }
 
 /// More than the headers and PTX's first directives need.
@@ -80,20 +89,27 @@ impl Image {
         Ok(Self { target: target.to_owned(), path: path.to_owned(), size, hash, kind, origin })
     }
 
-    /// PTX is text that drivers read up to a NUL. In an offload binary zeros follow an image up to the next multiple of 8
-    /// bytes; a text that would end there gets one more line feed, so that there is a NUL behind every one.
+    /// Ends an image that was made so that it can lie in a pack.
     pub(crate) fn seal(path: &Path) -> Result<(), Error> {
-        if path.extension().is_none_or(|extension| extension != "ptx") {
-            return Ok(());
-        }
-        let sealed = fs::metadata(path).and_then(|metadata| {
-            if metadata.len() % offload_binary::ALIGN == 0 {
-                File::options().append(true).open(path)?.write_all(b"\n")?;
-            }
-            Ok(())
+        let sealed = fs::metadata(path).and_then(|metadata| match needs_line_feed(path, metadata.len()) {
+            true => File::options().append(true).open(path)?.write_all(b"\n"),
+            false => Ok(()),
         });
         sealed.map_err(|error| Error::io("end", path, error))
     }
+
+    /// The same for the bytes of an image that is to lie at `path`.
+    pub(crate) fn seal_bytes(path: &Path, bytes: &mut Vec<u8>) {
+        if needs_line_feed(path, bytes.len() as u64) {
+            bytes.push(b'\n');
+        }
+    }
+}
+
+/// PTX is text that drivers read up to a NUL. In an offload binary zeros follow an image up to the next multiple of 8 bytes; a
+/// text that would end there gets one more line feed, so that there is a NUL behind every one.
+fn needs_line_feed(path: &Path, size: u64) -> bool {
+    path.extension().is_some_and(|extension| extension == "ptx") && size.is_multiple_of(offload_binary::ALIGN)
 }
 
 /// The functions that a PTX text declares and leaves to a linker; PTX has none. Those of CUDA's device runtime are there.

@@ -1,11 +1,13 @@
 //! Runs steps in parallel, as many at a time as Cargo's jobserver allows.
 
 use crate::error::{Error, ErrorKind};
+use crate::outcome;
 use jobserver::{Acquired, Client};
 use std::ffi::OsString;
 use std::fmt;
+use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
@@ -18,6 +20,28 @@ pub(crate) struct Step {
     pub(crate) env: Vec<(OsString, OsString)>,
     /// Positions of the steps that must have ended before.
     pub(crate) after: Vec<usize>,
+}
+
+impl Step {
+    /// The file that it writes. Every tool that steps run is told by `-o`.
+    pub(crate) fn output(&self) -> Option<&Path> {
+        let at = self.args.iter().position(|arg| arg == "-o")?;
+        self.args.get(at + 1).map(Path::new)
+    }
+
+    /// Whether it reads a source, as clang and GCC take it.
+    fn compiles(&self) -> bool {
+        self.args.iter().any(|arg| arg == "-c" || arg == "-S")
+    }
+}
+
+/// How steps are run, which makes no difference to what comes out.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct How {
+    /// The most steps at a time, if that is less than what the jobserver allows.
+    pub(crate) most: usize,
+    /// Whether compilers colour their messages.
+    pub(crate) colour: bool,
 }
 
 /// The command line, to be copied into a shell.
@@ -43,11 +67,12 @@ enum Event {
     Ended(usize, io::Result<Output>),
 }
 
-/// Runs all steps, each after those it names. After a failure no further step starts. Returns what the tools had to say
-/// although they succeeded: warnings.
+/// Runs all steps, each after those it names, and first those behind which most work waits; `work` says how much each of
+/// them is, in any unit. After a failure no further step starts. Returns what the tools had to say although they
+/// succeeded: warnings.
 ///
 /// Returns an error with the command line and the tool's own text, whole, for the first step that fails.
-pub(crate) fn run(steps: &[Step]) -> Result<Vec<String>, Error> {
+pub(crate) fn run(steps: &[Step], work: &[u64], how: How) -> Result<Vec<String>, Error> {
     let (sender, events) = channel();
     let client = jobserver_client()?;
     let token_sender = sender.clone();
@@ -59,6 +84,8 @@ pub(crate) fn run(steps: &[Step]) -> Result<Vec<String>, Error> {
         helper.map_err(|error| Error::new(ErrorKind::Io, format!("could not wait for the jobserver: {error}")))?;
     let mut state = State {
         steps,
+        how,
+        ahead: work_ahead(steps, work),
         ended: vec![false; steps.len()],
         waiting: (0..steps.len()).collect(),
         running: 0,
@@ -75,7 +102,8 @@ pub(crate) fn run(steps: &[Step]) -> Result<Vec<String>, Error> {
             break;
         }
         // One token for each step that could start now and has none.
-        let ready = if failure.is_none() { state.ready().count() } else { 0 };
+        let room = how.most.saturating_sub(state.running);
+        let ready = if failure.is_none() { state.ready().count().min(room) } else { 0 };
         while asked < ready {
             helper.request_token();
             asked += 1;
@@ -89,6 +117,9 @@ pub(crate) fn run(steps: &[Step]) -> Result<Vec<String>, Error> {
 
 struct State<'a> {
     steps: &'a [Step],
+    how: How,
+    /// The work of each step and of the longest chain of steps behind it.
+    ahead: Vec<u64>,
     ended: Vec<bool>,
     waiting: Vec<usize>,
     running: usize,
@@ -98,20 +129,26 @@ struct State<'a> {
 }
 
 impl State<'_> {
-    fn ready(&self) -> impl Iterator<Item = usize> + '_ {
+    fn ready(&self) -> impl DoubleEndedIterator<Item = usize> + '_ {
         self.waiting.iter().copied().filter(|&step| self.steps[step].after.iter().all(|&before| self.ended[before]))
     }
 
     fn start(&mut self, sender: &Sender<Event>) {
-        while self.running < 1 + self.tokens.len() {
-            let Some(index) = self.ready().next() else { break };
+        while self.running < self.how.most.clamp(1, 1 + self.tokens.len()) {
+            // Of several with as much the first.
+            let Some(index) = self.ready().rev().max_by_key(|&step| self.ahead[step]) else { break };
             self.waiting.retain(|&step| step != index);
             self.running += 1;
             let step = self.steps[index].clone();
             let sender = sender.clone();
+            let colour = self.how.colour && step.compiles();
             thread::spawn(move || {
+                // What an earlier run left would pass for this one's.
+                let _ = step.output().map(fs::remove_file);
                 let mut command = Command::new(&step.program);
-                command.args(&step.args).envs(step.env).stdin(Stdio::null());
+                command.args(&step.args).envs(step.env.clone()).stdin(Stdio::null());
+                // The pipe is no terminal, so a compiler has to be told.
+                command.args(colour.then_some("-fdiagnostics-color=always"));
                 let _ = sender.send(Event::Ended(index, command.output()));
             });
         }
@@ -132,7 +169,7 @@ impl State<'_> {
             Event::Ended(index, output) => {
                 self.running -= 1;
                 self.ended[index] = true;
-                let text = check(&self.steps[index], output)?;
+                let text = outcome::judge(&self.steps[index], output)?;
                 self.warnings.extend((!text.trim().is_empty()).then_some(text));
                 Ok(())
             }
@@ -140,23 +177,15 @@ impl State<'_> {
     }
 }
 
-/// What a tool that succeeded printed.
-fn check(step: &Step, output: io::Result<Output>) -> Result<String, Error> {
-    let output = output.map_err(|error| {
-        Error::new(ErrorKind::ToolFailed, format!("could not start {}: {error}", step.program.display()))
-    })?;
-    let mut text = String::from_utf8_lossy(&output.stderr).into_owned();
-    text.push_str(&String::from_utf8_lossy(&output.stdout));
-    if output.status.success() {
-        return Ok(text);
+/// The work of each step and of the longest chain of steps behind it. Steps come after those that they wait for.
+fn work_ahead(steps: &[Step], work: &[u64]) -> Vec<u64> {
+    let mut ahead = work.to_vec();
+    for (index, step) in steps.iter().enumerate().rev() {
+        for &before in &step.after {
+            ahead[before] = ahead[before].max(work[before] + ahead[index]);
+        }
     }
-    let message = format!(
-        "{}\n{} ended with {}; the command was\n  {step}",
-        text.trim_end(),
-        step.program.display(),
-        output.status
-    );
-    Err(Error::new(ErrorKind::ToolFailed, message))
+    ahead
 }
 
 fn jobserver_client() -> Result<Client, Error> {
@@ -171,5 +200,17 @@ fn jobserver_client() -> Result<Client, Error> {
             Client::new(jobs - 1)
                 .map_err(|error| Error::new(ErrorKind::Io, format!("could not make a jobserver: {error}")))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_chain_counts() {
+        let step = |after: &[usize]| Step { program: "".into(), args: vec![], env: vec![], after: after.to_vec() };
+        let steps = [step(&[]), step(&[0]), step(&[]), step(&[2]), step(&[3]), step(&[0, 1])];
+        assert_eq!(work_ahead(&steps, &[5, 5, 1, 1, 1, 5]), [15, 10, 3, 2, 1, 5]);
     }
 }

@@ -8,6 +8,8 @@ use std::path::Path;
 const INSTALL_CLANG: &str = "install clang and lld, 16 or newer; new GPUs need new ones (Debian 12: apt install clang-22 \
                              lld-22; Ubuntu: apt install clang lld; Fedora: dnf install clang lld), or name one in \
                              OFFLOAD_CLANG";
+const INSTALL_GPUINTRIN: &str = "gpuintrin.h came with clang 20, kernels (__gpu_kernel) with 21: install such a clang \
+                                 and lld, or name it in OFFLOAD_CLANG";
 const INSTALL_PTXAS: &str = "install the CUDA toolkit and set CUDA_HOME, or only its compiler (pip download --no-deps \
                              nvidia-cuda-nvcc, unpack the wheel) and name ptxas in OFFLOAD_PTXAS; \
                              or list PTX, which needs neither: compute_90 in place of sm_90";
@@ -44,6 +46,12 @@ impl Lack {
         Self { short: "no ld.lld was found".into(), long, cure: Some(INSTALL_LLD), kind: ErrorKind::ToolNotFound }
     }
 
+    pub(crate) fn header(clang: &Clang, source: &Path, why: &str) -> Self {
+        let long = format!("{} needs a header of newer clangs: {} has {why}", source.display(), clang.path.display());
+        let short = format!("{} has {why}", clang.path.display());
+        Self { short, long, cure: Some(INSTALL_GPUINTRIN), kind: ErrorKind::ToolNotFound }
+    }
+
     pub(crate) fn refusal(tool: &Path, text: &str) -> Self {
         let long = format!("{} refuses it\n{}", tool.display(), text.trim_end());
         let short = format!("{} does not build for it", tool.display());
@@ -61,6 +69,8 @@ pub(crate) fn missing(failures: &[(&String, Lack, String)], set: Option<&Prebuil
     let mut groups: Vec<(Vec<&str>, &Lack, &str)> = Vec::new();
     for (target, lack, no_stand_in) in failures {
         match groups.iter_mut().find(|(_, other, no)| other.long == lack.long && no == no_stand_in) {
+            // Modules that lack the same.
+            Some((targets, _, _)) if targets.contains(&target.as_str()) => {}
             Some((targets, _, _)) => targets.push(target),
             None => groups.push((vec![target], lack, no_stand_in)),
         }

@@ -22,6 +22,82 @@
 //! | `compute_80` | PTX, which the driver compiles | clang |
 //! | `cpu` | shared object for the host | the C++ compiler that the `cc` crate finds |
 //!
+//! Words that stand for several:
+//!
+//! | word | stands for |
+//! |---|---|
+//! | `native` | the GPUs of the building machine, each kind once; an error if there is none. [`Build::native_or`] says what is built then |
+//! | `all-major` | as for nvcc: the first NVIDIA architecture of each major number that ptxas and clang know, and PTX of the last |
+//! | `all` | every one of them, and PTX of the last |
+//!
+//! AMD's GPUs have no such word: generic targets (`gfx11-generic`) are what stands for many. The letters of `sm_90a` and
+//! `sm_100f` bind code to few GPUs; they are there if you write them, and never added. A name that is well-formed is asked of
+//! the compilers before anything is compiled, so new GPUs need a new compiler, not a new version of this crate.
+//!
+//! If build.rs lists no target, those of the variables count in which users of other programs name their GPUs; of each
+//! vendor the first that is set, and a line says which:
+//!
+//! | vendor | variables, in this order |
+//! |---|---|
+//! | NVIDIA | `CUDA_COMPUTE_CAPS`, `CUDA_COMPUTE_CAP` (`80`, `90a`, `8.6`, `all-major`, `all`, `native`: machine code); `CUDAARCHS`, `CMAKE_CUDA_ARCHITECTURES` (CMake's words: `80` is `sm_80` and `compute_80`, `80-real` and `80-virtual` are one of them, `OFF` is nothing); `TORCH_CUDA_ARCH_LIST` (`8.0`, `9.0+PTX`); `CUDARC_NVCC_ARCH` |
+//! | AMD | `AMDGPU_TARGETS`, `GPU_TARGETS`, `GPU_ARCHS`, `ROCM_ARCHS`, `PYTORCH_ROCM_ARCH`, `HIPARCHS`, `CMAKE_HIP_ARCHITECTURES`, `HIP_ARCH_LIST`, `HCC_AMDGPU_TARGET` (target IDs, `native`) |
+//!
+//! # Modules
+//!
+//! A pack is modules times targets. A module is one device program, made of one source or of several that are linked; it has
+//! one image for each target, and programs load it by itself. The sources of [`Build::file`] and [`Build::files`] are one
+//! module. [`Build::modules`] makes one of each source, called as the file is, and [`Build::module`] takes a [`Module`], which
+//! has a name, sources and options of its own:
+//!
+//! ```no_run
+//! use offload_build::{Build, Module};
+//!
+//! Build::new()
+//!     .modules(["kernels/affine.cu", "kernels/scale.cu"])
+//!     .module(Module::new("fp8").file("kernels/fp8.cu").targets([">=sm_90", "gfx942"]).requires_kernel("gemm"))
+//!     .flag_for("amd", "-ffast-math")
+//!     .archs(["gfx90a", "gfx942", "sm_80", "sm_90"])
+//!     .compile("kernels");
+//! ```
+//!
+//! ```text
+//! static KERNELS: offload_format::KernelPack = offload_embed_macro::include_offload!("kernels");
+//! const FP8: offload_format::embedded::Module = KERNELS.module("fp8");   // a wrong name does not compile
+//! ```
+//!
+//! A module may say which targets it supports ([`Module::targets`]), and so may each of its sources ([`Source::targets`]). An
+//! image is made of the sources that support its target. A module that is built for fewer targets than the pack is named in
+//! what `cargo build -vv` prints; one that is built for none is an error, or empty if [`Module::allow_empty`] was called.
+//!
+//! # Selectors
+//!
+//! | selector | targets |
+//! |---|---|
+//! | `amd`, `nvidia`, `cpu` | all of this kind |
+//! | `sm_90a`, `compute_80` | this one |
+//! | `gfx90a` | this one, also with features: `gfx90a:xnack-` |
+//! | `>=sm_80` | NVIDIA targets, machine code and PTX, of compute capability 8.0 or higher |
+//!
+//! # Languages
+//!
+//! | source | AMD | NVIDIA | CPU |
+//! |---|---|---|---|
+//! | `.cu`: CUDA dialect, with this crate's header | yes | yes | yes |
+//! | `.hip`: the same | yes | yes | yes |
+//! | `.hip` that includes ROCm's headers (`<hip/…>`), with those | yes | | |
+//! | `.cl`: OpenCL C, with clang's own header and no library | yes | yes | |
+//! | `.c`: C, with clang's `<gpuintrin.h>` (kernels: clang 21 and newer) | yes | yes | |
+//! | `.ll`, `.bc`: LLVM IR | by its triple | by its triple | |
+//! | `.s`: assembly | yes | | |
+//! | `.ptx`: PTX | | for its own target; through ptxas, machine code of that and later ones | |
+//! | code objects, cubins, fatbins, bundles, offload binaries, archives of these | by their own headers | by their own headers | |
+//!
+//! The extensions of ready-made files are on [`Language::Image`]. [`Source::language`] says it for a file of another name. What
+//! a file says of its targets counts as if build.rs had said it. Ready-made images, PTX, and assembly that has kernels are not
+//! linked with other sources.
+//!
+//! # Compilers
+//!
 //! No SDK is needed: `.cu` sources are compiled with the header `offload/kernel.h` of this crate in front, which has what
 //! kernels of the CUDA dialect use. An image whose compiler is missing comes from the package's prebuilt set, if that was
 //! made from the same sources and options; the build says so. See [`Build::prebuilt`].
@@ -31,24 +107,31 @@
 //! | variable | means |
 //! |---|---|
 //! | `OFFLOAD_ARCH_<package>`, `OFFLOAD_ARCH` | targets in place of those in build.rs; `,` `;` or spaces between them. `-` in the package's name is `_` here |
+//! | `OFFLOAD_JOBS` | the most compilers at a time, if that is less than `cargo build -j` allows; before [`Build::max_parallel`] |
 //! | `OFFLOAD_CLANG` | the clang to use |
 //! | `OFFLOAD_PTXAS` | the ptxas to use; else `CUDA_HOME`, `CUDA_PATH`, `CUDA_ROOT`, `CUDA_TOOLKIT_ROOT_DIR` with `/bin/ptxas` |
 //! | `CXX`, `CXXFLAGS`, … | the C++ compiler for the `cpu` image, as documented by `cc` |
 //! | `OFFLOAD_PREBUILT_<package>`, `OFFLOAD_PREBUILT` | `update`: write the prebuilt set; `only`: take every GPU image from it; `never`: don't look at it |
 //! | `OFFLOAD_SKIP=1`, `DOCS_RS` | compile nothing: an empty pack, whose `select` says so. For rust-analyzer: `"rust-analyzer.cargo.extraEnv": {"OFFLOAD_SKIP": "1"}` |
 //!
-//! Cargo runs the build script again when one of them, a source, a header or a compiler changes, by the time stamps of
-//! files: after a compiler was replaced by one with an older time stamp, touch build.rs.
+//! `CARGO_TERM_COLOR=always` gives compilers' messages their colours.
+//!
+//! Cargo runs the build script again when one of them, `PATH`, a source, a header or a compiler changes, by the time stamps of
+//! files. Then only what would come out different is compiled; if that is nothing, no tool is started. What Cargo does not
+//! notice: a compiler that is replaced by one with an older time stamp, one that is put into a folder of `PATH` before the
+//! one that was found, and for `native` another GPU. Then touch build.rs.
 //!
 //! # What is in `OUT_DIR`
 //!
 //! ```text
 //! offload/
 //! ├── include/offload/               the header kernel.h and its parts
+//! ├── tools.answers                  what the compilers have said of themselves
 //! ├── saxpy.index                    what include_offload!("saxpy") reads
 //! ├── saxpy.pack                     the pack as it is embedded
 //! ├── liboffload_saxpy_<hash>.a      the pack in a host object
-//! └── saxpy/                         an image for each target, also of earlier builds: gfx90a.hsaco, sm_80.cubin, …
+//! └── saxpy/                         an image for each target, also of earlier builds: gfx90a.hsaco, sm_80.cubin, …;
+//!     │                              of modules that have names: fp8.gfx90a.hsaco, …
 //!     └── work/                      what lies between source and image, and what each image was made from
 //! ```
 //!
@@ -113,20 +196,31 @@ mod cache;
 mod cargo;
 mod depfile;
 mod error;
+mod facts;
 mod hash;
 mod image;
 mod jobs;
 mod lack;
+mod language;
+mod module;
 mod options;
+mod outcome;
 mod output;
 mod pack;
+mod plan;
 mod prebuilt;
+mod ready;
 mod run;
+mod selector;
+mod source;
 mod steps;
 mod targets;
 mod toolchain;
 
 pub use build::Build;
 pub use error::{Error, ErrorKind};
+pub use language::Language;
+pub use module::Module;
 pub use offload_format::embedded::Origin;
-pub use pack::{Pack, PackedImage};
+pub use pack::{Pack, PackedImage, PackedModule};
+pub use source::Source;

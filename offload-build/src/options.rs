@@ -1,39 +1,98 @@
 //! What build.rs asks for.
 
+use crate::module::Module;
+use crate::selector::Selector;
+use offload_format::target::OffloadArch;
 use std::fmt;
 use std::path::PathBuf;
 
-/// What goes into an image beside the target: sources, and options for all of them.
+/// What compilers are told beside source and target.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Options {
-    pub(crate) files: Vec<PathBuf>,
     pub(crate) includes: Vec<PathBuf>,
     pub(crate) defines: Vec<(String, Option<String>)>,
-    pub(crate) flags: Vec<String>,
-    pub(crate) code_object_version: Option<u32>,
+    /// Each for all targets, or for those that are selected.
+    flags: Vec<(Option<Selector>, String)>,
 }
 
-/// One line for the manifest of a prebuilt set.
-impl fmt::Display for Options {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut words: Vec<String> = self.files.iter().map(|file| file.display().to_string()).collect();
-        words.extend(self.includes.iter().map(|folder| format!("-I{}", folder.display())));
-        words.extend(self.defines.iter().map(|(name, value)| match value {
+impl Options {
+    pub(crate) fn define(&mut self, name: &str, value: Option<&str>) {
+        self.defines.push((name.to_owned(), value.map(str::to_owned)));
+    }
+
+    pub(crate) fn flag(&mut self, only: Option<&str>, flag: String) {
+        self.flags.push((only.map(Selector::new), flag));
+    }
+
+    /// Puts others behind these.
+    pub(crate) fn append(&mut self, other: &Options) {
+        self.includes.extend(other.includes.iter().cloned());
+        self.defines.extend(other.defines.iter().cloned());
+        self.flags.extend(other.flags.iter().cloned());
+    }
+
+    pub(crate) fn selectors(&self) -> impl Iterator<Item = &Selector> {
+        self.flags.iter().filter_map(|(only, _)| only.as_ref())
+    }
+
+    /// The options of build.rs for this target.
+    pub(crate) fn flags_for(&self, arch: &OffloadArch<'_>) -> impl Iterator<Item = &String> {
+        let applies = |only: &Option<Selector>| only.as_ref().is_none_or(|only| only.selects(arch));
+        self.flags.iter().filter(move |(only, _)| applies(only)).map(|(_, flag)| flag)
+    }
+
+    /// Definitions, as the compilers take them.
+    pub(crate) fn define_args(&self) -> impl Iterator<Item = String> {
+        self.defines.iter().map(|(name, value)| match value {
             Some(value) => format!("-D{name}={value}"),
             None => format!("-D{name}"),
+        })
+    }
+}
+
+/// Words for the manifest of a prebuilt set.
+impl fmt::Display for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut words: Vec<String> = self.includes.iter().map(|folder| format!("-I{}", folder.display())).collect();
+        words.extend(self.define_args());
+        words.extend(self.flags.iter().map(|(only, flag)| match only {
+            Some(only) => format!("{only}?{flag}"),
+            None => flag.clone(),
         }));
-        words.extend(self.flags.iter().cloned());
-        words.extend(self.code_object_version.map(|version| format!("-mcode-object-version={version}")));
-        f.write_str(&words.join(" ").replace('\n', " "))
+        f.write_str(&words.join(" "))
     }
 }
 
 /// All that [`Build`](crate::Build) collects but the targets.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Request {
+    /// The files that were given to the build itself.
+    pub(crate) own: Module,
+    pub(crate) modules: Vec<Module>,
+    pub(crate) exclude: Vec<String>,
+    /// For all modules.
     pub(crate) options: Options,
+    pub(crate) code_object_version: Option<u32>,
     pub(crate) clang: Option<PathBuf>,
     pub(crate) ptxas: Option<PathBuf>,
+    /// The most compilers at a time.
+    pub(crate) max_parallel: Option<usize>,
     /// The folder of the prebuilt set, if it is not the usual one.
     pub(crate) prebuilt: Option<PathBuf>,
+}
+
+impl Default for Request {
+    fn default() -> Self {
+        Self {
+            own: Module::unnamed(),
+            modules: Vec::new(),
+            exclude: Vec::new(),
+            options: Options::default(),
+            code_object_version: None,
+            clang: None,
+            ptxas: None,
+            max_parallel: None,
+            prebuilt: None,
+        }
+    }
 }

@@ -65,6 +65,11 @@ impl OutDir {
         HEADERS.iter().map(|(name, _)| *name).find(|name| path == self.include().join(name))
     }
 
+    /// What the tools have said, to all packs.
+    pub(crate) fn answers(&self) -> PathBuf {
+        self.root.join("tools.answers")
+    }
+
     pub(crate) fn index(&self) -> PathBuf {
         self.root.join(format!("{}.index", self.pack))
     }

@@ -3,15 +3,15 @@
 use crate::cargo::Cargo;
 use crate::error::Error;
 use crate::hash::ContentHash;
-use crate::image::Image;
+use crate::image::{self, Image};
 use crate::output::{OutDir, write_if_changed, write_layout};
 use offload_format::archive;
-use offload_format::bundle::{BundleBuilder, HIP_ENTRY_PREFIX, HIP_TABLE_LIMIT};
+use offload_format::bundle::{BundleBuilder, HIP_ALIGN, HIP_ENTRY_PREFIX, HIP_TABLE_LIMIT};
 use offload_format::embedded::{Origin, PackImageKind};
 use offload_format::host_object::{self, CargoTarget, DeviceSection, Machine, ObjectFormat};
 use offload_format::layout::Layout;
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
-use offload_format::pack_index::{Index, IndexImage, PackIndex};
+use offload_format::pack_index::{Index, IndexImage, IndexModule, PackIndex};
 use std::path::{Path, PathBuf};
 
 /// What [`Build::compile`](crate::Build::compile) made.
@@ -19,7 +19,21 @@ use std::path::{Path, PathBuf};
 pub struct Pack {
     name: String,
     path: Option<PathBuf>,
+    modules: Vec<PackedModule>,
+}
+
+/// One module of a [`Pack`].
+#[derive(Debug, Clone)]
+pub struct PackedModule {
+    name: String,
     images: Vec<PackedImage>,
+}
+
+/// A module's images before they are packed.
+#[derive(Debug)]
+pub(crate) struct ModuleImages {
+    pub(crate) name: String,
+    pub(crate) images: Vec<Image>,
 }
 
 /// One image of a [`Pack`].
@@ -37,13 +51,42 @@ impl Pack {
         &self.name
     }
 
-    /// The file with the bytes that are embedded: an offload bundle, if all targets are AMD's, or offload binaries.
+    /// The file with the bytes that are embedded: an offload bundle for each module, if all targets are AMD's, or offload
+    /// binaries.
     /// `None` if nothing was compiled (`OFFLOAD_SKIP`, docs.rs).
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
-    /// The images, in the order of the targets.
+    /// The modules, those of the build's own files first. A pack that was not built has them without images.
+    pub fn modules(&self) -> &[PackedModule] {
+        &self.modules
+    }
+
+    /// The images of all modules; of each in the order of the targets.
+    pub fn images(&self) -> impl Iterator<Item = &PackedImage> {
+        self.modules.iter().flat_map(|module| &module.images)
+    }
+
+    /// The targets that there are images for, each once, as canonical names.
+    pub fn targets(&self) -> Vec<&str> {
+        let mut targets = Vec::new();
+        for image in self.images() {
+            if !targets.contains(&image.target()) {
+                targets.push(image.target());
+            }
+        }
+        targets
+    }
+}
+
+impl PackedModule {
+    /// Its name: what build.rs gave it, or that of the pack.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its images, in the order of the targets.
     pub fn images(&self) -> &[PackedImage] {
         &self.images
     }
@@ -69,13 +112,22 @@ impl PackedImage {
     pub fn origin(&self) -> Origin {
         self.origin
     }
+
+    /// The names of its kernels, read from the image, as it has them: those of C++ mangled. There are none to be read in the
+    /// image for the CPU.
+    ///
+    /// Returns an error if the file cannot be read, or is damaged.
+    pub fn kernels(&self) -> Result<Vec<String>, Error> {
+        if self.target == "cpu" { Ok(Vec::new()) } else { image::kernels(&self.path) }
+    }
 }
 
-/// Writes the index of a pack that is not built.
-pub(crate) fn write_absent(name: &str, why: &str, output: &OutDir) -> Result<Pack, Error> {
-    let index = Index::Absent { name: name.to_owned(), why: why.to_owned() };
+/// Writes the index of a pack that is not built, which would have these modules.
+pub(crate) fn write_absent(name: &str, why: &str, modules: Vec<String>, output: &OutDir) -> Result<Pack, Error> {
+    let index = Index::Absent { name: name.to_owned(), why: why.to_owned(), modules: modules.clone() };
     write_if_changed(&output.index(), index.to_string().as_bytes())?;
-    Ok(Pack { name: name.to_owned(), path: None, images: Vec::new() })
+    let modules = modules.into_iter().map(|name| PackedModule { name, images: Vec::new() }).collect();
+    Ok(Pack { name: name.to_owned(), path: None, modules })
 }
 
 /// What host objects are made for.
@@ -88,11 +140,10 @@ pub(crate) fn machine(cargo: &Cargo) -> Result<Machine, Error> {
         pointer_width: &cargo.target_pointer_width,
         endian: &cargo.target_endian,
     });
-    // Apple's linker does not take the library, which is a GNU archive.
-    machine.filter(|machine| machine.format() != ObjectFormat::MachO).ok_or_else(|| {
+    machine.ok_or_else(|| {
         Error::config(format!(
             "packs can be embedded in 64-bit programs for Linux, Android, BSD and illumos (x86_64, aarch64, riscv64, \
-             loongarch64) and for Windows (x86_64, aarch64); this host is {}",
+             loongarch64) and for Windows and macOS (x86_64, aarch64); this host is {}",
             cargo.target
         ))
     })
@@ -101,36 +152,46 @@ pub(crate) fn machine(cargo: &Cargo) -> Result<Machine, Error> {
 /// Writes pack, library and index.
 pub(crate) fn write(
     name: &str,
-    images: &[Image],
+    modules: &[ModuleImages],
     machine: Machine,
     output: &OutDir,
     cargo: &Cargo,
 ) -> Result<Pack, Error> {
+    let images: Vec<&Image> = modules.iter().flat_map(|module| &module.images).collect();
     let only_amd = images.iter().all(|image| matches!(image.kind, PackImageKind::CodeObject { .. }));
     let (section, layout) = match only_amd {
-        true => (DeviceSection::HipFatbin, bundle(images)?),
-        false => (DeviceSection::LlvmOffloading, offload_binaries(images)),
+        true => (DeviceSection::HipFatbin, bundles(modules)?),
+        false => (DeviceSection::LlvmOffloading, offload_binaries(modules)),
     };
     let files: Vec<PathBuf> = images.iter().map(|image| image.path.clone()).collect();
-    let hash = content_hash(section, &layout, images);
+    let hash = content_hash(section, &layout, &images);
     let library = format!("offload_{name}_{hash}");
     let symbol = format!("offload_pack_{hash}");
 
     let object = host_object::write(machine, section, &symbol, layout.size())
         .map_err(|error| Error::config(format!("the pack is too large for one library: {error}")))?;
-    let archive = archive::write_library("offload.o", &machine.linker_name(&symbol), object.size());
+    let write_library = match machine.format() {
+        ObjectFormat::MachO => archive::write_darwin_library,
+        _ => archive::write_library,
+    };
+    let archive = write_library("offload.o", &machine.linker_name(&symbol), object.size());
     let library_offset = archive.offset_of(0).unwrap_or(0) + object.offset_of(0).unwrap_or(0);
     let library_layout = archive.nest(|_| object.clone()).nest(|_| layout.clone());
     let library_path = output.library(&library);
     write_layout(&output.pack(), &layout, &files)?;
     write_layout(&library_path, &library_layout, &files)?;
 
-    let index_image = |(number, image): (usize, &Image)| IndexImage {
+    let mut numbers = 0..;
+    let mut index_image = |image: &Image| IndexImage {
         target: image.target.clone(),
-        offset: layout.offset_of(number).expect("the layout has every image"),
+        offset: numbers.next().and_then(|number| layout.offset_of(number)).expect("the layout has every image"),
         size: image.size,
         origin: image.origin,
         kind: image.kind.clone(),
+    };
+    let index_module = |module: &ModuleImages| IndexModule {
+        name: module.name.clone(),
+        images: module.images.iter().map(&mut index_image).collect(),
     };
     let index = Index::Built(PackIndex {
         name: name.to_owned(),
@@ -140,7 +201,7 @@ pub(crate) fn write(
         symbol,
         section,
         size: layout.size(),
-        images: images.iter().enumerate().map(index_image).collect(),
+        modules: modules.iter().map(index_module).collect(),
     });
     write_if_changed(&output.index(), index.to_string().as_bytes())?;
     output.remove_stale_libraries(&format!("offload_{name}_"), &library_path);
@@ -152,11 +213,27 @@ pub(crate) fn write(
         size: image.size,
         origin: image.origin,
     };
-    Ok(Pack { name: name.to_owned(), path: Some(output.pack()), images: images.iter().map(packed).collect() })
+    let packed_module = |module: &ModuleImages| PackedModule {
+        name: module.name.clone(),
+        images: module.images.iter().map(packed).collect(),
+    };
+    let modules = modules.iter().map(packed_module).collect();
+    Ok(Pack { name: name.to_owned(), path: Some(output.pack()), modules })
 }
 
-/// One bundle, as HIP's runtime takes it. Payload numbers are positions in `images`.
-fn bundle(images: &[Image]) -> Result<Layout, Error> {
+/// A bundle for each module, as HIP's runtime takes it. Payload numbers are positions among the images of all modules.
+fn bundles(modules: &[ModuleImages]) -> Result<Layout, Error> {
+    let (mut layout, mut first) = (Layout::new(), 0);
+    for module in modules.iter().filter(|module| !module.images.is_empty()) {
+        layout.pad_to(HIP_ALIGN);
+        layout.append(bundle(&module.images, first)?);
+        first += module.images.len();
+    }
+    Ok(layout)
+}
+
+/// One bundle; its first image has this payload number.
+fn bundle(images: &[Image], first: usize) -> Result<Layout, Error> {
     let mut builder = BundleBuilder::hip();
     for image in images {
         let id = format!("{HIP_ENTRY_PREFIX}{}", image.target);
@@ -172,15 +249,15 @@ fn bundle(images: &[Image]) -> Result<Layout, Error> {
     }
     // Entry 0 is the host's, without bytes.
     Ok(layout.nest(|entry| match entry.checked_sub(1) {
-        Some(image) => Layout::payload(image, images[image].size),
+        Some(image) => Layout::payload(first + image, images[image].size),
         None => Layout::new(),
     }))
 }
 
-/// One offload binary after another.
-fn offload_binaries(images: &[Image]) -> Layout {
+/// One offload binary after another; where there are several modules, each says which it belongs to.
+fn offload_binaries(modules: &[ModuleImages]) -> Layout {
     let mut builder = OffloadBinaryBuilder::new();
-    for image in images {
+    for (module, image) in modules.iter().flat_map(|module| module.images.iter().map(move |image| (module, image))) {
         let (image_kind, offload_kind, triple) = match &image.kind {
             PackImageKind::CodeObject { .. } => (ImageKind::OBJECT, OffloadKind::HIP, "amdgcn-amd-amdhsa"),
             PackImageKind::Cubin => (ImageKind::CUBIN, OffloadKind::CUDA, "nvptx64-nvidia-cuda"),
@@ -191,12 +268,15 @@ fn offload_binaries(images: &[Image]) -> Layout {
         if !matches!(image.kind, PackImageKind::SharedObject { .. }) {
             strings.string("arch", &image.target);
         }
+        if modules.len() > 1 {
+            strings.string("module", &module.name);
+        }
     }
     builder.layout(Version::V1)
 }
 
 /// Of section, structure and images: what two packs must share to be one.
-fn content_hash(section: DeviceSection, layout: &Layout, images: &[Image]) -> ContentHash {
+fn content_hash(section: DeviceSection, layout: &Layout, images: &[&Image]) -> ContentHash {
     let structure = [section.elf_name().to_owned(), format!("{:?}", layout.pieces())];
     ContentHash::of_parts(structure.into_iter().chain(images.iter().map(|image| image.hash.to_string())))
 }

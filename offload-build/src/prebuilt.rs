@@ -1,6 +1,7 @@
 //! The prebuilt set: images that travel with a package for builds where a compiler is missing.
 //!
-//! A folder with one file for each image and a manifest, `<pack>.manifest`:
+//! A folder with one file for each image and a manifest for each module: `<pack>.manifest` for that of the build's own
+//! files, `<pack>.<module>.manifest` for one that has a name:
 //!
 //! ```text
 //! offload-prebuilt 1
@@ -22,8 +23,8 @@ use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
 use crate::hash::ContentHash;
 use crate::image::Image;
-use crate::options::Options;
 use crate::output::{OutDir, remove, write_if_changed};
+use crate::steps::image_file_name;
 use offload_format::embedded::Origin;
 use std::cell::OnceCell;
 use std::fmt::Write;
@@ -45,14 +46,14 @@ pub(crate) struct Prebuilt {
     misfit: OnceCell<Option<String>>,
 }
 
-fn manifest_path(folder: &Path, pack: &str) -> PathBuf {
-    folder.join(format!("{pack}.manifest"))
+fn manifest_path(folder: &Path, stem: &str) -> PathBuf {
+    folder.join(format!("{stem}.manifest"))
 }
 
 impl Prebuilt {
-    /// Reads the set of a pack; `None` if the package has none.
-    pub(crate) fn load(folder: &Path, pack: &str) -> Result<Option<Self>, Error> {
-        let manifest = manifest_path(folder, pack);
+    /// Reads the set of a module, whose files' names start with `stem`; `None` if the package has none.
+    pub(crate) fn load(folder: &Path, stem: &str) -> Result<Option<Self>, Error> {
+        let manifest = manifest_path(folder, stem);
         let text = match fs::read_to_string(&manifest) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -111,10 +112,10 @@ impl Prebuilt {
     }
 
     /// Why no image of the set can be used: options or inputs are not those that it was made from.
-    fn misfit(&self, options: &Options, output: &OutDir, cargo: &Cargo) -> Option<String> {
+    fn misfit(&self, options: &str, output: &OutDir, cargo: &Cargo) -> Option<String> {
         let manifest = self.manifest.display();
         cargo.watch(&self.manifest);
-        if self.options != portable(&options.to_string(), cargo) {
+        if self.options != portable(options, cargo) {
             return Some(format!("{manifest} was made with other options ({})", self.options));
         }
         for (name, recorded) in &self.inputs {
@@ -137,7 +138,7 @@ impl Prebuilt {
     pub(crate) fn image(
         &self,
         target: &str,
-        options: &Options,
+        options: &str,
         output: &OutDir,
         cargo: &Cargo,
     ) -> Result<Result<Image, String>, Error> {
@@ -162,21 +163,21 @@ impl Prebuilt {
 /// Writes the prebuilt set: every image but the CPU's, and the manifest.
 pub(crate) fn update(
     folder: &Path,
-    pack: &str,
-    options: &Options,
+    stem: &str,
+    options: &str,
     tools: &[(&str, String)],
     images: &[(&Image, &[Input])],
     output: &OutDir,
     cargo: &Cargo,
 ) -> Result<(), Error> {
-    let earlier = Prebuilt::load(folder, pack).ok().flatten();
+    let earlier = Prebuilt::load(folder, stem).ok().flatten();
     fs::create_dir_all(folder).map_err(|error| Error::io("make the folder", folder, error))?;
     let mut text = format!("{FIRST_LINE}\n");
     // Writing to a string does not fail.
     for (tool, version) in tools {
         let _ = writeln!(text, "{tool} {version}");
     }
-    let _ = writeln!(text, "optimization {}\noptions {}", cargo.opt_level, portable(&options.to_string(), cargo));
+    let _ = writeln!(text, "optimization {}\noptions {}", cargo.opt_level, portable(options, cargo));
     let mut inputs: Vec<(String, ContentHash)> = Vec::new();
     for input in images.iter().flat_map(|(_, inputs)| *inputs) {
         let name = match output.header_name(&input.path) {
@@ -192,15 +193,15 @@ pub(crate) fn update(
     }
     let mut kept = Vec::new();
     for (image, _) in images {
-        let name = image.path.file_name().expect("an image has a name").to_string_lossy();
-        let file = format!("{pack}.{name}");
+        let extension = image.path.extension().unwrap_or_default().to_string_lossy();
+        let file = image_file_name(&format!("{stem}.{}", image.target), &extension);
         let path = folder.join(&file);
         let bytes = fs::read(&image.path).map_err(|error| Error::io("read", &image.path, error))?;
         write_if_changed(&path, &bytes)?;
         let _ = writeln!(text, "image {} {} {file}", image.target, image.hash);
         kept.push(file);
     }
-    write_if_changed(&manifest_path(folder, pack), text.as_bytes())?;
+    write_if_changed(&manifest_path(folder, stem), text.as_bytes())?;
     // Images of targets that are no longer listed. What the earlier manifest does not name is not ours.
     for (_, _, file) in earlier.iter().flat_map(|set| &set.images).filter(|(_, _, file)| !kept.contains(file)) {
         remove(&folder.join(file))?;

@@ -2,87 +2,114 @@
 //!
 //! | target | each source | all of them |
 //! |---|---|---|
-//! | AMD | clang, HIP language mode, to LLVM bitcode | clang and lld: code object |
-//! | `compute_*` | clang, CUDA language mode, to LLVM bitcode | clang: PTX |
-//! | `sm_*` | the same | the same, then ptxas: cubin |
+//! | AMD | clang, to LLVM bitcode; assembly: to an object | clang, all bitcode together to an object; lld: code object |
+//! | `compute_*` | clang, to LLVM bitcode | clang: PTX |
+//! | `sm_*` | the same; or it is PTX | the same, then ptxas: cubin |
 //! | `cpu` | the C++ compiler, to an object | the C++ compiler: shared object |
 //!
-//! Sources become bitcode and not objects so that calls between them can be inlined, and because PTX has no linker.
+//! Which mode of clang a language takes is in `language.rs`. Sources become bitcode and not objects so that calls between
+//! them can be inlined, and because PTX has no linker.
 
 use crate::cargo::Cargo;
+use crate::facts::Facts;
 use crate::jobs::Step;
-use crate::options::Options;
+use crate::language::Way;
 use crate::output::OutDir;
+use crate::plan::{PlannedModule, PlannedSource};
 use crate::toolchain::{Clang, Cxx, Ptxas, identity};
 use offload_format::target::{NvidiaArch, NvidiaCode, OffloadArch, TargetId, amdgpu};
 use std::ffi::OsString;
+use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The steps for one target. The `after` of each counts from the first of them.
+/// The steps for one image. The `after` of each counts from the first of them.
 #[derive(Debug)]
 pub(crate) struct Compilation {
     pub(crate) target: String,
+    /// What the names of its files start with.
+    pub(crate) stem: String,
     pub(crate) image: PathBuf,
     pub(crate) steps: Vec<Step>,
+    /// The bytes of all its sources: how much work it is, as far as that is known before.
+    pub(crate) source_bytes: u64,
+    /// Sources that no dependency file speaks of.
+    pub(crate) sources: Vec<PathBuf>,
     /// Written by the steps: what each source includes.
     pub(crate) depfiles: Vec<PathBuf>,
     /// Of the tools, for the rebuild key.
     pub(crate) identities: Vec<String>,
 }
 
-impl Compilation {
-    /// The step that says first whether the compiler knows the target.
-    pub(crate) fn first(&self) -> &Step {
-        &self.steps[0]
-    }
-}
-
 /// What stands in a dependency file for the file that is made.
 const DEPFILE_TARGET: &str = "image";
 
-/// Makes the compilations of one pack: all that they have in common.
+/// Makes the compilation of one image.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Compilations<'a> {
-    pub(crate) options: &'a Options,
+    pub(crate) module: &'a PlannedModule,
+    pub(crate) target: &'a str,
+    pub(crate) arch: OffloadArch<'a>,
+    pub(crate) code_object_version: Option<u32>,
     pub(crate) output: &'a OutDir,
     pub(crate) cargo: &'a Cargo,
 }
 
-impl Compilations<'_> {
-    pub(crate) fn amdgpu(&self, target: &str, id: TargetId<'_>, clang: &Clang) -> Compilation {
-        let mut compilation = self.compilation(target, "hsaco", &[&clang.path]);
-        let mut compile = args(["-x", "hip", "--no-gpu-bundle-output"]);
-        compile.push(format!("--offload-arch={target}").into());
-        let mut link = args(["--target=amdgcn-amd-amdhsa", "-nogpulib"]);
-        link.push(format!("-mcpu={target}").into());
+impl<'a> Compilations<'a> {
+    fn sources(&self) -> Vec<&'a PlannedSource> {
+        self.module.sources_for(&self.arch)
+    }
+
+    pub(crate) fn amdgpu(&self, id: TargetId<'_>, clang: &Clang) -> Compilation {
+        let target = self.target;
+        let mut compilation = self.compilation("hsaco", &[&clang.path]);
+        let mut offload = args(["--no-gpu-bundle-output"]);
+        offload.push(format!("--offload-arch={target}").into());
+        let mut direct = args(["--target=amdgcn-amd-amdhsa"]);
+        direct.push(format!("-mcpu={target}").into());
+        let mut link = direct.clone();
+        link.push("-nogpulib".into());
         // Older compilers make an earlier version unless told, and then refuse generic targets.
         let generic = amdgpu::is_generic(id.processor()).then_some(amdgpu::FIRST_GENERIC_VERSION);
-        if let Some(version) = self.options.code_object_version.or(generic) {
-            for list in [&mut compile, &mut link] {
-                list.push(format!("-mcode-object-version={version}").into());
-            }
-        }
-        let bitcode = self.compile_device(&mut compilation, clang, compile);
+        let version = self.code_object_version.or(generic);
+        let version = version.map(|version| OsString::from(format!("-mcode-object-version={version}")));
+        link.extend(version.clone());
+        let parts = self.compile_device(&mut compilation, clang, &offload, &direct, version);
         link.push(self.optimization());
-        // Device functions that no kernel calls do not stay.
-        link.push("-Wl,-plugin-opt=-amdgpu-internalize-symbols".into());
-        link.extend(bitcode.into_iter().map(OsString::from));
+        if parts.iter().any(|part| is_bitcode(part)) {
+            // Device functions that no kernel calls do not stay.
+            link.extend(args(["-mllvm", "-amdgpu-internalize-symbols"]));
+        }
+        link.extend(link_inputs(parts));
         link.extend(["-o".into(), compilation.image.clone().into()]);
         compilation.then(&clang.path, link);
         compilation
     }
 
-    pub(crate) fn ptx(&self, target: &str, arch: NvidiaArch, clang: &Clang) -> Compilation {
-        let mut compilation = self.compilation(target, "ptx", &[&clang.path]);
+    pub(crate) fn ptx(&self, arch: NvidiaArch, clang: &Clang) -> Compilation {
+        let mut compilation = self.compilation("ptx", &[&clang.path]);
         let ptx = compilation.image.clone();
         self.compile_ptx(&mut compilation, arch, clang, &ptx);
         compilation
     }
 
-    pub(crate) fn cubin(&self, target: &str, arch: NvidiaArch, clang: &Clang, ptxas: &Ptxas) -> Compilation {
-        let mut compilation = self.compilation(target, "cubin", &[&clang.path, &ptxas.path]);
-        let ptx = self.work(target, "ptx");
+    pub(crate) fn cubin(&self, arch: NvidiaArch, clang: &Clang, ptxas: &Ptxas) -> Compilation {
+        let mut compilation = self.compilation("cubin", &[&clang.path, &ptxas.path]);
+        let ptx = self.work("ptx");
         self.compile_ptx(&mut compilation, arch, clang, &ptx);
+        self.assemble(&mut compilation, arch, ptxas, &ptx, &[]);
+        compilation
+    }
+
+    /// A cubin of a source that is PTX.
+    pub(crate) fn cubin_of_ptx(&self, arch: NvidiaArch, ptxas: &Ptxas, source: &PlannedSource) -> Compilation {
+        let mut compilation = self.compilation("cubin", &[&ptxas.path]);
+        let flags: Vec<OsString> = source.options.flags_for(&self.arch).map(OsString::from).collect();
+        self.assemble(&mut compilation, arch, ptxas, &source.path, &flags);
+        compilation.sources.push(source.path.clone());
+        compilation
+    }
+
+    fn assemble(&self, to: &mut Compilation, arch: NvidiaArch, ptxas: &Ptxas, ptx: &Path, flags: &[OsString]) {
         let mut assemble = vec![OsString::from(format!("-arch={arch}"))];
         match (self.cargo.opt_level.as_str(), self.cargo.debug) {
             ("0", true) => assemble.extend(args(["-O0", "-g"])),
@@ -91,26 +118,27 @@ impl Compilations<'_> {
             (_, true) => assemble.extend(args(["-O3", "-lineinfo"])),
             (_, false) => assemble.push("-O3".into()),
         }
-        assemble.extend([ptx.into(), "-o".into(), compilation.image.clone().into()]);
-        compilation.then(&ptxas.path, assemble);
-        compilation
+        assemble.extend(flags.iter().cloned());
+        assemble.extend([ptx.into(), "-o".into(), to.image.clone().into()]);
+        to.then(&ptxas.path, assemble);
     }
 
     pub(crate) fn cpu(&self, cxx: &Cxx) -> Compilation {
-        let mut compilation = self.compilation("cpu", "so", &[&cxx.path]);
+        let mut compilation = self.compilation("so", &[&cxx.path]);
         compilation.identities.extend(cxx.env.iter().map(|(name, value)| format!("{name:?}={value:?}")));
         let mut common = cxx.args.clone();
         common.extend(args(["-fPIC"]));
         let mut objects = Vec::new();
-        for (index, source) in self.options.files.iter().enumerate() {
-            let (object, depfile) = (self.work("cpu", &format!("{index}.o")), self.work("cpu", &format!("{index}.d")));
+        for (index, source) in self.sources().into_iter().enumerate() {
+            let (object, depfile) = (self.work(&format!("{index}.o")), self.work(&format!("{index}.d")));
             let mut compile = common.clone();
             compile.extend(args(["-std=c++17", "-fvisibility=hidden"]));
-            compile.extend(self.source_args());
+            compile.extend(self.kernel_header());
+            compile.extend(self.source_args(source));
             compile.extend(args(["-MMD", "-MT", DEPFILE_TARGET, "-MF"]));
             compile.push(depfile.clone().into());
             compile.extend(args(["-x", "c++", "-c"]));
-            compile.extend([source.into(), "-o".into(), object.clone().into()]);
+            compile.extend([source.path.clone().into(), "-o".into(), object.clone().into()]);
             compilation.steps.push(Step {
                 program: cxx.path.clone(),
                 args: compile,
@@ -134,94 +162,136 @@ impl Compilations<'_> {
         compilation
     }
 
-    fn compilation(&self, target: &str, extension: &str, tools: &[&Path]) -> Compilation {
+    fn compilation(&self, extension: &str, tools: &[&Path]) -> Compilation {
         tools.iter().for_each(|tool| self.cargo.watch(tool));
+        let stem = self.module.file_stem(self.target);
         Compilation {
-            target: target.to_owned(),
-            image: self.output.images.join(image_file_name(target, extension)),
+            target: self.target.to_owned(),
+            image: self.output.images.join(image_file_name(&stem, extension)),
+            stem,
             steps: Vec::new(),
+            source_bytes: self.sources().iter().filter_map(|it| fs::metadata(&it.path).ok()).map(|it| it.len()).sum(),
+            sources: Vec::new(),
             depfiles: Vec::new(),
             identities: tools.iter().map(|tool| identity(tool)).collect(),
         }
     }
 
-    fn work(&self, target: &str, extension: &str) -> PathBuf {
-        self.output.work.join(image_file_name(target, extension))
+    fn work(&self, extension: &str) -> PathBuf {
+        self.output.work.join(image_file_name(&self.module.file_stem(self.target), extension))
     }
 
     fn compile_ptx(&self, compilation: &mut Compilation, arch: NvidiaArch, clang: &Clang, ptx: &Path) {
         let sm = arch.with_code(NvidiaCode::Cubin);
-        let mut compile = args(["-x", "cuda", "-Wno-unknown-cuda-version"]);
-        compile.push(format!("--offload-arch={sm}").into());
-        let mut generate = args(["--target=nvptx64-nvidia-cuda", "-nogpulib", "-Wno-unknown-cuda-version", "-S"]);
-        generate.push(format!("-march={sm}").into());
+        let mut offload = args(["-Wno-unknown-cuda-version"]);
+        offload.push(format!("--offload-arch={sm}").into());
+        let mut direct = args(["--target=nvptx64-nvidia-cuda", "-Wno-unknown-cuda-version"]);
+        direct.push(format!("-march={sm}").into());
         if let Some(version) = arch.lowest_ptx() {
             // Without it clang takes the version of a CUDA installation, or else one that no current GPU knows.
-            for list in [&mut compile, &mut generate] {
+            for list in [&mut offload, &mut direct] {
                 list.push(format!("--cuda-feature=+ptx{}{}", version.major, version.minor).into());
             }
         }
-        let mut bitcode = self.compile_device(compilation, clang, compile).into_iter();
+        let parts = self.compile_device(compilation, clang, &offload, &direct, None);
+        let mut generate = direct;
+        generate.extend(args(["-nogpulib", "-S"]));
         generate.push(self.optimization());
-        generate.extend(bitcode.next().map(OsString::from));
-        for other in bitcode {
-            generate.extend(args(["-Xclang", "-mlink-bitcode-file", "-Xclang"]));
-            generate.push(other.into());
-        }
+        generate.extend(link_inputs(parts));
         generate.extend(["-o".into(), ptx.into()]);
         compilation.then(&clang.path, generate);
     }
 
-    /// Adds a step for each source; returns the bitcode files.
-    fn compile_device(&self, compilation: &mut Compilation, clang: &Clang, language: Vec<OsString>) -> Vec<PathBuf> {
-        let mut bitcode = Vec::new();
-        for (index, source) in self.options.files.iter().enumerate() {
-            let out = self.work(&compilation.target, &format!("{index}.bc"));
-            let depfile = self.work(&compilation.target, &format!("{index}.d"));
-            let mut compile = language.clone();
-            compile.extend(args(["--cuda-device-only", "-nogpuinc", "-nogpulib", "-fgpu-rdc", "-emit-llvm", "-c"]));
-            compile.extend(args(["-std=c++17", "-fms-extensions"]));
-            // Each source's own, and the same wherever the package lies: clang's default is a hash of the full path.
-            compile.push(format!("-cuid={index}").into());
-            compile.push(self.optimization());
-            if self.cargo.debug {
-                let generates_ptx = !matches!(OffloadArch::parse(&compilation.target), Ok(OffloadArch::Amdgpu(_)));
+    /// Adds a step for each source; returns what they make. `offload` and `direct` say the target in either way.
+    fn compile_device(
+        &self,
+        compilation: &mut Compilation,
+        clang: &Clang,
+        offload: &[OsString],
+        direct: &[OsString],
+        version: Option<OsString>,
+    ) -> Vec<PathBuf> {
+        let mut parts = Vec::new();
+        for (index, source) in self.sources().into_iter().enumerate() {
+            let is_preprocessed = source.language.is_preprocessed();
+            let depfile = self.work(&format!("{index}.d"));
+            let mut compile = Vec::new();
+            let way = source.way(&self.arch);
+            match way {
+                Some(Way::Offload(mode)) => {
+                    compile.extend(args(["-x", mode]));
+                    compile.extend_from_slice(offload);
+                    compile.extend(version.clone());
+                    compile.extend(args(["--cuda-device-only", "-fgpu-rdc", "-emit-llvm", "-c"]));
+                    compile.extend(args(["-std=c++17", "-fms-extensions"]));
+                    // Each source's own, and the same wherever the package lies: clang's default is a hash of the full path.
+                    compile.push(format!("-cuid={index}").into());
+                    if !matches!(source.facts, Facts::RocmHeaders) {
+                        compile.extend(args(["-nogpuinc", "-nogpulib"]));
+                        compile.extend(self.kernel_header());
+                    }
+                }
+                Some(Way::Direct(mode, options)) => {
+                    compile.extend(args(["-x", mode, "-emit-llvm", "-c"]));
+                    compile.extend_from_slice(direct);
+                    compile.extend(version.clone());
+                    compile.extend(options.iter().map(OsString::from));
+                }
+                Some(Way::Assemble) => {
+                    compile.extend(args(["-x", "assembler", "-c"]));
+                    compile.extend_from_slice(direct);
+                }
+                other => unreachable!("the plan has looked at it: {other:?}"),
+            }
+            let part = if way == Some(Way::Assemble) { "o" } else { "bc" };
+            if part == "bc" {
+                compile.push(self.optimization());
+            }
+            if self.cargo.debug && is_preprocessed {
+                let generates_ptx = !matches!(self.arch, OffloadArch::Amdgpu(_));
                 let lines_only = generates_ptx && self.cargo.opt_level != "0";
                 compile.push(if lines_only { "-gline-tables-only".into() } else { "-g".into() });
             }
-            compile.extend(self.source_args());
-            // To the compiler proper: the driver of clang 22 forgets -MF for device code in HIP language mode.
-            for word in
-                [OsString::from("-dependency-file"), depfile.clone().into(), "-MT".into(), DEPFILE_TARGET.into()]
-            {
-                compile.extend(["-Xclang".into(), word]);
+            compile.extend(self.source_args(source));
+            if is_preprocessed {
+                // To the compiler proper: the driver of clang 22 forgets -MF for device code in HIP language mode.
+                for word in
+                    [OsString::from("-dependency-file"), depfile.clone().into(), "-MT".into(), DEPFILE_TARGET.into()]
+                {
+                    compile.extend(["-Xclang".into(), word]);
+                }
+                compilation.depfiles.push(depfile);
+            } else {
+                compilation.sources.push(source.path.clone());
             }
-            compile.extend([source.into(), "-o".into(), out.clone().into()]);
+            let out = self.work(&format!("{index}.{part}"));
+            compile.extend([source.path.clone().into(), "-o".into(), out.clone().into()]);
             compilation.steps.push(Step { program: clang.path.clone(), args: compile, env: vec![], after: vec![] });
-            compilation.depfiles.push(depfile);
-            bitcode.push(out);
+            parts.push(out);
         }
-        bitcode
+        parts
+    }
+
+    /// Our own header, before the first line of a source.
+    fn kernel_header(&self) -> [OsString; 4] {
+        ["-I".into(), self.output.include().into(), "-include".into(), "offload/kernel.h".into()]
     }
 
     /// What build.rs asks for.
-    fn source_args(&self) -> Vec<OsString> {
+    fn source_args(&self, source: &PlannedSource) -> Vec<OsString> {
         let mut list: Vec<OsString> = Vec::new();
-        list.extend(["-I".into(), self.output.include().into(), "-include".into(), "offload/kernel.h".into()]);
-        for folder in &self.options.includes {
-            list.extend(["-I".into(), folder.into()]);
+        let all = [&self.module.options, &source.options];
+        if source.language.is_preprocessed() {
+            for folder in all.iter().flat_map(|options| &options.includes) {
+                list.extend(["-I".into(), folder.into()]);
+            }
+            list.extend(all.iter().flat_map(|options| options.define_args()).map(OsString::from));
+            // Debug information and __FILE__ say the same wherever the work folder lies.
+            for (folder, name) in [(&self.cargo.out_dir, "OUT_DIR"), (&self.cargo.manifest_dir, ".")] {
+                list.push(format!("-ffile-prefix-map={}={name}", folder.display()).into());
+            }
         }
-        for (name, value) in &self.options.defines {
-            list.push(match value {
-                Some(value) => format!("-D{name}={value}").into(),
-                None => format!("-D{name}").into(),
-            });
-        }
-        // Debug information and __FILE__ say the same wherever the work folder lies.
-        for (folder, name) in [(&self.output.root, "offload"), (&self.cargo.manifest_dir, ".")] {
-            list.push(format!("-ffile-prefix-map={}={name}", folder.display()).into());
-        }
-        list.extend(self.options.flags.iter().map(OsString::from));
+        list.extend(all.iter().flat_map(|options| options.flags_for(&self.arch)).map(OsString::from));
         list
     }
 
@@ -239,9 +309,26 @@ impl Compilation {
     }
 }
 
+/// What clang is given to make one object of all: bitcode is put together before code is generated, so that calls are inlined
+/// and one note in AMD's code objects lists all kernels. (Runtimes read only the first.)
+fn link_inputs(parts: Vec<PathBuf>) -> Vec<OsString> {
+    let (bitcode, objects): (Vec<PathBuf>, Vec<PathBuf>) = parts.into_iter().partition(|part| is_bitcode(part));
+    let mut list = Vec::new();
+    for other in bitcode.iter().skip(1) {
+        list.extend(args(["-Xclang", "-mlink-bitcode-file", "-Xclang"]));
+        list.push(other.into());
+    }
+    list.extend(bitcode.iter().take(1).chain(&objects).map(OsString::from));
+    list
+}
+
+fn is_bitcode(part: &Path) -> bool {
+    part.extension().is_some_and(|extension| extension == "bc")
+}
+
 /// `gfx90a_xnack-.hsaco`: a colon is no character for file names everywhere.
-pub(crate) fn image_file_name(target: &str, extension: &str) -> String {
-    format!("{}.{extension}", target.replace(':', "_"))
+pub(crate) fn image_file_name(stem: &str, extension: &str) -> String {
+    format!("{}.{extension}", stem.replace(':', "_"))
 }
 
 fn args<const N: usize>(list: [&str; N]) -> Vec<OsString> {

@@ -10,14 +10,49 @@ use crate::target::{NvidiaArch, PtxVersion, TargetId, TargetTriple};
 use core::ffi::c_void;
 use core::fmt;
 
-/// A pack: one module, compiled for several targets.
+/// A pack: modules, each compiled for several targets.
+///
+/// A pack of one module is used as if it were the module: [`KernelPack::select`]. Of several, each goes by its name, which
+/// is checked while the program is compiled:
+///
+/// ```
+/// # use offload_format::embedded::{KernelPack, Module};
+/// # static SAXPY: KernelPack = {
+/// #     use offload_format::embedded::ModuleRecord;
+/// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "affine", first: 0, count: 0 }];
+/// #     KernelPack::new_absent("saxpy", "this is an example", MODULES)
+/// # };
+/// const AFFINE: Module = SAXPY.module("affine");
+/// ```
+///
+/// ```compile_fail
+/// # use offload_format::embedded::{KernelPack, Module};
+/// # static SAXPY: KernelPack = {
+/// #     use offload_format::embedded::ModuleRecord;
+/// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "affine", first: 0, count: 0 }];
+/// #     KernelPack::new_absent("saxpy", "this is an example", MODULES)
+/// # };
+/// const AFFINE: Module = SAXPY.module("afine");
+/// ```
 #[derive(Clone, Copy)]
 pub struct KernelPack {
     name: &'static str,
     section: DeviceSection,
     bytes: &'static [u8],
     images: &'static [ImageRecord],
+    modules: &'static [ModuleRecord],
     absent: Option<&'static str>,
+}
+
+/// What is known of one module at compile time. The macro writes it; programs use [`Module`].
+#[derive(Debug, Clone, Copy)]
+pub struct ModuleRecord {
+    /// Its name.
+    pub name: &'static str,
+    /// Its first image, among those of all modules in file order.
+    pub first: usize,
+    /// How many images it has.
+    pub count: usize,
 }
 
 /// What is known of one image at compile time. The macro writes it; programs use [`PackImage`].
@@ -33,6 +68,21 @@ pub struct ImageRecord {
     pub size: usize,
     /// Where it came from.
     pub origin: Origin,
+}
+
+impl ImageRecord {
+    /// Whether it lies as it must in a pack of `size` bytes.
+    const fn check(&self, size: usize) {
+        assert!(self.offset <= size, "an image starts past the end of its pack");
+        assert!(self.size <= size - self.offset, "an image ends past the end of its pack");
+        // What `PackImage::as_ptr` promises to drivers.
+        match self.kind {
+            PackImageKind::Ptx { .. } => {
+                assert!(self.size < size - self.offset, "no NUL can follow PTX at the end of its pack");
+            }
+            _ => assert!(self.offset.is_multiple_of(8), "an image is not aligned in its pack"),
+        }
+    }
 }
 
 /// What an image of a pack is, with what the rules of selection need beside its target. `S` is how text is held.
@@ -75,6 +125,8 @@ pub enum Origin {
     Compiled,
     /// Taken from the prebuilt set in the package, whose recorded inputs match.
     Prebuilt,
+    /// Taken out of a file that build.rs names.
+    ReadyMade,
 }
 
 impl fmt::Display for Origin {
@@ -82,6 +134,7 @@ impl fmt::Display for Origin {
         f.pad(match self {
             Origin::Compiled => "compiled",
             Origin::Prebuilt => "prebuilt",
+            Origin::ReadyMade => "ready-made",
         })
     }
 }
@@ -97,30 +150,26 @@ impl KernelPack {
         section: DeviceSection,
         bytes: &'static [u8],
         images: &'static [ImageRecord],
+        modules: &'static [ModuleRecord],
     ) -> Self {
         let mut i = 0;
         while i < images.len() {
-            assert!(images[i].offset <= bytes.len(), "an image starts past the end of its pack");
-            assert!(images[i].size <= bytes.len() - images[i].offset, "an image ends past the end of its pack");
-            // What `PackImage::as_ptr` promises to drivers.
-            match images[i].kind {
-                PackImageKind::Ptx { .. } => {
-                    assert!(
-                        images[i].size < bytes.len() - images[i].offset,
-                        "no NUL can follow PTX at the end of its pack"
-                    );
-                }
-                _ => assert!(images[i].offset.is_multiple_of(8), "an image is not aligned in its pack"),
-            }
+            images[i].check(bytes.len());
             i += 1;
         }
-        Self { name, section, bytes, images, absent: None }
+        i = 0;
+        while i < modules.len() {
+            assert!(modules[i].first <= images.len(), "a module starts past the images of its pack");
+            assert!(modules[i].count <= images.len() - modules[i].first, "a module has more images than its pack");
+            i += 1;
+        }
+        Self { name, section, bytes, images, modules, absent: None }
     }
 
-    /// A pack that was not built, and why: every `select` says so.
+    /// A pack that was not built, and why: every `select` says so. The modules are those that it would have, without images.
     #[doc(hidden)]
-    pub const fn new_absent(name: &'static str, why: &'static str) -> Self {
-        Self { name, section: DeviceSection::LlvmOffloading, bytes: &[], images: &[], absent: Some(why) }
+    pub const fn new_absent(name: &'static str, why: &'static str, modules: &'static [ModuleRecord]) -> Self {
+        Self { name, section: DeviceSection::LlvmOffloading, bytes: &[], images: &[], modules, absent: Some(why) }
     }
 
     /// The name that the build script gave it.
@@ -133,7 +182,7 @@ impl KernelPack {
         self.section.elf_name()
     }
 
-    /// The whole pack: an offload bundle in `.hip_fatbin`, offload binaries in `.llvm.offloading`.
+    /// The whole pack: offload bundles in `.hip_fatbin`, offload binaries in `.llvm.offloading`.
     pub const fn bytes(&self) -> &'static [u8] {
         self.bytes
     }
@@ -143,21 +192,58 @@ impl KernelPack {
         self.absent
     }
 
-    /// The images, in file order.
+    /// The module of this name. As the value of a `const` or `static`, a name that the pack does not have is an error of
+    /// the compiler.
+    ///
+    /// # Panics
+    /// If there is none. For names that are not known before the program runs there is [`KernelPack::find_module`].
+    pub const fn module(&self, name: &str) -> Module<'_> {
+        let mut i = 0;
+        while i < self.modules.len() {
+            if is_same(self.modules[i].name, name) {
+                return Module { pack: self, record: &self.modules[i] };
+            }
+            i += 1;
+        }
+        panic!("the pack has no module of this name; build.rs says which it has")
+    }
+
+    /// The module of this name, if there is one.
+    pub fn find_module(&self, name: &str) -> Option<Module<'_>> {
+        self.modules().find(|module| module.name() == name)
+    }
+
+    /// The modules, in file order.
+    pub fn modules(&self) -> impl ExactSizeIterator<Item = Module<'_>> + Clone {
+        self.modules.iter().map(move |record| Module { pack: self, record })
+    }
+
+    /// The images of all modules, in file order.
     pub fn images(&self) -> impl ExactSizeIterator<Item = PackImage> + Clone + use<> {
         let pack = self.bytes;
         self.images.iter().map(move |record| PackImage { pack, record })
     }
 
-    /// The best image for a device, by the rules of [`mod@crate::select`].
+    /// The best image for a device of a pack of one module, by the rules of [`mod@crate::select`].
     ///
-    /// Returns an error that lists every image and why it was refused, if none fits.
+    /// Returns an error that lists every image and why it was refused, if none fits; and one that names the modules, if the
+    /// pack has several.
     pub fn select(&self, device: &Device) -> Result<Choice<PackImage>, SelectError<PackImage>> {
-        match self.absent {
-            Some(why) => Err(SelectError::absent(device, why)),
-            None => select(self.images(), device),
+        match self.modules {
+            [record] => Module { pack: self, record }.select(device),
+            modules => Err(SelectError::several(device, modules.iter().map(|module| module.name).collect())),
         }
     }
+}
+
+/// Whether two strings are one, for constants.
+const fn is_same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut i = 0;
+    while i < a.len() && i < b.len() && a[i] == b[i] {
+        i += 1;
+    }
+    i == a.len() && i == b.len()
 }
 
 impl fmt::Debug for KernelPack {
@@ -167,7 +253,47 @@ impl fmt::Debug for KernelPack {
             .field("section", &self.section())
             .field("size", &self.bytes.len())
             .field("images", &self.images)
+            .field("modules", &self.modules)
             .finish()
+    }
+}
+
+/// A module of a pack: one device program, with an image for each of its targets. It is loaded by itself.
+#[derive(Clone, Copy)]
+pub struct Module<'pack> {
+    pack: &'pack KernelPack,
+    record: &'static ModuleRecord,
+}
+
+impl Module<'_> {
+    /// Its name: what the build script gave it, or that of the pack.
+    pub const fn name(&self) -> &'static str {
+        self.record.name
+    }
+
+    /// Its images, in file order.
+    pub fn images(&self) -> impl ExactSizeIterator<Item = PackImage> + Clone + use<> {
+        let pack = self.pack.bytes;
+        // `KernelPack::new` has checked the range.
+        let images = self.pack.images.get(self.record.first..).and_then(|rest| rest.get(..self.record.count));
+        images.unwrap_or(&[]).iter().map(move |record| PackImage { pack, record })
+    }
+
+    /// The best image for a device, by the rules of [`mod@crate::select`].
+    ///
+    /// Returns an error that lists every image and why it was refused, if none fits.
+    pub fn select(&self, device: &Device) -> Result<Choice<PackImage>, SelectError<PackImage>> {
+        match self.pack.absent {
+            Some(why) => Err(SelectError::absent(device, why)),
+            None => select(self.images(), device),
+        }
+    }
+}
+
+impl fmt::Debug for Module<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let images: alloc::vec::Vec<PackImage> = self.images().collect();
+        f.debug_struct("Module").field("name", &self.record.name).field("images", &images).finish()
     }
 }
 
@@ -244,12 +370,56 @@ impl Candidate for PackImage {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::boxed::Box;
+    use alloc::string::ToString;
 
     fn pack(kind: PackImageKind, offset: usize, size: usize) -> KernelPack {
         static BYTES: [u8; 64] = [7; 64];
         let record = ImageRecord { target: "sm_80", kind, offset, size, origin: Origin::Compiled };
-        let images = alloc::boxed::Box::leak(alloc::boxed::Box::new([record]));
-        KernelPack::new("test", DeviceSection::LlvmOffloading, &BYTES, images)
+        let images = Box::leak(Box::new([record]));
+        const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "test", first: 0, count: 1 }];
+        KernelPack::new("test", DeviceSection::LlvmOffloading, &BYTES, images, MODULES)
+    }
+
+    const NO_IMAGES: &[ModuleRecord] =
+        &[ModuleRecord { name: "affine", first: 0, count: 0 }, ModuleRecord { name: "scale", first: 0, count: 0 }];
+
+    #[test]
+    fn several_modules_are_told_apart() {
+        static PACK: KernelPack = KernelPack::new("two", DeviceSection::LlvmOffloading, &[], &[], NO_IMAGES);
+        const SCALE: Module<'_> = PACK.module("scale");
+        assert_eq!(SCALE.name(), "scale");
+        assert!(PACK.find_module("scal").is_none() && PACK.find_module("scale2").is_none());
+        let device = Device::parse("gfx90a").unwrap();
+        let error = PACK.select(&device).unwrap_err();
+        assert_eq!(error.modules(), ["affine", "scale"]);
+        assert_eq!(
+            error.to_string(),
+            "the pack has 2 modules, each with images of its own: affine, scale; \
+             select from one of them, as in PACK.module(\"affine\").select(...)"
+        );
+        assert_eq!(SCALE.select(&device).unwrap_err().to_string(), "no image for gfx90a: there are no images");
+    }
+
+    #[test]
+    #[should_panic(expected = "a module has more images than its pack")]
+    fn a_module_of_images_that_are_not_there() {
+        const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "affine", first: 0, count: 1 }];
+        KernelPack::new("test", DeviceSection::LlvmOffloading, &[], &[], MODULES);
+    }
+
+    #[test]
+    fn a_pack_that_was_not_built_has_its_modules() {
+        let pack = KernelPack::new_absent("two", "OFFLOAD_SKIP was set", NO_IMAGES);
+        let error = pack.module("affine").select(&Device::cpu()).unwrap_err();
+        assert_eq!(error.to_string(), "no image for the CPU: the pack was not built: OFFLOAD_SKIP was set");
+    }
+
+    #[test]
+    #[should_panic(expected = "the pack has no module of this name")]
+    fn a_module_that_is_not_there() {
+        let pack = KernelPack::new_absent("two", "OFFLOAD_SKIP was set", NO_IMAGES);
+        let _ = pack.module("offset");
     }
 
     #[test]

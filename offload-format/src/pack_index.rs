@@ -9,14 +9,15 @@
 //! symbol offload_pack_90f2c1…
 //! section .llvm.offloading
 //! size 31744
+//! module saxpy
 //! image gfx90a 208 5376 compiled code-object 6
 //! image sm_80 5888 3432 prebuilt cubin
 //! image compute_80 9536 1177 compiled ptx 7.0
 //! image cpu 10960 15608 compiled shared-object x86_64-unknown-linux-gnu
 //! ```
 //!
-//! An `image` line has the target, offset and size in bytes in the pack, the origin, the kind and what belongs to it.
-//! A pack that was not built has `absent` and the reason in place of all lines behind `name`.
+//! The images of a module follow its `module` line. An `image` line has the target, offset and size in bytes in the pack, the origin, the kind and what belongs to it.
+//! A pack that was not built has `absent` and the reason behind `name`, then its modules without images.
 
 use crate::embedded::{Origin, PackImageKind};
 use crate::host_object::{DeviceSection, ObjectFormat};
@@ -44,7 +45,23 @@ pub struct PackIndex {
     pub section: DeviceSection,
     /// Size of the pack in bytes.
     pub size: u64,
-    /// The images, in file order.
+    /// The modules, in file order.
+    pub modules: Vec<IndexModule>,
+}
+
+impl PackIndex {
+    /// The images of all modules, in file order.
+    pub fn images(&self) -> impl Iterator<Item = &IndexImage> {
+        self.modules.iter().flat_map(|module| &module.images)
+    }
+}
+
+/// One module.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexModule {
+    /// Its name.
+    pub name: String,
+    /// Its images, in file order.
     pub images: Vec<IndexImage>,
 }
 
@@ -74,6 +91,8 @@ pub enum Index {
         name: String,
         /// Why not.
         why: String,
+        /// The names of the modules that it would have.
+        modules: Vec<String>,
     },
 }
 
@@ -104,7 +123,11 @@ impl Index {
         parser.line();
         if let Some(why) = parser.text.strip_prefix("absent ") {
             let why = why.to_string();
-            return if parser.line().is_none() { Ok(Index::Absent { name, why }) } else { Err(parser.error()) };
+            let mut modules = Vec::new();
+            while parser.line().is_some() {
+                modules.push(parser.this_field("module")?);
+            }
+            return Ok(Index::Absent { name, why, modules });
         }
         let library = parser.this_field("library")?;
         let library_size = parser.number("library-size")?;
@@ -114,12 +137,17 @@ impl Index {
         let section = DeviceSection::from_names(ObjectFormat::Elf, "", &section);
         let section = section.ok_or_else(|| parser.error())?;
         let size = parser.number("size")?;
-        let mut images = Vec::new();
+        let mut modules: Vec<IndexModule> = Vec::new();
         while parser.line().is_some() {
+            if let Ok(name) = parser.this_field("module") {
+                modules.push(IndexModule { name, images: Vec::new() });
+                continue;
+            }
             let image = parse_image(parser.text).filter(|image| image.offset.saturating_add(image.size) <= size);
-            images.push(image.ok_or_else(|| parser.error())?);
+            let (module, image) = modules.last_mut().zip(image).ok_or_else(|| parser.error())?;
+            module.images.push(image);
         }
-        Ok(Index::Built(PackIndex { name, library, library_size, library_offset, symbol, section, size, images }))
+        Ok(Index::Built(PackIndex { name, library, library_size, library_offset, symbol, section, size, modules }))
     }
 }
 
@@ -162,7 +190,8 @@ fn parse_image(line: &str) -> Option<IndexImage> {
     (next()? == "image").then_some(())?;
     let (target, offset, size) = (next()?.to_string(), next()?.parse().ok()?, next()?.parse().ok()?);
     let origin = next()?;
-    let origin = [Origin::Compiled, Origin::Prebuilt].into_iter().find(|it| it.to_string() == origin)?;
+    let origin =
+        [Origin::Compiled, Origin::Prebuilt, Origin::ReadyMade].into_iter().find(|it| it.to_string() == origin)?;
     let kind = match (next()?, next()) {
         ("code-object", Some(version)) => PackImageKind::CodeObject { version: version.parse().ok()? },
         ("cubin", None) => PackImageKind::Cubin,
@@ -181,23 +210,34 @@ impl fmt::Display for Index {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{FIRST_LINE}")?;
         let index = match self {
-            Index::Absent { name, why } => return writeln!(f, "name {name}\nabsent {}", why.replace('\n', " ")),
+            Index::Absent { name, why, modules } => {
+                writeln!(f, "name {name}\nabsent {}", why.replace('\n', " "))?;
+                return modules.iter().try_for_each(|module| writeln!(f, "module {module}"));
+            }
             Index::Built(index) => index,
         };
         writeln!(f, "name {}\nlibrary {}", index.name, index.library)?;
         writeln!(f, "library-size {}\nlibrary-offset {}", index.library_size, index.library_offset)?;
         writeln!(f, "symbol {}", index.symbol)?;
         writeln!(f, "section {}\nsize {}", index.section.elf_name(), index.size)?;
-        for IndexImage { target, offset, size, origin, kind } in &index.images {
-            write!(f, "image {target} {offset} {size} {origin} ")?;
-            match kind {
-                PackImageKind::CodeObject { version } => writeln!(f, "code-object {version}")?,
-                PackImageKind::Cubin => writeln!(f, "cubin")?,
-                PackImageKind::Ptx { version } => writeln!(f, "ptx {version}")?,
-                PackImageKind::SharedObject { triple } => writeln!(f, "shared-object {triple}")?,
-            }
+        for module in &index.modules {
+            writeln!(f, "module {}", module.name)?;
+            module.images.iter().try_for_each(|image| writeln!(f, "{image}"))?;
         }
         Ok(())
+    }
+}
+
+/// Its line.
+impl fmt::Display for IndexImage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "image {} {} {} {} ", self.target, self.offset, self.size, self.origin)?;
+        match &self.kind {
+            PackImageKind::CodeObject { version } => write!(f, "code-object {version}"),
+            PackImageKind::Cubin => f.write_str("cubin"),
+            PackImageKind::Ptx { version } => write!(f, "ptx {version}"),
+            PackImageKind::SharedObject { triple } => write!(f, "shared-object {triple}"),
+        }
     }
 }
 
@@ -208,6 +248,7 @@ mod tests {
     fn index() -> Index {
         let image =
             |target: &str, origin, kind| IndexImage { target: target.into(), offset: 208, size: 5376, origin, kind };
+        let module = |name: &str, images| IndexModule { name: name.into(), images };
         let triple = "x86_64-unknown-linux-gnu".to_string();
         Index::Built(PackIndex {
             name: "saxpy".into(),
@@ -217,11 +258,17 @@ mod tests {
             symbol: "offload_pack_90f2".into(),
             section: DeviceSection::LlvmOffloading,
             size: 31744,
-            images: alloc::vec![
-                image("gfx90a:xnack-", Origin::Compiled, PackImageKind::CodeObject { version: 6 }),
-                image("sm_80", Origin::Prebuilt, PackImageKind::Cubin),
-                image("compute_80", Origin::Compiled, PackImageKind::Ptx { version: PtxVersion::new(7, 0) }),
-                image("cpu", Origin::Compiled, PackImageKind::SharedObject { triple }),
+            modules: alloc::vec![
+                module(
+                    "affine",
+                    alloc::vec![
+                        image("gfx90a:xnack-", Origin::Compiled, PackImageKind::CodeObject { version: 6 }),
+                        image("sm_80", Origin::Prebuilt, PackImageKind::Cubin),
+                        image("compute_80", Origin::Compiled, PackImageKind::Ptx { version: PtxVersion::new(7, 0) }),
+                    ]
+                ),
+                module("empty", Vec::new()),
+                module("scale", alloc::vec![image("cpu", Origin::Compiled, PackImageKind::SharedObject { triple })]),
             ],
         })
     }
@@ -229,7 +276,11 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         assert_eq!(Index::parse(&index().to_string()), Ok(index()));
-        let absent = Index::Absent { name: "saxpy".into(), why: "OFFLOAD_SKIP was set".into() };
+        let absent = Index::Absent {
+            name: "saxpy".into(),
+            why: "OFFLOAD_SKIP was set".into(),
+            modules: alloc::vec!["affine".into()],
+        };
         assert_eq!(Index::parse(&absent.to_string()), Ok(absent));
     }
 
@@ -241,8 +292,8 @@ mod tests {
             let error = Index::parse(&damaged).unwrap_err();
             assert_eq!((error.line, error.text.as_str()), (number + 1, "xyz"));
         }
-        // Cut behind a line, only images can be missing.
-        let head: usize = text.lines().take_while(|line| !line.starts_with("image")).map(|line| line.len() + 1).sum();
+        // Cut behind a line, only modules and images can be missing.
+        let head: usize = text.lines().take_while(|line| !line.starts_with("module")).map(|line| line.len() + 1).sum();
         for end in (0..head - 1).filter(|&end| text.is_char_boundary(end)) {
             let cut = Index::parse(&text[..end]);
             let last_number_is_short = text[..end].lines().last().is_some_and(|line| line.starts_with("size "));

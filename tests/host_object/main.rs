@@ -8,7 +8,7 @@ mod macho;
 
 use offload_format::archive;
 use offload_format::bundle::{BundleBuilder, HIP_ENTRY_PREFIX};
-use offload_format::host_object::{self, CargoTarget, DeviceSection, Machine};
+use offload_format::host_object::{self, CargoTarget, DeviceSection, Machine, ObjectFormat};
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
 use offload_tests::tools::{Tool, stdout, succeed};
 use std::process::{Command, ExitCode};
@@ -39,8 +39,12 @@ pub(crate) fn named_object(target: &CargoTarget<'_>, section: DeviceSection, sym
 
 pub(crate) fn named_library(target: &CargoTarget<'_>, section: DeviceSection, symbol: &str, payload: &[u8]) -> Vec<u8> {
     let object = named_object(target, section, symbol, payload);
-    let symbol = Machine::of(target).expect("a machine of the table").linker_name(symbol);
-    archive::write_library("offload.o", &symbol, object.len() as u64).to_vec(&[&object])
+    let machine = Machine::of(target).expect("a machine of the table");
+    let write = match machine.format() {
+        ObjectFormat::MachO => archive::write_darwin_library,
+        _ => archive::write_library,
+    };
+    write("offload.o", &machine.linker_name(symbol), object.len() as u64).to_vec(&[&object])
 }
 
 pub(crate) fn object(target: &CargoTarget<'_>, section: DeviceSection, payload: &[u8]) -> Vec<u8> {

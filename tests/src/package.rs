@@ -102,7 +102,14 @@ impl Package {
             let text = name.to_string_lossy();
             let own =
                 text.starts_with("CARGO_") || text.starts_with("OFFLOAD_") || text == "RUSTFLAGS" || text == "OUT_DIR";
-            if own && text != "CARGO_HOME" {
+            // Those in which users name their GPUs.
+            let targets = text.ends_with("ARCHS")
+                || text.ends_with("_ARCH")
+                || text.ends_with("_ARCH_LIST")
+                || text.ends_with("_ARCHITECTURES")
+                || text.ends_with("GPU_TARGETS")
+                || text.starts_with("CUDA_COMPUTE_CAP");
+            if (own || targets) && text != "CARGO_HOME" {
                 command.env_remove(&name);
             }
         }

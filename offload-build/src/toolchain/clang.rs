@@ -1,5 +1,6 @@
 //! Clang, which compiles for AMD and NVIDIA GPUs alike, and lld beside it.
 
+use super::answers::Answers;
 use super::search::{self, Found, Trail, program};
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
@@ -23,12 +24,12 @@ const VERSIONS: std::ops::RangeInclusive<u32> = 16..=30;
 impl Clang {
     /// `explicit`, else `OFFLOAD_CLANG`, else the first that has lld of: `clang` in `PATH`; `clang-<n>` in `PATH` and
     /// `/usr/lib/llvm-<n>/bin`, newest first; ROCm's. Else the first without. A named one that does not start is an error.
-    pub(crate) fn find(cargo: &Cargo, explicit: Option<&Path>) -> Result<Found<Self>, Error> {
+    pub(crate) fn find(cargo: &Cargo, answers: &Answers, explicit: Option<&Path>) -> Result<Found<Self>, Error> {
         if let Some(path) = explicit {
-            return Self::named(cargo, path, "Build::clang").map(Found::Tool);
+            return Self::named(cargo, answers, path, "Build::clang").map(Found::Tool);
         }
         if let Some(path) = cargo.user_var("OFFLOAD_CLANG") {
-            return Self::named(cargo, Path::new(&path), "OFFLOAD_CLANG").map(Found::Tool);
+            return Self::named(cargo, answers, Path::new(&path), "OFFLOAD_CLANG").map(Found::Tool);
         }
         let mut trail = Trail::default();
         trail.not_set("OFFLOAD_CLANG");
@@ -45,7 +46,7 @@ impl Clang {
         let (first, last) = (VERSIONS.start(), VERSIONS.end());
         let mut without_lld = None;
         for path in plain.chain(numbered).chain(rocm) {
-            match Self::start(&path) {
+            match Self::start(&path, answers) {
                 Ok(clang) if clang.major().is_some_and(|major| major < *first) => {
                     trail.note(format!("{} is older than {first} ({})", path.display(), clang.version));
                 }
@@ -68,34 +69,42 @@ impl Clang {
         Ok(Found::Missing(trail))
     }
 
-    fn named(cargo: &Cargo, name: &Path, by: &str) -> Result<Self, Error> {
+    fn named(cargo: &Cargo, answers: &Answers, name: &Path, by: &str) -> Result<Self, Error> {
         let found = search::named(name, cargo).ok_or_else(|| "there is no such file".to_owned());
-        found.and_then(|path| Self::start(&path)).map_err(|why| {
+        found.and_then(|path| Self::start(&path, answers)).map_err(|why| {
             let message = format!("{by} names {}, which cannot be used: {why}", name.display());
             Error::new(ErrorKind::ToolNotFound, message)
         })
     }
 
-    fn start(path: &Path) -> Result<Self, String> {
-        let ask = |arg: &str| {
-            let output = Command::new(path).arg(arg).output().map_err(|error| error.to_string())?;
-            let text = String::from_utf8_lossy(&output.stdout).into_owned();
-            output.status.success().then_some(text).ok_or_else(|| format!("{arg}: {}", output.status))
-        };
-        let version = ask("--version")?.lines().next().unwrap_or("").to_owned();
+    fn start(path: &Path, answers: &Answers) -> Result<Self, String> {
+        let version = answers.ask(path, &["--version"])?.lines().next().unwrap_or("").to_owned();
         if !version.contains("clang") {
             return Err(format!("--version says '{version}', which is no clang"));
         }
         // The driver prints a path if it finds the program, and the bare name if it does not.
-        let lld = ask("-print-prog-name=ld.lld")?;
-        let lld = Path::new(lld.trim());
-        Ok(Self { path: path.to_owned(), version, has_lld: lld.is_absolute() && lld.is_file() })
+        const WHERE_IS_LLD: &[&str] = &["-print-prog-name=ld.lld"];
+        let is_there = |lld: &str| Path::new(lld.trim()).is_absolute() && Path::new(lld.trim()).is_file();
+        // It may have come, or gone, since clang was asked.
+        let has_lld = is_there(&answers.ask(path, WHERE_IS_LLD)?) || is_there(&answers.ask_anew(path, WHERE_IS_LLD)?);
+        Ok(Self { path: path.to_owned(), version, has_lld })
     }
 
     /// The major version, where the first line of `--version` has one.
     fn major(&self) -> Option<u32> {
         let (_, rest) = self.version.split_once("version ")?;
         rest.split('.').next()?.parse().ok()
+    }
+
+    /// Looks for one of the headers that clang brings; the error says where it is not.
+    pub(crate) fn find_header(&self, name: &str) -> Result<(), String> {
+        let output = Command::new(&self.path).arg("-print-resource-dir").output();
+        let folder = output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+        let folder = Path::new(&folder.map_err(|error| error.to_string())?).join("include");
+        match folder.join(name).is_file() {
+            true => Ok(()),
+            false => Err(format!("no {name} in {}", folder.display())),
+        }
     }
 
     /// Lets the driver check a command line without running a compiler; returns its refusal.
@@ -107,7 +116,11 @@ impl Clang {
                 let text = String::from_utf8_lossy(&output.stderr).into_owned();
                 // Beside its errors -### prints the version and the commands, which start with a space.
                 let errors: Vec<&str> = text.lines().filter(|line| line.contains("error:")).collect();
-                Some(if errors.is_empty() { text } else { errors.join("\n") })
+                Some(match (errors.is_empty(), text.trim().is_empty()) {
+                    (false, _) => errors.join("\n"),
+                    (true, false) => text,
+                    (true, true) => format!("-### printed nothing and ended with {}", output.status),
+                })
             }
             Err(error) => Some(error.to_string()),
         }

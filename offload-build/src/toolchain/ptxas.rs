@@ -1,6 +1,6 @@
 //! `ptxas`, NVIDIA's assembler: PTX to machine code.
 
-use super::search::{self, Found, Trail, program};
+use super::search::{self, Found, NO_INPUT, Trail, program};
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
 use offload_format::target::NvidiaArch;
@@ -15,9 +15,6 @@ pub(crate) struct Ptxas {
 
 /// The variables in which users name their CUDA installation.
 const ROOTS: [&str; 4] = ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"];
-
-/// An empty file.
-const NO_INPUT: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
 
 impl Ptxas {
     /// `explicit`, else `OFFLOAD_PTXAS`, else `bin` of the installation that a variable names, else `PATH`, else

@@ -4,6 +4,9 @@ use crate::cargo::Cargo;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+/// An empty file.
+pub(super) const NO_INPUT: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
+
 /// The places where a tool was looked for, in order, for the message when it is not there.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Trail {
@@ -41,6 +44,15 @@ pub(crate) enum Found<T> {
     Tool(T),
     /// Not there; the trail says where it would have been.
     Missing(Trail),
+}
+
+impl<T> Found<T> {
+    pub(crate) fn tool(&self) -> Option<&T> {
+        match self {
+            Found::Tool(tool) => Some(tool),
+            Found::Missing(_) => None,
+        }
+    }
 }
 
 /// The path of a program, if it is a file: `name`, or on Windows `name.exe`.

@@ -24,10 +24,12 @@
 //! | Darwin, 64-bit | the same | member `__.SYMDEF_64` or `__.SYMDEF_64 SORTED`: the same with `u64` |
 //! | COFF | `name/`; `/123`: at 123 in the member `//`, up to a NUL | second of two members `/`: `u32` count of members, so many `u32` offsets, `u32` count of symbols, so many `u16` numbers of members from 1, the names |
 
+mod darwin;
 mod read;
 mod symbols;
 mod write;
 
+pub use darwin::write_darwin_library;
 pub use read::{Archive, Kind, Member, Members};
 pub use symbols::{Symbol, Symbols};
 pub use write::{ArchiveBuilder, WriteError, write_library};
@@ -39,5 +41,7 @@ pub const MAGIC: &[u8; 8] = b"!<arch>\n";
 pub const THIN_MAGIC: &[u8; 8] = b"!<thin>\n";
 
 const HEADER_SIZE: u64 = 60;
+/// What the ten digits of a size have room for.
+const MAX_SIZE: u64 = 9_999_999_999;
 /// What every member header ends with.
 const HEADER_END: &[u8; 2] = b"`\n";

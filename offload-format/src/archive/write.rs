@@ -1,6 +1,6 @@
-//! Writing a GNU archive.
+//! Writing a GNU archive. The library that Apple's linkers take is in `darwin.rs`.
 
-use super::{HEADER_END, HEADER_SIZE, MAGIC};
+use super::{HEADER_END, HEADER_SIZE, MAGIC, MAX_SIZE};
 use crate::layout::{Layout, Piece};
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -51,7 +51,6 @@ impl fmt::Display for WriteError {
 
 impl core::error::Error for WriteError {}
 
-const MAX_SIZE: u64 = 9_999_999_999;
 /// Longer names go to the table of long names.
 const MAX_SHORT_NAME: usize = 15;
 /// With a member that starts here or behind, symbols need offsets of 64 bits.
@@ -201,7 +200,7 @@ pub fn write_library(member: &str, symbol: &str, size: u64) -> Layout {
     }
 }
 
-fn member_header(name: &[u8], mode: &str, size: u64) -> Vec<u8> {
+pub(super) fn member_header(name: &[u8], mode: &str, size: u64) -> Vec<u8> {
     let mut header = name.to_vec();
     header.resize(16, b' ');
     header.extend_from_slice(format!("{:<12}{:<6}{:<6}{mode:<8}{size:<10}", 0, 0, 0).as_bytes());

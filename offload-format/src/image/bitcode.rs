@@ -12,6 +12,8 @@
 //! | 12 | 8 | modules: offset in this blob, count |
 //! | 20 | 8 | COMDATs |
 //! | 28 | 8 | symbols |
+//! | 36 | 8 | sizes and alignments of some |
+//! | 44 | 8 | target triple: offset and size in the string table |
 //!
 //! A symbol: name and IR name (offset and size in the string table each), COMDAT, flags.
 
@@ -35,6 +37,7 @@ const ENCODING_BLOB: u64 = 5;
 
 const VERSIONS: core::ops::RangeInclusive<u64> = 1..=3;
 const SYMBOLS_FIELD: u64 = 28;
+const TRIPLE_FIELD: u64 = 44;
 const SYMBOL_SIZE: u64 = 24;
 const FLAG_UNDEFINED: u32 = 1 << 3;
 const FLAG_GLOBAL: u32 = 1 << 10;
@@ -71,6 +74,11 @@ impl<'data> Bitcode<'data> {
                 .ok_or_else(|| Error::new(ErrorKind::Malformed, "bitcode symbols that share too much text", base))?;
         }
         Ok(Self { table })
+    }
+
+    /// The target triple that it was compiled for; `None` if it says none, or if the file has no symbol table.
+    pub fn target_triple(&self) -> Option<&'data str> {
+        self.table?.triple().filter(|triple| !triple.is_empty())
     }
 
     /// The names of the symbols that other modules can refer to, as a linker spells them: defined and global, among
@@ -168,6 +176,13 @@ impl<'data> SymbolTable<'data> {
         let count = blob.u32(SYMBOLS_FIELD + 4, "bitcode symbol count")?.into();
         blob.range(symbols, count * SYMBOL_SIZE, SYMBOLS_FIELD, "bitcode symbols")?;
         Ok(Self { blob, strings: Reader::new(strings), symbols, count })
+    }
+
+    fn triple(&self) -> Option<&'data str> {
+        const WHAT: &str = "bitcode target triple";
+        let offset = self.blob.u32(TRIPLE_FIELD, WHAT).ok()?.into();
+        let size = self.blob.u32(TRIPLE_FIELD + 4, WHAT).ok()?.into();
+        str::from_utf8(self.strings.range(offset, size, TRIPLE_FIELD, WHAT).ok()?).ok()
     }
 
     /// Name and flags.

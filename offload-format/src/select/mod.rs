@@ -101,7 +101,7 @@ pub fn select<I: Candidate>(images: impl IntoIterator<Item = I>, device: &Device
             Err(refusal) => refused.push((image, refusal)),
         }
     }
-    best.ok_or_else(|| SelectError { device: device.clone(), absent: None, refused })
+    best.ok_or_else(|| SelectError { device: device.clone(), absent: None, modules: Vec::new(), refused })
 }
 
 /// The image that [`select()`] found; it dereferences to the image.
@@ -136,18 +136,25 @@ impl<I> Deref for Choice<I> {
     }
 }
 
-/// No image fits: the device, and every image with the reason.
+/// No image fits: the device, and every image with the reason. Or nothing was looked at, since the pack was not built, or
+/// has several modules and none was named.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelectError<I> {
     device: Device,
     absent: Option<&'static str>,
+    modules: Vec<&'static str>,
     refused: Vec<(I, Refusal)>,
 }
 
 impl<I> SelectError<I> {
     /// The error of a pack that was not built.
     pub(crate) fn absent(device: &Device, why: &'static str) -> Self {
-        Self { device: device.clone(), absent: Some(why), refused: Vec::new() }
+        Self { device: device.clone(), absent: Some(why), modules: Vec::new(), refused: Vec::new() }
+    }
+
+    /// The error of a pack of these modules, of which none was named.
+    pub(crate) fn several(device: &Device, modules: Vec<&'static str>) -> Self {
+        Self { device: device.clone(), absent: None, modules, refused: Vec::new() }
     }
 
     /// The device that nothing fits.
@@ -158,6 +165,11 @@ impl<I> SelectError<I> {
     /// Why there are no images, if the pack was not built.
     pub fn why_absent(&self) -> Option<&'static str> {
         self.absent
+    }
+
+    /// The modules of the pack, if it has several and none was named.
+    pub fn modules(&self) -> &[&'static str] {
+        &self.modules
     }
 
     /// Every image, in file order, and why it was refused.
@@ -183,6 +195,14 @@ impl<I: Candidate> SelectError<I> {
 
 impl<I: Candidate> fmt::Display for SelectError<I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(first) = self.modules.first() {
+            let (count, names) = (self.modules.len(), self.modules.join(", "));
+            return write!(
+                f,
+                "the pack has {count} modules, each with images of its own: {names}; \
+                 select from one of them, as in PACK.module(\"{first}\").select(...)"
+            );
+        }
         write!(f, "no image for {}", self.device)?;
         if let Some(why) = self.absent {
             return write!(f, ": the pack was not built: {why}");

@@ -1,0 +1,188 @@
+//! Builds that use offload-build, as Cargo's user waits for them: whole runs of `cargo build`, of packages in scratch folders.
+
+use crate::data;
+use crate::measure::{llvm_program, print_row, succeed, time};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// Prints the times.
+pub fn bench() {
+    println!("build: build scripts");
+    let Some(clang) = llvm_program("clang") else {
+        println!("  (no LLVM 22 to compile with)");
+        return;
+    };
+    let folder = data::folder().join("build");
+    let _ = fs::remove_dir_all(&folder);
+    parallel(&folder, &clang);
+    again(&folder, &clang);
+    cold(&folder);
+}
+
+/// Two kernels for eight targets, all compiled anew, with one job and with two.
+fn parallel(folder: &Path, clang: &Path) {
+    let targets = match std::env::var_os("CUDA_HOME") {
+        Some(_) => r#"["gfx90a", "gfx942", "gfx1100", "gfx1201", "compute_80", "compute_90", "sm_80", "sm_90"]"#,
+        // The same number where there is no ptxas.
+        None => r#"["gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201", "compute_75", "compute_80", "compute_90"]"#,
+    };
+    let package = Package::new(folder, "parallel", OFFLOAD_BUILD);
+    package.write("build.rs", &script(targets));
+    let build = |jobs: &str, round: usize| {
+        // Another text in each round, so that nothing is fresh.
+        for name in ["one", "two"] {
+            package.write(&format!("kernels/{name}.cu"), &kernel(name, round));
+        }
+        let mut command = package.cargo(&["build", "--quiet", jobs]);
+        command.env("OFFLOAD_CLANG", clang);
+        time(|| succeed(&mut command))
+    };
+    // The first compiles what the build script depends on.
+    build("-j2", 0);
+    let (mut one, mut two) = (Vec::new(), Vec::new());
+    for round in 0..3 {
+        one.push(build("-j1", 2 * round + 1));
+        two.push(build("-j2", 2 * round + 2));
+    }
+    let one = print_row("two kernels for eight targets, cargo build -j1", one);
+    let two = print_row("the same with -j2", two);
+    println!("  {:<58} {:>25.2}   (at most 0.6)", "", two.as_secs_f64() / one.as_secs_f64());
+}
+
+/// A build script that is run again, with nothing to do, beside one that does nothing.
+fn again(folder: &Path, clang: &Path) {
+    const AGAIN: &str = "println!(\"cargo::rerun-if-env-changed=AGAIN\");";
+    let full = Package::new(folder, "again", OFFLOAD_BUILD);
+    let targets = r#"["gfx90a", "gfx942", "gfx1100", "gfx1201", "compute_80", "compute_90", "compute_100", "cpu"]"#;
+    full.write("build.rs", &script(targets).replacen("{\n", &format!("{{\n    {AGAIN}\n"), 1));
+    for name in ["one", "two"] {
+        full.write(&format!("kernels/{name}.cu"), &kernel(name, 0));
+    }
+    let empty = Package::new(folder, "empty", OFFLOAD_BUILD);
+    empty.write("build.rs", &format!("fn main() {{\n    {AGAIN}\n}}\n"));
+    let build = |package: &Package, round: usize| {
+        let mut command = package.cargo(&["build", "--quiet"]);
+        command.env("OFFLOAD_CLANG", clang).env("AGAIN", round.to_string());
+        time(|| succeed(&mut command))
+    };
+    let mut times = [Vec::new(), Vec::new()];
+    for round in 0..12 {
+        for (package, times) in [&empty, &full].into_iter().zip(&mut times) {
+            let time = build(package, round);
+            // The first compiles.
+            times.extend((round > 0).then_some(time));
+        }
+    }
+    let [empty, full] = times;
+    let empty = print_row("an empty build script that runs again, cargo build", empty);
+    let full = print_row("one with 16 images and nothing to do", full);
+    println!("  {:<58} {:>22.1} ms   (at most 50 ms more)", "", (full.as_secs_f64() - empty.as_secs_f64()) * 1e3);
+}
+
+const OFFLOAD_BUILD: &str = concat!("offload-build = { path = \"", env!("CARGO_MANIFEST_DIR"), "/../offload-build\" }");
+
+/// Packages whose build script depends on one crate and does nothing, in empty target folders.
+fn cold(folder: &Path) {
+    let crates = [
+        ("cc", "cc = \"1\""),
+        ("offload-build", OFFLOAD_BUILD),
+        ("bindgen_cuda", "bindgen_cuda = \"0.1\""),
+        ("cxx-build", "cxx-build = \"1\""),
+        ("cudaforge", "cudaforge = \"0.1\""),
+    ];
+    let mut rows = Vec::new();
+    for (name, dependency) in crates {
+        let package = Package::new(folder, &format!("cold-{name}"), dependency);
+        package.write("build.rs", "fn main() {}\n");
+        let fetched = package.cargo(&["fetch", "--quiet"]).stderr(Stdio::piped()).output();
+        match fetched {
+            Ok(output) if output.status.success() => rows.push((name, package, Vec::new())),
+            Ok(output) => {
+                let text = String::from_utf8_lossy(&output.stderr).into_owned();
+                println!("  ({name} cannot be had: {})", text.lines().next().unwrap_or("cargo fetch failed"));
+            }
+            Err(error) => println!("  ({name} cannot be had: {error})"),
+        }
+    }
+    for _ in 0..3 {
+        for (_, package, times) in &mut rows {
+            let _ = fs::remove_dir_all(package.folder.join("target"));
+            let mut command = package.cargo(&["build", "--quiet", "--offline"]);
+            times.push(time(|| succeed(&mut command)));
+        }
+    }
+    let medians: Vec<(&str, Duration)> = rows
+        .into_iter()
+        .map(|(name, _, times)| (name, print_row(&format!("cold compile of {name} as a build dependency"), times)))
+        .collect();
+    let median = |name: &str| medians.iter().find(|it| it.0 == name).map(|it| it.1.as_secs_f64());
+    for (peer, most) in [("bindgen_cuda", 1.0), ("cudaforge", 1.0 / 3.0)] {
+        if let (Some(ours), Some(theirs)) = (median("offload-build"), median(peer)) {
+            println!(
+                "  {:<58} {:>25.2}   (at most {most:.2})",
+                format!("offload-build as a part of {peer}"),
+                ours / theirs
+            );
+        }
+    }
+}
+
+/// A package in a folder of its own, with its own target folder.
+struct Package {
+    folder: PathBuf,
+}
+
+impl Package {
+    fn new(folder: &Path, name: &str, dependency: &str) -> Self {
+        let package = Self { folder: folder.join(name) };
+        let manifest = format!(
+            "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
+             [profile.dev]\nopt-level = 3\ndebug = false\n\n[build-dependencies]\n{dependency}\n"
+        );
+        package.write("Cargo.toml", &manifest);
+        package.write("src/lib.rs", "");
+        package
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.folder.join(path);
+        fs::create_dir_all(path.parent().expect("a file lies in a folder")).expect("the target folder can be written");
+        fs::write(path, text).expect("the target folder can be written");
+    }
+
+    /// Cargo without what this program's own Cargo has set.
+    fn cargo(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        for (name, _) in std::env::vars_os() {
+            let text = name.to_string_lossy();
+            let own = text.starts_with("CARGO_") || text.starts_with("OFFLOAD_") || text.ends_with("MAKEFLAGS");
+            if own && text != "CARGO_HOME" {
+                command.env_remove(&name);
+            }
+        }
+        command.current_dir(&self.folder).args(args);
+        command
+    }
+}
+
+/// A build script with two kernels, each in a pack of its own.
+fn script(targets: &str) -> String {
+    format!(
+        "fn main() {{\n    for name in [\"one\", \"two\"] {{\n        let file = format!(\"kernels/{{name}}.cu\");\n        \
+         offload_build::Build::new().file(file).archs({targets}).compile(name);\n    }}\n}}\n"
+    )
+}
+
+/// A kernel that takes compilers about as long as one of a real project: unrolled loops of a template.
+fn kernel(name: &str, round: usize) -> String {
+    format!(
+        "template <int N> __device__ float step_{name}(float x, const float *y) {{\n  \
+           #pragma unroll\n  for (int i = 0; i < 24; i++) x = x * y[i * N] + y[i + N] * {round}.5f;\n  \
+           return x + step_{name}<N - 1>(x * 0.5f, y);\n}}\n\
+         template <> __device__ float step_{name}<0>(float x, const float *) {{ return x; }}\n\
+         extern \"C\" __global__ void {name}(const float *x, float *y) {{\n  \
+           int i = blockIdx.x * blockDim.x + threadIdx.x;\n  y[i] = step_{name}<30>(x[i], x);\n}}\n"
+    )
+}

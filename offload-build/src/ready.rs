@@ -1,0 +1,213 @@
+//! Ready-made images: what a file has, as the images' own headers say.
+
+use crate::error::Error;
+use offload_format::archive::{self, Archive};
+use offload_format::bundle;
+use offload_format::compressed::{self, Bundles, Found};
+use offload_format::image::{CodeObjectHeader, CubinHeader, Image, PtxHeader};
+use offload_format::nv_fatbin::{self, NvFatbins};
+use offload_format::offload_binary::{self, OffloadBinaries};
+use offload_format::target::{NvidiaArch, NvidiaCode, OffloadArch};
+use std::fmt;
+use std::fs;
+use std::path::Path;
+
+/// What an image in a file is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Name {
+    /// This target.
+    Target(String),
+    /// A cubin of this compute capability (times ten). Its header is the same with and without a letter behind the number.
+    Cubin(u32),
+}
+
+impl Name {
+    pub(crate) fn is_for(&self, arch: &OffloadArch<'_>) -> bool {
+        match (self, arch) {
+            (Name::Target(target), arch) => arch.to_canonical() == *target,
+            (Name::Cubin(number), OffloadArch::Nvidia(arch)) => {
+                arch.code == NvidiaCode::Cubin && arch.number() == *number
+            }
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Name::Target(target) => f.write_str(target),
+            Name::Cubin(number) => write!(f, "sm_{number}"),
+        }
+    }
+}
+
+/// More than any image decompresses to.
+const LIMIT: u64 = 1 << 32;
+/// Containers in containers: an archive of bundles of offload binaries of fatbins.
+const DEPTH: u32 = 4;
+
+/// What the images in a file are for, in file order, each once.
+///
+/// Returns an error if the file cannot be read or taken apart, or if it has no image.
+pub(crate) fn names(path: &Path) -> Result<Vec<Name>, Error> {
+    let mut names = Vec::new();
+    let mut other = Vec::new();
+    read(path, &mut |part| match part {
+        Part::Image(name, _) if !names.contains(&name) => names.push(name),
+        Part::Image(..) => {}
+        Part::Other(what) if !other.contains(&what) => other.push(what),
+        Part::Other(_) => {}
+    })?;
+    match names.is_empty() {
+        false => Ok(names),
+        true => Err(Error::config(format!(
+            "the source {} has no image that could be taken as it is; what there is: {}",
+            path.display(),
+            if other.is_empty() { "nothing".to_owned() } else { other.join(", ") }
+        ))),
+    }
+}
+
+/// The image for a target.
+///
+/// Returns an error if the file has two that differ.
+pub(crate) fn image(path: &Path, target: &str) -> Result<Vec<u8>, Error> {
+    let arch = OffloadArch::parse(target).map_err(|error| Error::config(error.to_string()))?;
+    // One that is known to be for exactly this target is before one that may be.
+    let (mut found, mut perhaps): (Vec<Vec<u8>>, Vec<Vec<u8>>) = (Vec::new(), Vec::new());
+    read(path, &mut |part| {
+        if let Part::Image(name, bytes) = part
+            && name.is_for(&arch)
+        {
+            let list = if matches!(name, Name::Target(_)) { &mut found } else { &mut perhaps };
+            if list.iter().all(|other| other != bytes) {
+                list.push(bytes.to_owned());
+            }
+        }
+    })?;
+    let mut images = if found.is_empty() { perhaps } else { found };
+    match (images.pop(), images.is_empty()) {
+        (Some(image), true) => Ok(image),
+        (Some(_), false) => Err(Error::config(format!(
+            "{} has {} different images for {target}: take out the one that is meant, with 'offload extract'",
+            path.display(),
+            images.len() + 1
+        ))),
+        (None, _) => Err(Error::config(format!("{} has no image for {target}", path.display()))),
+    }
+}
+
+/// What is found in a file.
+enum Part<'a> {
+    Image(Name, &'a [u8]),
+    /// No image, in words.
+    Other(String),
+}
+
+fn read(path: &Path, visit: &mut dyn FnMut(Part<'_>)) -> Result<(), Error> {
+    let bytes = fs::read(path).map_err(|error| Error::io("read the source", path, error))?;
+    walk(&bytes, DEPTH, visit).map_err(|error| {
+        let hint = match error.kind() {
+            offload_format::ErrorKind::UnsupportedCompression { .. } => {
+                "; offload-build reads compressed files with its feature `compression`"
+            }
+            _ => "",
+        };
+        Error::config(format!("the source {} cannot be taken apart: {error}{hint}", path.display()))
+    })
+}
+
+/// Shows every image in these bytes.
+fn walk(bytes: &[u8], depth: u32, visit: &mut dyn FnMut(Part<'_>)) -> offload_format::Result<()> {
+    if depth == 0 {
+        visit(Part::Other("containers in containers in containers".to_owned()));
+    } else if bytes.starts_with(archive::MAGIC) {
+        for member in Archive::parse(bytes)?.members() {
+            member.data().map_or(Ok(()), |data| walk(data, depth - 1, visit))?;
+        }
+    } else if bytes.starts_with(bundle::MAGIC) || bytes.starts_with(&compressed::MAGIC) {
+        for found in Bundles::new(bytes, LIMIT) {
+            match found?.1 {
+                Found::Plain(bundle) => bundle_entries(&bundle, depth, visit)?,
+                Found::Compressed(compressed) => {
+                    let plain = compressed.decompress(LIMIT)?;
+                    bundle_entries(&bundle::Bundle::parse(&plain)?, depth, visit)?;
+                }
+            }
+        }
+    } else if bytes.starts_with(&offload_binary::MAGIC) {
+        for binary in OffloadBinaries::new(bytes) {
+            let (_, binary) = binary?;
+            let plain;
+            let images = match binary.compressed() {
+                Some(compressed) => {
+                    plain = compressed.decompress(LIMIT)?;
+                    offload_binary::OffloadBinary::parse(&plain)?.images()
+                }
+                None => binary.images(),
+            };
+            images.into_iter().try_for_each(|image| walk(image.data(), depth - 1, visit))?;
+        }
+    } else if bytes.starts_with(&nv_fatbin::MAGIC) {
+        for fatbin in NvFatbins::new(bytes) {
+            for entry in fatbin?.1.entries() {
+                let payload = entry.decompress(LIMIT)?;
+                payload.images().for_each(|(image, bytes)| match image.arch() {
+                    Some(arch) => visit(Part::Image(Name::Target(arch.to_string()), bytes)),
+                    None => visit(Part::Other(image.kind().to_string())),
+                });
+            }
+        }
+    } else {
+        visit(single(bytes)?);
+    }
+    Ok(())
+}
+
+fn bundle_entries(
+    bundle: &bundle::Bundle<'_>,
+    depth: u32,
+    visit: &mut dyn FnMut(Part<'_>),
+) -> offload_format::Result<()> {
+    // The host's entry is most often empty, and never an image.
+    let device = bundle.entries().filter(|entry| entry.id().is_ok_and(|id| !id.is_host()));
+    device.map(|entry| entry.code_object()).try_for_each(|bytes| walk(bytes, depth - 1, visit))
+}
+
+/// What is no container.
+fn single(bytes: &[u8]) -> offload_format::Result<Part<'_>> {
+    let other = |what: &str| Ok(Part::Other(what.to_owned()));
+    if bytes.is_empty() {
+        return other("an empty entry");
+    }
+    match Image::parse(bytes) {
+        Ok(Image::CodeObject(header)) => Ok(code_object(header, bytes)),
+        Ok(Image::Cubin(header)) => Ok(cubin(header, bytes)),
+        Ok(Image::Ptx(header)) => Ok(ptx(header, bytes)),
+        Ok(Image::Bitcode) => other("LLVM bitcode (as a source of its own, .bc, it is compiled)"),
+        Ok(Image::SpirV { .. }) => other("SPIR-V"),
+        Ok(Image::Elf { .. }) => other("an ELF file for a CPU ('offload extract' takes device code out of one)"),
+        Ok(_) => other("something of another kind"),
+        Err(error) if error.kind() == offload_format::ErrorKind::BadMagic => other("something of no known kind"),
+        Err(error) => Err(error),
+    }
+}
+
+fn code_object(header: CodeObjectHeader, bytes: &[u8]) -> Part<'_> {
+    const ET_REL: [u8; 2] = [1, 0];
+    match header.target_id() {
+        _ if bytes.get(16..18) == Some(&ET_REL) => Part::Other("an AMD code object that is not linked".to_owned()),
+        Some(id) => Part::Image(Name::Target(id), bytes),
+        None => Part::Other("an AMD code object for a processor that is not known".to_owned()),
+    }
+}
+
+fn cubin(header: CubinHeader, bytes: &[u8]) -> Part<'_> {
+    Part::Image(Name::Cubin(header.number()), bytes)
+}
+
+fn ptx(header: PtxHeader, bytes: &[u8]) -> Part<'_> {
+    let arch: NvidiaArch = header.arch();
+    Part::Image(Name::Target(arch.to_string()), bytes)
+}

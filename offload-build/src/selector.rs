@@ -1,0 +1,136 @@
+//! Which targets something is for: `amd`, `nvidia`, `cpu`, an exact target, or `>=sm_80`.
+
+use offload_format::target::{NvidiaCode, OffloadArch, TargetId};
+use std::fmt;
+
+/// The three kinds of targets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Family {
+    Amd,
+    Nvidia,
+    Cpu,
+}
+
+impl Family {
+    pub(crate) fn of(arch: &OffloadArch<'_>) -> Self {
+        match arch {
+            OffloadArch::Amdgpu(_) => Family::Amd,
+            OffloadArch::Nvidia(_) => Family::Nvidia,
+            OffloadArch::Cpu => Family::Cpu,
+        }
+    }
+}
+
+/// The word that selects it.
+impl fmt::Display for Family {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Family::Amd => "amd",
+            Family::Nvidia => "nvidia",
+            Family::Cpu => "cpu",
+        })
+    }
+}
+
+/// A selector as it was written, and what it means.
+#[derive(Debug, Clone)]
+pub(crate) struct Selector {
+    text: String,
+    meaning: Result<Meaning, String>,
+}
+
+#[derive(Debug, Clone)]
+enum Meaning {
+    Family(Family),
+    /// This target; of AMD's, also those that name more features.
+    Exact(String),
+    /// NVIDIA targets, machine code and PTX, of this compute capability (times ten) or a higher one.
+    AtLeast(u32),
+}
+
+impl Selector {
+    /// Never fails: what is malformed selects nothing, and [`Selector::check`] says so.
+    pub(crate) fn new(text: impl Into<String>) -> Self {
+        let text = text.into();
+        Self { meaning: meaning(&text), text }
+    }
+
+    /// What is wrong with it.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        self.meaning.as_ref().map(drop).map_err(|why| format!("'{}' selects no targets: {why}", self.text))
+    }
+
+    pub(crate) fn selects(&self, arch: &OffloadArch<'_>) -> bool {
+        match (&self.meaning, arch) {
+            (Ok(Meaning::Family(family)), arch) => Family::of(arch) == *family,
+            (Ok(Meaning::AtLeast(number)), OffloadArch::Nvidia(arch)) => arch.number() >= *number,
+            (Ok(Meaning::Exact(name)), OffloadArch::Amdgpu(id)) => {
+                TargetId::parse(name).is_ok_and(|selected| selected.provides_for(id))
+            }
+            (Ok(Meaning::Exact(name)), arch) => arch.to_canonical() == *name,
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for Selector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+fn meaning(text: &str) -> Result<Meaning, String> {
+    for family in [Family::Amd, Family::Nvidia, Family::Cpu] {
+        if text == family.to_string() {
+            return Ok(Meaning::Family(family));
+        }
+    }
+    let arch = |name| OffloadArch::parse(name).map_err(|error| format!("{error}; amd, nvidia and >=sm_80 are others"));
+    let Some(lowest) = text.strip_prefix(">=") else {
+        return Ok(Meaning::Exact(arch(text)?.to_canonical()));
+    };
+    match arch(lowest.trim_start())? {
+        OffloadArch::Nvidia(arch) if arch.code == NvidiaCode::Cubin && arch.suffix.is_none() => {
+            Ok(Meaning::AtLeast(arch.number()))
+        }
+        _ => Err("behind '>=' stands sm_ and a number, which machine code and PTX of NVIDIA GPUs are compared with; \
+                  others have no order"
+            .to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TARGETS: [&str; 8] =
+        ["gfx90a", "gfx90a:sramecc+:xnack-", "gfx1100", "sm_75", "sm_90a", "compute_80", "compute_100f", "cpu"];
+
+    fn selected(selector: &str) -> Vec<&'static str> {
+        let selector = Selector::new(selector);
+        selector.check().unwrap();
+        TARGETS.into_iter().filter(|target| selector.selects(&OffloadArch::parse(target).unwrap())).collect()
+    }
+
+    #[test]
+    fn what_each_form_selects() {
+        assert_eq!(selected("amd"), TARGETS[..3]);
+        assert_eq!(selected("nvidia"), TARGETS[3..7]);
+        assert_eq!(selected("cpu"), ["cpu"]);
+        assert_eq!(selected("gfx90a"), TARGETS[..2]);
+        assert_eq!(selected("gfx90a:xnack-"), ["gfx90a:sramecc+:xnack-"]);
+        assert_eq!(selected("gfx90a:xnack-:sramecc+"), ["gfx90a:sramecc+:xnack-"]);
+        assert_eq!(selected("sm_90a"), ["sm_90a"]);
+        assert_eq!(selected("sm_90"), [""; 0]);
+        assert_eq!(selected(">=sm_80"), ["sm_90a", "compute_80", "compute_100f"]);
+    }
+
+    #[test]
+    fn what_is_malformed() {
+        for text in ["", "AMD", ">=", ">=gfx90a", ">=sm_90a", ">=compute_80", "host", "gfx90a:xnack"] {
+            let selector = Selector::new(text);
+            assert!(selector.check().unwrap_err().starts_with(&format!("'{text}' selects no targets: ")), "{text}");
+            assert!(!TARGETS.iter().any(|target| selector.selects(&OffloadArch::parse(target).unwrap())), "{text}");
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! The variables in which users of other programs name their GPUs, each in its own program's words.
+//!
+//! | variable | of | `80`, `90a`, `8.0` | more |
+//! |---|---|---|---|
+//! | `CUDA_COMPUTE_CAPS`, `CUDA_COMPUTE_CAP` | bindgen_cuda, cudaforge, candle | `sm_80` | `all-major`, `all`, `native` |
+//! | `CUDAARCHS`, `CMAKE_CUDA_ARCHITECTURES` | CMake | `sm_80` and `compute_80` | `80-real`, `80-virtual`; `all-major`, `all`, `native`, `OFF` |
+//! | `TORCH_CUDA_ARCH_LIST` | PyTorch | `sm_80` | `8.0+PTX`: `sm_80` and `compute_80` |
+//! | `CUDARC_NVCC_ARCH` | cudarc | `sm_80` | |
+//! | `AMDGPU_TARGETS`, `GPU_TARGETS`, `GPU_ARCHS`, `ROCM_ARCHS` | AMD's libraries | | target IDs, `native` |
+//! | `PYTORCH_ROCM_ARCH` | PyTorch | | target IDs, `native` |
+//! | `HIPARCHS`, `CMAKE_HIP_ARCHITECTURES` | CMake | | target IDs, `native`, `OFF` |
+//! | `HIP_ARCH_LIST`, `HCC_AMDGPU_TARGET` | hipcc | | target IDs, `native` |
+//!
+//! NVIDIA's names may be written out, too: `sm_80`, `compute_80`. Of each vendor the first that is set counts, in this order.
+//! Facts: CMake's CUDA_ARCHITECTURES and HIP_ARCHITECTURES, PyTorch's `torch.utils.cpp_extension`, bindgen_cuda 0.1.6.
+
+use super::list::{Item, Listed, split};
+use super::native::Vendor;
+use crate::cargo::Cargo;
+use crate::error::Error;
+use offload_format::target::{NvidiaArch, NvidiaCode, OffloadArch};
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
+/// Whose words a variable has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Words {
+    ComputeCap,
+    CMakeCuda,
+    Torch,
+    Nvcc,
+    TargetIds,
+    CMakeHip,
+}
+
+/// In the order in which they count.
+const NVIDIA: &[(&str, Words)] = &[
+    ("CUDA_COMPUTE_CAPS", Words::ComputeCap),
+    ("CUDA_COMPUTE_CAP", Words::ComputeCap),
+    ("CUDAARCHS", Words::CMakeCuda),
+    ("CMAKE_CUDA_ARCHITECTURES", Words::CMakeCuda),
+    ("TORCH_CUDA_ARCH_LIST", Words::Torch),
+    ("CUDARC_NVCC_ARCH", Words::Nvcc),
+];
+
+/// In the order in which they count.
+const AMD: &[(&str, Words)] = &[
+    ("AMDGPU_TARGETS", Words::TargetIds),
+    ("GPU_TARGETS", Words::TargetIds),
+    ("GPU_ARCHS", Words::TargetIds),
+    ("ROCM_ARCHS", Words::TargetIds),
+    ("PYTORCH_ROCM_ARCH", Words::TargetIds),
+    ("HIPARCHS", Words::CMakeHip),
+    ("CMAKE_HIP_ARCHITECTURES", Words::CMakeHip),
+    ("HIP_ARCH_LIST", Words::TargetIds),
+    ("HCC_AMDGPU_TARGET", Words::TargetIds),
+];
+
+/// What the variables list, and the reason if that is nothing. Says which are used.
+///
+/// Returns an error if one that counts is not understood.
+pub(super) fn items(cargo: &Cargo) -> Result<(Vec<Listed>, String), Error> {
+    let mut items = Vec::new();
+    let mut empty = Vec::new();
+    for variables in [NVIDIA, AMD] {
+        let set = variables.iter().filter_map(|(name, words)| Some((*name, *words, cargo.user_var(name)?)));
+        // All are looked at, so that Cargo runs the script again when one of them is set.
+        let Some((name, words, value)) = set.collect::<Vec<_>>().into_iter().next() else { continue };
+        let before = items.len();
+        for piece in split(&value) {
+            let read = words.items(piece).ok_or_else(|| {
+                Error::config(format!("{name} is '{value}': '{piece}' is not understood; {}", words.expected()))
+            })?;
+            items.extend(read.into_iter().map(|item| Listed { item, origin: name.to_owned() }));
+        }
+        match items.len() == before {
+            true => empty.push(format!("{name} is '{value}'")),
+            false => tell(cargo, &format!("for the targets of {name}={value}, since build.rs lists none")),
+        }
+    }
+    let why = match empty.is_empty() {
+        true => {
+            "build.rs names none and OFFLOAD_ARCH is not set, nor is a variable such as CUDAARCHS or AMDGPU_TARGETS"
+                .to_owned()
+        }
+        false => format!("build.rs names none, OFFLOAD_ARCH is not set, and {}", empty.join(" and ")),
+    };
+    Ok((items, why))
+}
+
+/// Prints a line, once in a run of the build script.
+pub(super) fn tell(cargo: &Cargo, line: &str) {
+    static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    if TOLD.lock().unwrap_or_else(PoisonError::into_inner).insert(line.to_owned()) {
+        cargo.warn(&format!("offload-build: {line}"));
+    }
+}
+
+impl Words {
+    /// What a piece of the list stands for; `None` if that is not understood.
+    fn items(self, piece: &str) -> Option<Vec<Item>> {
+        let is_cmake = matches!(self, Words::CMakeCuda | Words::CMakeHip);
+        if is_cmake && is_false(piece) {
+            return Some(Vec::new());
+        }
+        if matches!(self, Words::TargetIds | Words::CMakeHip) {
+            return match (piece, OffloadArch::parse(piece)) {
+                ("native", _) => Some(vec![Item::Native(Vendor::Amd)]),
+                (_, Ok(OffloadArch::Amdgpu(_))) => Some(vec![Item::Arch(piece.to_owned())]),
+                _ => None,
+            };
+        }
+        match (self, piece) {
+            (Words::ComputeCap | Words::CMakeCuda, "native") => return Some(vec![Item::Native(Vendor::Nvidia)]),
+            (Words::ComputeCap | Words::CMakeCuda, "all-major") => return Some(vec![Item::AllMajor]),
+            (Words::ComputeCap | Words::CMakeCuda, "all") => return Some(vec![Item::All]),
+            _ => {}
+        }
+        if let Ok(arch) = NvidiaArch::parse(piece) {
+            return Some(vec![Item::Arch(arch.to_string())]);
+        }
+        let (number, codes): (&str, &[NvidiaCode]) = match self {
+            Words::CMakeCuda => match piece.rsplit_once('-') {
+                Some((number, "real")) => (number, &[NvidiaCode::Cubin]),
+                Some((number, "virtual")) => (number, &[NvidiaCode::Ptx]),
+                _ => (piece, &[NvidiaCode::Cubin, NvidiaCode::Ptx]),
+            },
+            Words::Torch => match piece.strip_suffix("+PTX") {
+                Some(number) => (number, &[NvidiaCode::Cubin, NvidiaCode::Ptx]),
+                None => (piece, &[NvidiaCode::Cubin]),
+            },
+            _ => (piece, &[NvidiaCode::Cubin]),
+        };
+        let arch = compute_capability(number)?;
+        Some(codes.iter().map(|code| Item::Arch(arch.with_code(*code).to_string())).collect())
+    }
+
+    /// What a piece can be, in words.
+    fn expected(self) -> &'static str {
+        match self {
+            Words::ComputeCap => "it lists compute capabilities: 80, 90a, 8.6, or all-major, all, native",
+            Words::CMakeCuda => {
+                "it lists what CMake's CUDA_ARCHITECTURES does: 80, 90a-real, 90-virtual, or all-major, all, native, OFF"
+            }
+            Words::Torch => {
+                "it lists compute capabilities: 8.0, 9.0a, 9.0+PTX (what names such as Ampere or All stand for changes with \
+                 PyTorch's version: write the numbers)"
+            }
+            Words::Nvcc => "it is an architecture: sm_80, 80, compute_80",
+            Words::TargetIds => "it lists AMD target IDs: gfx90a, gfx942:xnack-, gfx12-generic, or native",
+            Words::CMakeHip => "it lists what CMake's HIP_ARCHITECTURES does: gfx90a, gfx942:xnack-, or native, OFF",
+        }
+    }
+}
+
+/// CMake's words for no.
+fn is_false(piece: &str) -> bool {
+    ["OFF", "NO", "FALSE", "N", "0", "IGNORE", "NOTFOUND"].iter().any(|word| piece.eq_ignore_ascii_case(word))
+}
+
+/// `80`, `90a`, `8.0`, `12.1a`.
+fn compute_capability(text: &str) -> Option<NvidiaArch> {
+    let text = match text.split_once('.') {
+        // One digit and its suffix: 9.10 would be something else.
+        Some((major, minor)) if minor.trim_end_matches(['a', 'f']).len() == 1 => format!("{major}{minor}"),
+        Some(_) => return None,
+        None => text.to_owned(),
+    };
+    NvidiaArch::parse(&format!("sm_{text}")).ok()
+}
+
+/// What a name that is no target of ours means where it comes from.
+pub(super) fn hint(name: &str) -> Option<String> {
+    let targets = [Words::Torch, Words::CMakeCuda].iter().find_map(|words| {
+        let names = words.items(name)?.into_iter().map(|item| match item {
+            Item::Arch(name) => Some(name),
+            _ => None,
+        });
+        names.collect::<Option<Vec<_>>>().filter(|names| !names.is_empty())
+    })?;
+    Some(format!("write {}", targets.join(" and ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(words: Words, piece: &str) -> Option<String> {
+        let name = |item| match item {
+            Item::Arch(name) => name,
+            other => format!("{other:?}"),
+        };
+        Some(words.items(piece)?.into_iter().map(name).collect::<Vec<_>>().join(" "))
+    }
+
+    #[test]
+    fn each_variable_in_its_own_words() {
+        for (words, piece, expected) in [
+            (Words::ComputeCap, "80", "sm_80"),
+            (Words::ComputeCap, "90a", "sm_90a"),
+            (Words::ComputeCap, "8.6", "sm_86"),
+            (Words::ComputeCap, "121", "sm_121"),
+            (Words::ComputeCap, "compute_90", "compute_90"),
+            (Words::ComputeCap, "all-major", "AllMajor"),
+            (Words::CMakeCuda, "80", "sm_80 compute_80"),
+            (Words::CMakeCuda, "100f", "sm_100f compute_100f"),
+            (Words::CMakeCuda, "90a-real", "sm_90a"),
+            (Words::CMakeCuda, "90-virtual", "compute_90"),
+            (Words::CMakeCuda, "all", "All"),
+            (Words::CMakeCuda, "native", "Native(Nvidia)"),
+            (Words::CMakeCuda, "OFF", ""),
+            (Words::CMakeHip, "off", ""),
+            (Words::Torch, "8.0", "sm_80"),
+            (Words::Torch, "9.0+PTX", "sm_90 compute_90"),
+            (Words::Torch, "12.1a", "sm_121a"),
+            (Words::Nvcc, "sm_80", "sm_80"),
+            (Words::TargetIds, "gfx942:xnack-", "gfx942:xnack-"),
+            (Words::TargetIds, "native", "Native(Amd)"),
+        ] {
+            assert_eq!(names(words, piece).as_deref(), Some(expected), "{words:?} {piece}");
+        }
+    }
+
+    #[test]
+    fn words_of_others_are_not_understood() {
+        for (words, piece) in [
+            (Words::ComputeCap, "80-real"),
+            (Words::ComputeCap, "9.0+PTX"),
+            (Words::ComputeCap, "OFF"),
+            (Words::ComputeCap, "9.10"),
+            (Words::CMakeCuda, "80-unreal"),
+            (Words::CMakeCuda, "9.0+PTX"),
+            (Words::CMakeCuda, "gfx90a"),
+            (Words::Torch, "Ampere"),
+            (Words::Torch, "native"),
+            (Words::Nvcc, "native"),
+            (Words::TargetIds, "80"),
+            (Words::TargetIds, "sm_80"),
+            (Words::TargetIds, "cpu"),
+            (Words::TargetIds, "all"),
+        ] {
+            assert_eq!(names(words, piece), None, "{words:?} {piece}");
+        }
+    }
+
+    #[test]
+    fn a_number_says_what_it_would_be_here() {
+        assert_eq!(hint("9.0+PTX").as_deref(), Some("write sm_90 and compute_90"));
+        assert_eq!(hint("80").as_deref(), Some("write sm_80"));
+        assert_eq!(hint("90-virtual").as_deref(), Some("write compute_90"));
+        assert_eq!(hint("nonsense"), None);
+        assert_eq!(hint("OFF"), None);
+    }
+}

@@ -1,0 +1,114 @@
+//! Which targets a pack is built for: those of `OFFLOAD_ARCH`, else of build.rs, else of the variables that the field uses.
+//!
+//! Names are taken apart ([`list`]), lists of other programs read ([`field`]), `native` and `all-major` looked up ([`native`],
+//! [`supported`]); what comes out are names in canonical form, each once, in the order given.
+
+mod field;
+mod list;
+mod native;
+mod supported;
+
+pub(crate) use list::Wanted;
+
+use crate::cargo::Cargo;
+use crate::error::Error;
+use crate::toolchain::Tools;
+use list::{Item, Listed};
+use offload_format::target::{OffloadArch, TargetId, amdgpu};
+
+/// The targets in canonical form, each once, in the order given.
+///
+/// Returns an error if there is none, if one is malformed, if one cannot be had in this code object version, if two may
+/// not stand together, or if what is to be looked up cannot be.
+pub(crate) fn resolve(
+    cargo: &Cargo,
+    tools: &Tools<'_>,
+    wanted: &[Wanted],
+    code_object_version: Option<u32>,
+) -> Result<Vec<String>, Error> {
+    let mut targets: Vec<String> = Vec::new();
+    for Listed { item, origin } in list::items(cargo, wanted)? {
+        for name in names(&item, &origin, cargo, tools)? {
+            let name = check(&name, &origin, code_object_version)?;
+            if let Some(other) = targets.iter().find(|other| conflict(other, &name)) {
+                return Err(conflict_error(other, &name, &origin));
+            }
+            if !targets.contains(&name) {
+                targets.push(name);
+            }
+        }
+    }
+    match targets.is_empty() {
+        true => Err(list::none("there is no GPU here, and build.rs says .native_or([])")),
+        false => Ok(targets),
+    }
+}
+
+/// The names that an item stands for.
+fn names(item: &Item, origin: &str, cargo: &Cargo, tools: &Tools<'_>) -> Result<Vec<String>, Error> {
+    Ok(match item {
+        Item::Arch(name) => vec![name.clone()],
+        Item::Native(vendor) => native::targets(cargo, tools, *vendor, origin)?,
+        Item::NativeOr(others) => match native::targets_or(cargo, tools, others)? {
+            Some(found) => found,
+            None => {
+                let others = others.iter().map(|name| names(&list::ours(name), origin, cargo, tools));
+                others.collect::<Result<Vec<_>, _>>()?.concat()
+            }
+        },
+        Item::AllMajor => supported::all_major(tools, origin)?,
+        Item::All => supported::all(tools, origin)?,
+    })
+}
+
+/// The canonical name of a target that may be had.
+fn check(name: &str, origin: &str, code_object_version: Option<u32>) -> Result<String, Error> {
+    let arch = OffloadArch::parse(name).map_err(|error| {
+        let hint = field::hint(name).map_or(String::new(), |hint| format!("\n{hint}"));
+        Error::config(format!("a target from {origin}: {error}{hint}"))
+    })?;
+    if let OffloadArch::Amdgpu(id) = arch {
+        check_amdgpu(name, id, origin, code_object_version)?;
+    }
+    Ok(arch.to_canonical())
+}
+
+/// Whether two different targets fit one device, so that it is open which it would get.
+fn conflict(a: &str, b: &str) -> bool {
+    let (Ok(OffloadArch::Amdgpu(id)), Ok(OffloadArch::Amdgpu(other))) = (OffloadArch::parse(a), OffloadArch::parse(b))
+    else {
+        return false;
+    };
+    a != b && id.conflicts_with(&other)
+}
+
+fn conflict_error(a: &str, b: &str, origin: &str) -> Error {
+    Error::config(format!(
+        "the targets '{a}' and '{b}' (from {origin}) may not stand in one pack: some devices fit both. \
+         Name the same features in each, such as '{p}:xnack+' and '{p}:xnack-'.",
+        p = a.split(':').next().unwrap_or(a)
+    ))
+}
+
+fn check_amdgpu(name: &str, id: TargetId<'_>, origin: &str, version: Option<u32>) -> Result<(), Error> {
+    if id.processor() == amdgpu::SPIRV {
+        return Err(Error::config(format!(
+            "the target '{name}' (from {origin}) is SPIR-V, which this version does not make"
+        )));
+    }
+    if let Some(feature) = id.unsupported_feature() {
+        return Err(Error::config(format!(
+            "the target '{name}' (from {origin}) names the feature '{feature}', which {} does not have",
+            id.processor()
+        )));
+    }
+    match version {
+        Some(version @ ..amdgpu::FIRST_GENERIC_VERSION) if amdgpu::is_generic(id.processor()) => {
+            Err(Error::config(format!(
+                "the target '{name}' (from {origin}) needs code object version {}, and build.rs asks for {version}",
+                amdgpu::FIRST_GENERIC_VERSION
+            )))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,228 @@
+//! `native`: the GPUs of the building machine, each kind once.
+//!
+//! | vendor | asked, the first that knows a GPU |
+//! |---|---|
+//! | NVIDIA | `nvidia-smi --query-gpu=compute_cap` of `PATH`, or WSL's; `nvptx-arch` beside clang or in `PATH` |
+//! | AMD | `amdgpu-arch` beside clang or in `PATH`; `rocm_agent_enumerator` of `PATH` or ROCm; Linux' list of devices in `/sys` |
+//!
+//! They are asked for names without features: code for `gfx90a` runs in every mode of one.
+
+use super::field::tell;
+use crate::cargo::Cargo;
+use crate::error::{Error, ErrorKind};
+use crate::toolchain::{Found, Tools, program};
+use offload_format::target::{NvidiaArch, OffloadArch, TargetId};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Whose GPUs are meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Vendor {
+    Any,
+    Nvidia,
+    Amd,
+}
+
+/// Where Linux lists what can compute, one folder for each device.
+const TOPOLOGY: &str = "/sys/class/kfd/kfd/topology/nodes";
+
+/// The targets of the machine's GPUs.
+///
+/// Returns an error if there is no GPU: nothing else is taken in its place.
+pub(super) fn targets(cargo: &Cargo, tools: &Tools<'_>, vendor: Vendor, origin: &str) -> Result<Vec<String>, Error> {
+    find(cargo, tools, vendor)?.map_err(|trail| {
+        let (whose, example) = match vendor {
+            Vendor::Any => ("", "sm_80"),
+            Vendor::Nvidia => ("NVIDIA ", "sm_80"),
+            Vendor::Amd => ("AMD ", "gfx1100"),
+        };
+        let message = format!(
+            "the target 'native' (from {origin}) is the {whose}GPU of this machine, and none was found:\n{}\n\
+             Name the GPUs that the program is for, as in OFFLOAD_ARCH={example}, or let build.rs say what is built where \
+             there is none: .native_or([\"{example}\"])",
+            trail.iter().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+        );
+        Error::new(ErrorKind::Config, message)
+    })
+}
+
+/// The targets of the machine's GPUs; where there is none, it is said that these are built for.
+pub(super) fn targets_or(cargo: &Cargo, tools: &Tools<'_>, others: &[String]) -> Result<Option<Vec<String>>, Error> {
+    let found = find(cargo, tools, Vendor::Any)?.ok();
+    if found.is_none() {
+        tell(cargo, &format!("no GPU here, so for {} in place of native", others.join(", ")));
+    }
+    Ok(found)
+}
+
+/// The inner error is the trail: who was asked, and what the answer was.
+fn find(cargo: &Cargo, tools: &Tools<'_>, vendor: Vendor) -> Result<Result<Vec<String>, Vec<String>>, Error> {
+    let beside_clang = match tools.clang()? {
+        Found::Tool(clang) => clang.path.parent().map(Path::to_owned),
+        Found::Missing(_) => None,
+    };
+    let mut search = Search { cargo, beside_clang, trail: Vec::new() };
+    let mut targets = Vec::new();
+    if vendor != Vendor::Amd {
+        targets.extend(search.nvidia());
+    }
+    if vendor != Vendor::Nvidia {
+        targets.extend(search.amd(Path::new(TOPOLOGY)));
+    }
+    if targets.is_empty() {
+        // A driver may be installed until the next build.
+        cargo.watch_search_path();
+        return Ok(Err(search.trail));
+    }
+    Ok(Ok(targets))
+}
+
+struct Search<'a> {
+    cargo: &'a Cargo,
+    beside_clang: Option<PathBuf>,
+    trail: Vec<String>,
+}
+
+impl Search<'_> {
+    fn nvidia(&mut self) -> Vec<String> {
+        let smi = self.program("nvidia-smi", &["/usr/lib/wsl/lib".into()]);
+        let args = ["--query-gpu=compute_cap", "--format=csv,noheader"];
+        // A line for each GPU: 9.0.
+        let found = self.ask(smi, &args, |line| NvidiaArch::parse(&format!("sm_{}", line.replacen('.', "", 1))).ok());
+        if !found.is_empty() {
+            return names(found);
+        }
+        let arch = self.program("nvptx-arch", &[]);
+        // sm_90; a letter behind it would narrow down where the code runs.
+        names(self.ask(arch, &[], |line| NvidiaArch::parse(line.trim_end_matches(['a', 'f'])).ok()))
+    }
+
+    fn amd(&mut self, topology: &Path) -> Vec<String> {
+        let rocm = PathBuf::from(self.cargo.user_var("ROCM_PATH").unwrap_or_else(|| "/opt/rocm".into()));
+        let processor = |line: &str| {
+            let processor = TargetId::parse(line).ok()?.processor().to_owned();
+            // ROCm's name for a CPU.
+            (processor != "gfx000").then_some(())?;
+            matches!(OffloadArch::parse(&processor), Ok(OffloadArch::Amdgpu(_))).then_some(processor)
+        };
+        let arch = self.program("amdgpu-arch", &[rocm.join("llvm").join("bin")]);
+        let found = self.ask(arch, &[], processor);
+        if !found.is_empty() {
+            return names(found);
+        }
+        let enumerator = self.program("rocm_agent_enumerator", &[rocm.join("bin")]);
+        let found = self.ask(enumerator, &["-name"], processor);
+        if !found.is_empty() {
+            return names(found);
+        }
+        let found = devices(topology);
+        if found.is_empty() {
+            self.trail.push(match topology.is_dir() {
+                true => format!("AMD: {} lists no GPU", topology.display()),
+                false => format!("AMD: no {}", topology.display()),
+            });
+        }
+        names(found)
+    }
+
+    /// The program of this name beside clang, in `PATH`, or in one of these folders; else a line of the trail.
+    fn program(&mut self, name: &str, more: &[PathBuf]) -> Result<PathBuf, String> {
+        let search_path = self.cargo.search_path();
+        let folders = self.beside_clang.iter().chain(&search_path).chain(more);
+        folders.into_iter().find_map(|folder| program(folder, name)).ok_or_else(|| {
+            let more: String = more.iter().map(|folder| format!(" or {}", folder.display())).collect();
+            format!("no {name} beside clang, in PATH{more}")
+        })
+    }
+
+    /// What a program's lines say, each thing once.
+    fn ask<T: PartialEq>(
+        &mut self,
+        program: Result<PathBuf, String>,
+        args: &[&str],
+        read: impl Fn(&str) -> Option<T>,
+    ) -> Vec<T> {
+        let program = match program {
+            Ok(program) => program,
+            Err(missing) => {
+                self.trail.push(missing);
+                return Vec::new();
+            }
+        };
+        let mut found = Vec::new();
+        let answer = match Command::new(&program).args(args).stdin(Stdio::null()).output() {
+            Err(error) => format!("does not start: {error}"),
+            Ok(output) => {
+                let text = String::from_utf8_lossy(&output.stdout).into_owned();
+                for item in text.lines().filter_map(|line| read(line.trim())) {
+                    if !found.contains(&item) {
+                        found.push(item);
+                    }
+                }
+                let said = text + &String::from_utf8_lossy(&output.stderr);
+                let said = said.lines().map(str::trim).find(|line| !line.is_empty());
+                match (output.status.success(), said) {
+                    (true, None) => "names none".to_owned(),
+                    (true, Some(said)) => format!("says '{said}'"),
+                    (false, None) => format!("ended with {}", output.status),
+                    (false, Some(said)) => format!("ended with {}: {said}", output.status),
+                }
+            }
+        };
+        if found.is_empty() {
+            self.trail.push(format!("{} {answer}", program.display()));
+        }
+        found
+    }
+}
+
+fn names<T: ToString>(archs: Vec<T>) -> Vec<String> {
+    archs.iter().map(T::to_string).collect()
+}
+
+/// The processors in Linux' list, each once.
+fn devices(topology: &Path) -> Vec<String> {
+    let mut folders: Vec<PathBuf> =
+        fs::read_dir(topology).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    folders.sort_unstable();
+    let mut found = Vec::new();
+    for folder in folders {
+        let Ok(properties) = fs::read_to_string(folder.join("properties")) else { continue };
+        let version = properties.lines().find_map(|line| line.strip_prefix("gfx_target_version "));
+        // 90010 is gfx90a: two decimal digits for each of three numbers. A CPU has 0.
+        let Some(version) = version.and_then(|text| text.trim().parse::<u32>().ok()).filter(|it| *it != 0) else {
+            continue;
+        };
+        let name = format!("gfx{}{:x}{:x}", version / 10_000, version / 100 % 100, version % 100);
+        if !found.contains(&name) {
+            found.push(name);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn linux_list_of_devices() {
+        let folder = std::env::temp_dir().join(format!("offload-topology-{}", std::process::id()));
+        for (node, properties) in [
+            ("0", "cpu_cores_count 8\ngfx_target_version 0\n"),
+            ("1", "simd_count 304\ngfx_target_version 90402\n"),
+            ("2", "gfx_target_version 90010\n"),
+            ("3", "gfx_target_version 90402\n"),
+            ("4", "gfx_target_version 110001\n"),
+            ("5", "gfx_target_version what\n"),
+        ] {
+            fs::create_dir_all(folder.join(node)).unwrap();
+            fs::write(folder.join(node).join("properties"), properties).unwrap();
+        }
+        let found = devices(&folder);
+        fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(found, ["gfx942", "gfx90a", "gfx1101"]);
+        assert!(devices(&folder).is_empty());
+    }
+}

@@ -1,0 +1,81 @@
+//! `all-major` and `all`: NVIDIA's architectures that the compilers of this machine know.
+//!
+//! As for nvcc: machine code for each architecture, or for the first of each major number, and PTX of the last, which newer
+//! GPUs compile. What there is, ptxas and clang say; no table here has to be extended. AMD has no such word: each of its
+//! GPUs needs code of its own, and generic targets are what stands for many.
+
+use crate::error::{Error, ErrorKind};
+use crate::toolchain::{Found, Tools};
+use offload_format::target::{NvidiaArch, NvidiaCode};
+use std::collections::BTreeMap;
+
+/// The first architecture of each major number, and PTX of the last.
+pub(super) fn all_major(tools: &Tools<'_>, origin: &str) -> Result<Vec<String>, Error> {
+    Ok(names(&first_of_each_major(&known(tools, "all-major", origin)?)))
+}
+
+/// Every architecture, and PTX of the last.
+pub(super) fn all(tools: &Tools<'_>, origin: &str) -> Result<Vec<String>, Error> {
+    Ok(names(&known(tools, "all", origin)?))
+}
+
+/// What both compilers build, in the order of the numbers; without `a` and `f`, which run on few GPUs.
+fn known(tools: &Tools<'_>, word: &str, origin: &str) -> Result<Vec<NvidiaArch>, Error> {
+    let missing = |what: String| {
+        let message = format!(
+            "the target '{word}' (from {origin}) is what ptxas and clang of this machine know: {what}\n\
+             Install what is missing, or name targets, as in OFFLOAD_ARCH=\"sm_80;compute_90\"."
+        );
+        Error::new(ErrorKind::ToolNotFound, message)
+    };
+    let clang = match tools.clang()? {
+        Found::Tool(clang) => clang,
+        Found::Missing(trail) => return Err(missing(format!("no clang was found ({trail})"))),
+    };
+    let ptxas = match tools.ptxas()? {
+        Found::Tool(ptxas) => ptxas,
+        Found::Missing(trail) => return Err(missing(format!("no ptxas was found ({trail})"))),
+    };
+    let mut archs = tools.ptxas_architectures(ptxas);
+    archs.retain(|arch| arch.suffix.is_none());
+    archs.sort_unstable_by_key(NvidiaArch::number);
+    archs.dedup();
+    archs.retain(|arch| tools.clang_knows(clang, *arch));
+    match archs.is_empty() {
+        true => Err(missing(format!(
+            "{} and {} have none in common (see --help of the first)",
+            ptxas.path.display(),
+            clang.path.display()
+        ))),
+        false => Ok(archs),
+    }
+}
+
+fn first_of_each_major(archs: &[NvidiaArch]) -> Vec<NvidiaArch> {
+    let mut first = BTreeMap::new();
+    for arch in archs {
+        first.entry(arch.major).or_insert(*arch);
+    }
+    first.into_values().collect()
+}
+
+fn names(archs: &[NvidiaArch]) -> Vec<String> {
+    let ptx = archs.last().map(|arch| arch.with_code(NvidiaCode::Ptx));
+    archs.iter().copied().chain(ptx).map(|arch| arch.to_string()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_of_each_major_number_as_nvcc_has_it() {
+        // What nvcc 13.5 builds with -arch=all-major.
+        let known = ["75", "80", "86", "87", "88", "89", "90", "100", "103", "110", "120", "121"];
+        let known: Vec<_> = known.iter().map(|it| NvidiaArch::parse(&format!("sm_{it}")).unwrap()).collect();
+        assert_eq!(
+            names(&first_of_each_major(&known)),
+            ["sm_75", "sm_80", "sm_90", "sm_100", "sm_110", "sm_120", "compute_120"]
+        );
+    }
+}

@@ -1,0 +1,98 @@
+//! What tools have said of themselves, so that a build script that runs again with nothing changed starts none of them.
+//!
+//! A file in `OUT_DIR` with a line for each answer: the hash of the question, with the tool's identity in it, and the
+//! answer, its line ends escaped.
+
+use super::identity;
+use crate::hash::ContentHash;
+use crate::output::write_if_changed;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+#[derive(Debug)]
+pub(crate) struct Answers {
+    path: PathBuf,
+    known: RefCell<BTreeMap<ContentHash, String>>,
+}
+
+impl Answers {
+    /// Those of earlier runs, in this file.
+    pub(crate) fn open(path: PathBuf) -> Self {
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        let lines = text.lines().filter_map(|line| {
+            let (question, answer) = line.split_once(' ')?;
+            Some((ContentHash::parse(question)?, unescape(answer)))
+        });
+        let known = RefCell::new(lines.collect());
+        Self { path, known }
+    }
+
+    /// What a tool prints to its standard output, asked with these arguments. Failures are not remembered.
+    pub(super) fn ask(&self, tool: &Path, args: &[&str]) -> Result<String, String> {
+        let question = question(tool, args);
+        self.get(question).map_or_else(|| self.ask_anew(tool, args), Ok)
+    }
+
+    /// The same without a look at what it said before.
+    pub(super) fn ask_anew(&self, tool: &Path, args: &[&str]) -> Result<String, String> {
+        let output = Command::new(tool).args(args).output().map_err(|error| error.to_string())?;
+        if !output.status.success() {
+            return Err(format!("{}: {}", args.join(" "), output.status));
+        }
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        self.put(question(tool, args), &text);
+        Ok(text)
+    }
+
+    pub(super) fn get(&self, question: ContentHash) -> Option<String> {
+        self.known.borrow().get(&question).cloned()
+    }
+
+    pub(super) fn put(&self, question: ContentHash, answer: &str) {
+        let mut known = self.known.borrow_mut();
+        known.insert(question, answer.to_owned());
+        let lines: String = known.iter().map(|(question, answer)| format!("{question} {}\n", escape(answer))).collect();
+        // Without the file the tools are asked again.
+        let _ = write_if_changed(&self.path, lines.as_bytes());
+    }
+}
+
+fn question(tool: &Path, args: &[&str]) -> ContentHash {
+    ContentHash::of_parts([identity(tool)].into_iter().chain(args.iter().map(|arg| (*arg).to_owned())))
+}
+
+fn escape(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('\n', "\\n").replace('\r', "\\r")
+}
+
+fn unescape(text: &str) -> String {
+    let mut out = String::new();
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        out.push(match c {
+            '\\' => match chars.next() {
+                Some('n') => '\n',
+                Some('r') => '\r',
+                other => other.unwrap_or('\\'),
+            },
+            c => c,
+        });
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_keep_their_lines() {
+        for text in ["", "one\n", "a \\n b\r\n\\", "\n\n"] {
+            assert_eq!(unescape(&escape(text)), text);
+            assert!(!escape(text).contains(['\n', '\r']));
+        }
+    }
+}

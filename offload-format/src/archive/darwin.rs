@@ -1,0 +1,65 @@
+//! Writing a library for Apple's linkers: an archive in BSD's form with Darwin's alignment.
+//!
+//! | bytes | |
+//! |---|---|
+//! | 8 | magic |
+//! | 60 + 12 | header of the symbol table, its name `__.SYMDEF` padded with NULs |
+//! | | the table: one pair, the symbol's name, zeros up to a multiple of 8 |
+//! | 60 | header of the member |
+//! | | its name, with NULs so that the data starts at a multiple of 8 |
+//! | | the payload, line feeds up to a multiple of 8, which count as part of it |
+//!
+//! The same bytes as `llvm-ar --format=darwin` of LLVM 22.1.8 writes.
+
+use super::write::member_header;
+use super::{HEADER_SIZE, MAGIC, MAX_SIZE};
+use crate::layout::{Layout, Piece};
+use alloc::format;
+use alloc::vec::Vec;
+
+/// What names and data are padded to: members of Mach-O are mapped where they lie.
+const ALIGN: usize = 8;
+
+/// Lays out an archive of one member, payload number 0, of `size` bytes, with one symbol: what linkers for macOS take as
+/// `lib<name>.a`. `member` is the file name that they print, `symbol` has its underscore in front.
+///
+/// # Panics
+/// If `symbol` has a NUL in it, or if `size` has more than the 10 digits that the format has room for.
+pub fn write_darwin_library(member: &str, symbol: &str, size: u64) -> Layout {
+    assert!(!symbol.contains('\0'), "{symbol:?} cannot be the name of a symbol");
+    let mut names = symbol.as_bytes().to_vec();
+    names.push(0);
+    let names_size = names.len();
+    // What is behind them counts as the table's, not as theirs.
+    names.resize(names.len().next_multiple_of(ALIGN), 0);
+
+    let mut out = MAGIC.to_vec();
+    let table = 4 + 8 + 4 + names.len() as u64;
+    // The table is no file: it has no mode.
+    push_header(&mut out, "__.SYMDEF", "0", table);
+    let member_offset = out.len() + table as usize;
+    let number = |number: usize| u32::try_from(number).expect("a symbol's name is short").to_le_bytes();
+    // The size of the pairs; a pair: where the name starts, where the member's header is.
+    out.extend([number(8), number(0), number(member_offset), number(names_size)].as_flattened());
+    out.extend(names);
+
+    let padding = size.next_multiple_of(ALIGN as u64) - size;
+    push_header(&mut out, member, "644", size + padding);
+    let mut layout = Layout::new();
+    layout.push(Piece::Bytes(out));
+    layout.push(Piece::Payload { index: 0, size });
+    layout.push(Piece::Bytes(alloc::vec![b'\n'; padding as usize]));
+    layout
+}
+
+/// A member's header and, as the first of its bytes, its name.
+fn push_header(out: &mut Vec<u8>, name: &str, mode: &str, size: u64) {
+    let start = out.len() + HEADER_SIZE as usize + name.len();
+    let name_size = name.len() + (start.next_multiple_of(ALIGN) - start);
+    let size = size.saturating_add(name_size as u64);
+    assert!(size <= MAX_SIZE, "an archive member of {size} bytes: the format has room for {MAX_SIZE}");
+    out.extend(member_header(format!("#1/{name_size}").as_bytes(), mode, size));
+    let end = out.len() + name_size;
+    out.extend_from_slice(name.as_bytes());
+    out.resize(end, 0);
+}
