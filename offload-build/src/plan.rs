@@ -115,9 +115,10 @@ pub(crate) fn modules(request: &Request, pack: &str) -> Result<Vec<(String, Modu
         }
         let name = module.name.clone().unwrap_or_else(|| pack.to_owned());
         check_name(&name, module)?;
-        if let Some((_, other)) = modules.iter().find(|(taken, _)| *taken == name) {
+        // File systems may take upper and lower case for one, and images have the names of their modules.
+        if let Some((taken, other)) = modules.iter().find(|(taken, _)| taken.eq_ignore_ascii_case(&name)) {
             return Err(Error::config(format!(
-                "two modules of the pack are called \"{name}\": {} and {}. \
+                "two modules of the pack are called \"{taken}\": {} and {}. \
                  Give one of them another name: .module(Module::new(\"{name}_2\").file({:?}))",
                 paths(other),
                 paths(&kept),
