@@ -98,9 +98,12 @@ pub(crate) fn modules(request: &Request, pack: &str) -> Result<Vec<(String, Modu
     let mut excluded = vec![false; request.exclude.len()];
     let mut is_excluded = |source: &Source| {
         let path = source.path.to_string_lossy().replace('\\', "/");
-        let mut matches = request.exclude.iter().map(|pattern| is_match(pattern, &path));
-        let first = matches.by_ref().position(|is_match| is_match);
-        first.inspect(|&index| excluded[index] = true).is_some()
+        let matches = request.exclude.iter().map(|pattern| is_match(pattern, &path));
+        // Every pattern is tried: one that another has a part of is of use, too.
+        excluded.iter_mut().zip(matches).fold(false, |any, (used, is_match)| {
+            *used |= is_match;
+            any | is_match
+        })
     };
     let mut modules: Vec<(String, Module)> = Vec::new();
     for module in [&request.own].into_iter().chain(&request.modules) {
