@@ -137,6 +137,7 @@ fn matrix() {
     assert_eq!(found, expected);
 
     let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!printed.contains("unused") && !printed.contains("not found"), "a compiler warns:\n{printed}");
     for (module, targets) in MODULES {
         for target in *targets {
             let image = package.output("debug", "build_matrix", &format!("matrix/{module}.{}", file_name(target)));

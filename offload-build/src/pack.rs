@@ -15,6 +15,15 @@ use offload_format::pack_index::{Index, IndexImage, IndexModule, PackIndex};
 use std::path::{Path, PathBuf};
 
 /// What [`Build::compile`](crate::Build::compile) made.
+///
+/// ```no_run
+/// let pack = offload_build::Build::new().file("kernels/saxpy.cu").archs(["gfx90a", "sm_80"]).compile("saxpy");
+/// for module in pack.modules() {
+///     for image in module.images() {
+///         println!("{} for {}: {}, {:?}", module.name(), image.target(), image.path().display(), image.kernels());
+///     }
+/// }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Pack {
     name: String,

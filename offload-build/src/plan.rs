@@ -98,9 +98,12 @@ pub(crate) fn modules(request: &Request, pack: &str) -> Result<Vec<(String, Modu
     let mut excluded = vec![false; request.exclude.len()];
     let mut is_excluded = |source: &Source| {
         let path = source.path.to_string_lossy().replace('\\', "/");
-        let mut matches = request.exclude.iter().map(|pattern| is_match(pattern, &path));
-        let first = matches.by_ref().position(|is_match| is_match);
-        first.inspect(|&index| excluded[index] = true).is_some()
+        let matches = request.exclude.iter().map(|pattern| is_match(pattern, &path));
+        // Every pattern is tried: one that another has a part of is of use, too.
+        excluded.iter_mut().zip(matches).fold(false, |any, (used, is_match)| {
+            *used |= is_match;
+            any | is_match
+        })
     };
     let mut modules: Vec<(String, Module)> = Vec::new();
     for module in [&request.own].into_iter().chain(&request.modules) {
@@ -115,9 +118,10 @@ pub(crate) fn modules(request: &Request, pack: &str) -> Result<Vec<(String, Modu
         }
         let name = module.name.clone().unwrap_or_else(|| pack.to_owned());
         check_name(&name, module)?;
-        if let Some((_, other)) = modules.iter().find(|(taken, _)| *taken == name) {
+        // File systems may take upper and lower case for one, and images have the names of their modules.
+        if let Some((taken, other)) = modules.iter().find(|(taken, _)| taken.eq_ignore_ascii_case(&name)) {
             return Err(Error::config(format!(
-                "two modules of the pack are called \"{name}\": {} and {}. \
+                "two modules of the pack are called \"{taken}\": {} and {}. \
                  Give one of them another name: .module(Module::new(\"{name}_2\").file({:?}))",
                 paths(other),
                 paths(&kept),

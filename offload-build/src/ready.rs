@@ -4,10 +4,10 @@ use crate::error::Error;
 use offload_format::archive::{self, Archive};
 use offload_format::bundle;
 use offload_format::compressed::{self, Bundles, Found};
-use offload_format::image::{CodeObjectHeader, CubinHeader, Image, PtxHeader};
+use offload_format::image::{CodeObjectHeader, Image};
 use offload_format::nv_fatbin::{self, NvFatbins};
 use offload_format::offload_binary::{self, OffloadBinaries};
-use offload_format::target::{NvidiaArch, NvidiaCode, OffloadArch};
+use offload_format::target::{NvidiaCode, OffloadArch};
 use std::fmt;
 use std::fs;
 use std::path::Path;
@@ -160,7 +160,7 @@ fn walk(bytes: &[u8], depth: u32, visit: &mut dyn FnMut(Part<'_>)) -> offload_fo
             }
         }
     } else {
-        visit(single(bytes)?);
+        visit(single(bytes));
     }
     Ok(())
 }
@@ -176,21 +176,20 @@ fn bundle_entries(
 }
 
 /// What is no container.
-fn single(bytes: &[u8]) -> offload_format::Result<Part<'_>> {
-    let other = |what: &str| Ok(Part::Other(what.to_owned()));
+fn single(bytes: &[u8]) -> Part<'_> {
+    let other = |what: &str| Part::Other(what.to_owned());
     if bytes.is_empty() {
         return other("an empty entry");
     }
     match Image::parse(bytes) {
-        Ok(Image::CodeObject(header)) => Ok(code_object(header, bytes)),
-        Ok(Image::Cubin(header)) => Ok(cubin(header, bytes)),
-        Ok(Image::Ptx(header)) => Ok(ptx(header, bytes)),
+        Ok(Image::CodeObject(header)) => code_object(header, bytes),
+        Ok(Image::Cubin(header)) => Part::Image(Name::Cubin(header.number()), bytes),
+        Ok(Image::Ptx(header)) => Part::Image(Name::Target(header.arch().to_string()), bytes),
         Ok(Image::Bitcode) => other("LLVM bitcode (as a source of its own, .bc, it is compiled)"),
         Ok(Image::SpirV { .. }) => other("SPIR-V"),
         Ok(Image::Elf { .. }) => other("an ELF file for a CPU ('offload extract' takes device code out of one)"),
         Ok(_) => other("something of another kind"),
-        Err(error) if error.kind() == offload_format::ErrorKind::BadMagic => other("something of no known kind"),
-        Err(error) => Err(error),
+        Err(error) => Part::Other(format!("something that cannot be read ({error})")),
     }
 }
 
@@ -201,13 +200,4 @@ fn code_object(header: CodeObjectHeader, bytes: &[u8]) -> Part<'_> {
         Some(id) => Part::Image(Name::Target(id), bytes),
         None => Part::Other("an AMD code object for a processor that is not known".to_owned()),
     }
-}
-
-fn cubin(header: CubinHeader, bytes: &[u8]) -> Part<'_> {
-    Part::Image(Name::Cubin(header.number()), bytes)
-}
-
-fn ptx(header: PtxHeader, bytes: &[u8]) -> Part<'_> {
-    let arch: NvidiaArch = header.arch();
-    Part::Image(Name::Target(arch.to_string()), bytes)
 }

@@ -67,7 +67,6 @@ impl<'a> Compilations<'a> {
         let mut direct = args(["--target=amdgcn-amd-amdhsa"]);
         direct.push(format!("-mcpu={target}").into());
         let mut link = direct.clone();
-        link.push("-nogpulib".into());
         // Older compilers make an earlier version unless told, and then refuse generic targets.
         let generic = amdgpu::is_generic(id.processor()).then_some(amdgpu::FIRST_GENERIC_VERSION);
         let version = self.code_object_version.or(generic);
@@ -77,7 +76,7 @@ impl<'a> Compilations<'a> {
         link.push(self.optimization());
         if parts.iter().any(|part| is_bitcode(part)) {
             // Device functions that no kernel calls do not stay.
-            link.extend(args(["-mllvm", "-amdgpu-internalize-symbols"]));
+            link.extend(args(["-nogpulib", "-mllvm", "-amdgpu-internalize-symbols"]));
         }
         link.extend(link_inputs(parts));
         link.extend(["-o".into(), compilation.image.clone().into()]);
@@ -111,7 +110,9 @@ impl<'a> Compilations<'a> {
 
     fn assemble(&self, to: &mut Compilation, arch: NvidiaArch, ptxas: &Ptxas, ptx: &Path, flags: &[OsString]) {
         let mut assemble = vec![OsString::from(format!("-arch={arch}"))];
-        match (self.cargo.opt_level.as_str(), self.cargo.debug) {
+        // ptxas warns of debug information that is not there: only what is compiled here is sure to have it.
+        let debug = self.cargo.debug && self.sources().iter().all(|source| source.language.is_preprocessed());
+        match (self.cargo.opt_level.as_str(), debug) {
             ("0", true) => assemble.extend(args(["-O0", "-g"])),
             ("0", false) => assemble.push("-O0".into()),
             // ptxas has no debug information of optimized code but lines.
@@ -240,6 +241,7 @@ impl<'a> Compilations<'a> {
                 Some(Way::Assemble) => {
                     compile.extend(args(["-x", "assembler", "-c"]));
                     compile.extend_from_slice(direct);
+                    compile.extend(version.clone());
                 }
                 other => unreachable!("the plan has looked at it: {other:?}"),
             }

@@ -241,6 +241,7 @@ pub fn bitcode(bytes: &[u8]) {
     }
     if let Some(bitcode) = seen.result(Bitcode::parse(bytes)) {
         bitcode.defined_globals().for_each(|name| seen.part(name));
+        bitcode.target_triple().into_iter().for_each(|triple| seen.part(triple.as_bytes()));
         seen.show(bitcode);
     }
 }
