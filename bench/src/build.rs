@@ -167,11 +167,11 @@ impl Package {
     }
 }
 
-/// A build script with two kernels, each in a pack of its own.
+/// A build script with two kernels, each a module of its own.
 fn script(targets: &str) -> String {
     format!(
-        "fn main() {{\n    for name in [\"one\", \"two\"] {{\n        let file = format!(\"kernels/{{name}}.cu\");\n        \
-         offload_build::Build::new().file(file).archs({targets}).compile(name);\n    }}\n}}\n"
+        "fn main() {{\n    offload_build::Build::new().modules([\"kernels/one.cu\", \"kernels/two.cu\"])\
+         .archs({targets}).compile(\"both\");\n}}\n"
     )
 }
 
