@@ -36,6 +36,8 @@ pub enum Tool {
     HideablePtxas,
     /// `script`, which runs a program in a terminal, and a system that gives it one.
     Terminal,
+    /// No AMD GPU with a driver, which nothing hides: what tests need of a machine without a GPU.
+    NoAmdGpu,
     /// An NVIDIA GPU with a driver.
     NvidiaGpu,
 }
@@ -48,7 +50,7 @@ pub fn required() -> bool {
 impl Tool {
     /// Whether set-up can see to it, so that it can be required.
     pub fn is_installable(self) -> bool {
-        !matches!(self, Tool::NvidiaGpu | Tool::HideablePtxas | Tool::GnuPe | Tool::Terminal)
+        !matches!(self, Tool::NvidiaGpu | Tool::NoAmdGpu | Tool::HideablePtxas | Tool::GnuPe | Tool::Terminal)
     }
 
     /// Says what is missing.
@@ -114,6 +116,10 @@ impl Tool {
                     false => Err(stderr(&output).lines().next().unwrap_or("script fails").to_owned()),
                 }
             }
+            Tool::NoAmdGpu => match Path::new("/sys/class/kfd/kfd/topology/nodes").exists() {
+                true => Err("there is an AMD GPU in /sys/class/kfd".to_owned()),
+                false => Ok(()),
+            },
             Tool::NvidiaGpu => match Path::new("/dev/nvidiactl").exists() {
                 true => shared_library("libcuda.so.1").map(drop),
                 false => Err("no /dev/nvidiactl".to_owned()),
