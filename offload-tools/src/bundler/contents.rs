@@ -1,7 +1,7 @@
 //! The entries of a bundle of any form, compressed or not.
 
 use super::{Failure, FileType, verbose};
-use crate::files::{Input, MEMORY_LIMIT, Output, Source};
+use crate::files::{Buffer, Input, MEMORY_LIMIT, Output, Source};
 use offload_format::bundle::{Bundle, EntryTable};
 use offload_format::compressed::{Bundles, CompressedBundle, Found, MAGIC};
 use offload_format::compression::Decompressor;
@@ -35,6 +35,8 @@ pub(super) enum Carrier<'a> {
     Input(&'a Input),
     /// Decompressed.
     Memory(Vec<u8>),
+    /// The same, of a large file.
+    Buffer(Buffer),
     /// In a compressed bundle, of which no more than its table has been decompressed.
     Stream(CompressedBundle<'a>),
 }
@@ -45,8 +47,24 @@ impl Carrier<'_> {
         match self {
             Carrier::Input(input) => Some(input.bytes()),
             Carrier::Memory(bytes) => Some(bytes),
+            Carrier::Buffer(bytes) => Some(bytes),
             Carrier::Stream(_) => None,
         }
+    }
+
+    /// All of a stream decompressed, if so many bytes of it are wanted that this is the fastest way to them.
+    pub(super) fn decompressed(&self, wanted: u64, from: &OsStr) -> Result<Option<Self>, Failure> {
+        let Carrier::Stream(bundle) = self else { return Ok(None) };
+        let size = bundle.uncompressed_size();
+        if wanted < WORTH_A_BUFFER || wanted < size / 2 || size > MEMORY_LIMIT {
+            return Ok(None);
+        }
+        let no_memory = |error: io::Error| Failure::of_file(from, &error);
+        let mut buffer = usize::try_from(size).map_err(io::Error::other).and_then(Buffer::new).map_err(no_memory)?;
+        let failed = |error: Error| not_decompressed(from, &error);
+        // In one go, so that nothing is kept but what comes out.
+        let read = bundle.stream(MEMORY_LIMIT).map_err(failed)?.read(&mut buffer).map_err(failed)?;
+        Ok((read == buffer.len()).then_some(Carrier::Buffer(buffer)))
     }
 }
 
@@ -93,6 +111,9 @@ impl<'a> Copier<'a> {
             Carrier::Memory(bytes) => {
                 return written(output.write_all(&bytes[range.start as usize..range.end as usize]));
             }
+            Carrier::Buffer(bytes) => {
+                return written(output.write_all(&bytes[range.start as usize..range.end as usize]));
+            }
             Carrier::Stream(bundle) => bundle,
         };
         let failed = |error: Error| not_decompressed(from, &error);
@@ -112,6 +133,9 @@ impl<'a> Copier<'a> {
         Ok(())
     }
 }
+
+/// Bytes that are decompressed at once, and not as they are written, if there are so many of them.
+const WORTH_A_BUFFER: u64 = 4 << 20;
 
 /// Bytes that are decompressed at a time.
 const BUFFER: usize = 1 << 20;

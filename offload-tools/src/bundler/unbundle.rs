@@ -107,21 +107,22 @@ fn missing(requested: &[EntryId<'_>], missing: &[usize]) -> Failure {
 fn extract(options: &Options, group: &Group<'_>, mut found: Vec<(&Entry, usize)>) -> Result<(), Failure> {
     // What is decompressed comes in one go then.
     found.sort_by_key(|(entry, _)| entry.range.start);
+    let size: u64 = found.iter().map(|(entry, _)| entry.range.end - entry.range.start).sum();
+    let decompressed = group.carrier.decompressed(size, &options.inputs[0])?;
+    let carrier = decompressed.as_ref().unwrap_or(&group.carrier);
     let next = AtomicUsize::new(0);
     let work = || {
-        let mut copier = Copier::new(&group.carrier);
+        let mut copier = Copier::new(carrier);
         while let Some((entry, target)) = found.get(next.fetch_add(1, Ordering::Relaxed)) {
             extract_one(options, entry, *target, &mut copier)?;
         }
         Ok(())
     };
     // Large files are copied at the same time; a stream has one reader.
-    let size: u64 = found.iter().map(|(entry, _)| entry.range.end - entry.range.start).sum();
-    let workers = match group.carrier {
-        Carrier::Input(_) | Carrier::Memory(_) if size >= WORTH_A_THREAD => {
-            thread::available_parallelism().map_or(1, NonZero::get).min(found.len())
-        }
-        _ => 1,
+    let workers = match carrier {
+        Carrier::Stream(_) => 1,
+        _ if size < WORTH_A_THREAD => 1,
+        _ => thread::available_parallelism().map_or(1, NonZero::get).min(found.len()),
     };
     thread::scope(|scope| {
         let others: Vec<_> = (1..workers).map(|_| scope.spawn(work)).collect();
@@ -155,6 +156,7 @@ fn copy_whole(options: &Options, carrier: &Carrier<'_>, output: &mut Output, to:
     let size = match carrier {
         Carrier::Input(input) => input.size(),
         Carrier::Memory(bytes) => bytes.len() as u64,
+        Carrier::Buffer(bytes) => bytes.len() as u64,
         Carrier::Stream(bundle) => bundle.uncompressed_size(),
     };
     Copier::new(carrier).copy(0..size, output, &options.inputs[0], to)

@@ -3,11 +3,13 @@
 //! Inputs are mapped, and what is copied from file to file is copied by the kernel. Outputs appear whole or not at all: they
 //! are written beside their place, and renamed. What an error or a signal cuts short is removed.
 
+mod buffer;
 mod input;
 mod interrupt;
 mod name;
 mod output;
 
+pub use buffer::Buffer;
 pub use input::Input;
 pub use name::name_in_folder;
 pub use output::{Output, Source, read_layout};

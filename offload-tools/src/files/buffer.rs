@@ -1,0 +1,34 @@
+//! Large memory.
+
+use memmap2::MmapMut;
+use std::io;
+use std::ops::{Deref, DerefMut};
+
+/// Zeros of any number, in pages as large as the system has: of small ones, asking for each takes longer than filling it.
+#[derive(Debug)]
+pub struct Buffer(MmapMut);
+
+impl Buffer {
+    /// So many bytes.
+    pub fn new(size: usize) -> io::Result<Self> {
+        let map = MmapMut::map_anon(size)?;
+        // Small pages do, too.
+        #[cfg(target_os = "linux")]
+        let _ = map.advise(memmap2::Advice::HugePage);
+        Ok(Self(map))
+    }
+}
+
+impl Deref for Buffer {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl DerefMut for Buffer {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.0
+    }
+}
