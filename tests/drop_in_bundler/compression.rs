@@ -2,6 +2,7 @@
 
 use super::{GFX906, HOST, LLVM, bundler, corpus};
 use libtest_mimic::Trial;
+use offload_tests::data::Random;
 use offload_tests::side_by_side::{Case, Ran, Whose};
 use offload_tests::test;
 
@@ -10,6 +11,7 @@ pub fn tests() -> Vec<Trial> {
         test("compressed_bundles", LLVM, compressed_bundles),
         test("environment", LLVM, environment),
         test("verbose", LLVM, verbose),
+        test("large_bundles", LLVM, large_bundles),
         test("compressed_bundles_that_are_damaged", LLVM, compressed_bundles_that_are_damaged),
     ]
 }
@@ -106,6 +108,40 @@ fn verbose() {
             let line = format!("-type={file_type} -verbose -unbundle -allow-missing-bundles -targets={HOST} -input=x");
             bundler(&format!("{line} -output=h")).file("x", bytes.clone()).assert_same();
         }
+    }
+}
+
+/// Large enough for threads, and for buffers that small ones do without.
+fn large_bundles() {
+    let host = Random::new(1).bytes(5_000_000);
+    let device: Vec<u8> = host.iter().rev().copied().collect();
+    let targets = format!("-targets={HOST},{GFX906}");
+    let with = |line: &str| bundler(line).file("large", host.clone()).file("other", device.clone());
+    for compress in ["", "-compress"] {
+        let line = format!("-type=bc {compress} {targets} -input=large -input=other -output=x");
+        let bundle = with(&line).run(Whose::Llvm).file("x").to_vec();
+        for targets in [targets.clone(), format!("-targets={GFX906},{HOST}")] {
+            let line = format!("-type=bc -unbundle {targets} -input=x -output=y -output=z");
+            assert!(bundler(&line).file("x", bundle.clone()).assert_same().succeeded());
+        }
+        for target in [HOST, GFX906] {
+            let line = format!("-type=bc -unbundle -targets={target} -input=x -output=y");
+            assert!(bundler(&line).file("x", bundle.clone()).assert_same().succeeded());
+        }
+        if compress.is_empty() {
+            assert!(with(&line).assert_same().succeeded());
+            continue;
+        }
+        // Cut short behind the first of both: each of them is wanted, and nothing is left.
+        let mut cut = bundle[..bundle.len() - 1_000_000].to_vec();
+        let size = cut.len() as u64;
+        cut[8..16].copy_from_slice(&size.to_le_bytes());
+        let line = format!("-type=bc -unbundle {targets} -input=x -output=y -output=z");
+        let (theirs, ours) = bundler(&line).file("x", cut).both();
+        for ran in [&theirs, &ours] {
+            assert!(ran.stderr.contains("error: Failed to decompress input: "), "{}", ran.stderr);
+        }
+        assert_eq!((ours.status, ours.files), (theirs.status, theirs.files));
     }
 }
 
