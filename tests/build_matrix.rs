@@ -2,7 +2,7 @@
 //! that `llvm-readelf` shows, `cuobjdump`, the text of PTX, `file`.
 
 use offload_format::image::Bitcode;
-use offload_format::pack_index::{Index, PackIndex};
+use offload_tests::data::read;
 use offload_tests::package::Package;
 use offload_tests::tools::{Tool, cuda, llvm, llvm_bin, stdout, succeed};
 use offload_tests::{run, test};
@@ -127,7 +127,7 @@ fn matrix() {
     make_inputs(&kernels);
 
     let output = succeed(&mut cargo_build(&package));
-    let index = index(&package, "matrix");
+    let index = package.index("debug", "matrix");
     let found: Vec<(&str, Vec<&str>)> = index
         .modules
         .iter()
@@ -166,7 +166,7 @@ fn matrix() {
         ("mixed", "gfx1100", "gfx1100.hsaco"),
     ] {
         let image = package.output("debug", "build_matrix", &format!("matrix/{module}.{}", file_name(target)));
-        assert!(read(&image) == read(&kernels.join("made").join(source)), "{module} for {target}");
+        assert!(read(&image) == read(kernels.join("made").join(source)), "{module} for {target}");
     }
 }
 
@@ -192,7 +192,7 @@ fn make_inputs(kernels: &Path) {
     succeed(clang().args(nvidia).args(["-emit-llvm", "-S", "-o", "ir_nvidia.ll"]));
     succeed(clang().args(nvidia).args(["-emit-llvm", "-c", "-o", "bc_nvidia.bc"]));
     for (file, triple) in [("bc_amd.bc", "amdgcn-amd-amdhsa"), ("bc_nvidia.bc", "nvptx64-nvidia-cuda")] {
-        let bytes = read(&kernels.join(file));
+        let bytes = read(kernels.join(file));
         assert_eq!(Bitcode::parse(&bytes).expect("clang wrote it").target_triple(), Some(triple));
     }
     succeed(clang().args(amd("gfx90a")).args(["-S", "-o", "asm.s"]));
@@ -292,23 +292,10 @@ fn file_name(target: &str) -> String {
     format!("{target}.{extension}")
 }
 
-fn read(path: &Path) -> Vec<u8> {
-    fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
-
 fn cargo_build(package: &Package) -> Command {
     let mut command = package.cargo(&["build"]);
     command.env("OFFLOAD_CLANG", llvm_bin().join("clang"));
     command
-}
-
-fn index(package: &Package, pack: &str) -> PackIndex {
-    let name = package.folder.file_name().expect("a package has a folder").to_string_lossy().into_owned();
-    let path = package.output("debug", &name, &format!("{pack}.index"));
-    match Index::parse(&String::from_utf8(read(&path)).expect("an index is text")) {
-        Ok(Index::Built(index)) => index,
-        other => panic!("{}: {other:?}", path.display()),
-    }
 }
 
 /// With the feature for it, also what is compressed is taken apart.
@@ -350,7 +337,7 @@ fn compressed() {
         for target in ["gfx90a", "gfx1100"] {
             let image = package.output("debug", "build_compressed", &format!("compressed/{module}.{target}.hsaco"));
             check_header(module, target, &image);
-            assert!(read(&image) == read(&kernels.join(format!("made/{target}.hsaco"))), "{module} for {target}");
+            assert!(read(&image) == read(kernels.join(format!("made/{target}.hsaco"))), "{module} for {target}");
         }
     }
 }
@@ -388,7 +375,7 @@ fn rocm_headers() {
         succeed(llvm("llvm-as").arg(package.folder.join("rocm/empty.ll")).arg("-o").arg(out));
     }
     succeed(cargo_build(&package).env("ROCM_PATH", package.folder.join("rocm")));
-    let index = index(&package, "add");
+    let index = package.index("debug", "add");
     let targets: Vec<&str> = index.images().map(|image| &*image.target).collect();
     assert_eq!(targets, ["gfx90a"], "ROCm's headers are for AMD GPUs");
     check_header("add", "gfx90a", &package.output("debug", "build_rocm_headers", "add/gfx90a.hsaco"));

@@ -1,11 +1,10 @@
 //! Packs of several modules: how programs take them, what others see of them, what goes into which.
 
-use offload_format::pack_index::{Index, PackIndex};
+use offload_tests::data::read;
 use offload_tests::package::{Package, printed};
 use offload_tests::tools::{Tool, llvm, llvm_bin, stderr, stdout, succeed};
 use offload_tests::{run, test};
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 fn main() -> ExitCode {
@@ -56,35 +55,18 @@ fn cargo(package: &Package, command: &str) -> Command {
     command
 }
 
-fn output(package: &Package, profile: &str, file: &str) -> PathBuf {
-    let name = package.folder.file_name().expect("a package has a folder").to_string_lossy();
-    package.output(profile, &name, file)
-}
-
-fn read(path: &Path) -> Vec<u8> {
-    fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
-
-fn index(package: &Package) -> PackIndex {
-    let path = output(package, "debug", "pack.index");
-    match Index::parse(&String::from_utf8(read(&path)).expect("an index is text")) {
-        Ok(Index::Built(index)) => index,
-        other => panic!("{}: {other:?}", path.display()),
-    }
-}
-
 /// `affine: gfx90a cpu`, for each module.
 fn modules(package: &Package) -> Vec<String> {
     let line = |module: &offload_format::pack_index::IndexModule| {
         let targets: Vec<&str> = module.images.iter().map(|image| &*image.target).collect();
         format!("{}: {}", module.name, targets.join(" "))
     };
-    index(package).modules.iter().map(line).collect()
+    package.index("debug", "pack").modules.iter().map(line).collect()
 }
 
 /// PTX of a module for `compute_80`.
 fn ptx(package: &Package, module: &str) -> String {
-    String::from_utf8(read(&output(package, "debug", &format!("pack/{module}.compute_80.ptx")))).expect("PTX is text")
+    String::from_utf8(read(package.own_output("debug", &format!("pack/{module}.compute_80.ptx")))).expect("PTX is text")
 }
 
 const MAIN: &str = r#"#![forbid(unsafe_code)]
@@ -145,7 +127,7 @@ fn by_name() {
         assert_eq!(header.matches(section).count(), 1, "{header}");
         if section == ".llvm.offloading" {
             // The strings of each offload binary name its module: LLVM's tool takes the images of one by it.
-            let pack = output(&package, "debug", "pack.pack");
+            let pack = package.own_output("debug", "pack.pack");
             let extracted = package.folder.join("extracted.ptx");
             let image = format!("--image=file={},module=scale,arch=compute_80", extracted.display());
             succeed(llvm("llvm-offload-binary").arg(&pack).arg(image));
@@ -197,7 +179,7 @@ fn supported_targets() {
     assert!(text.contains("module \"fp8\" is for none of gfx90a, cpu"), "{text}");
     // All AMD's: a bundle for each module that has images.
     build("gfx90a");
-    let pack = read(&output(&package, "debug", "pack.pack"));
+    let pack = read(package.own_output("debug", "pack.pack"));
     let magic = b"__CLANG_OFFLOAD_BUNDLE__";
     let at: Vec<usize> = (0..pack.len()).step_by(4096).filter(|at| pack[*at..].starts_with(magic)).collect();
     assert_eq!(at.len(), 2, "{at:?}");
@@ -254,12 +236,12 @@ fn same_bytes() {
     let twins = [package("modules_twin", calls), package("modules_twin_in_another_folder", calls)];
     let packs = twins.each_ref().map(|twin| {
         succeed(&mut cargo(twin, "build"));
-        (read(&output(twin, "debug", "pack.pack")), read(&output(twin, "debug", "pack.index")))
+        (read(twin.own_output("debug", "pack.pack")), read(twin.own_output("debug", "pack.index")))
     });
     assert!(packs[0] == packs[1], "other bytes in another folder");
     twins[0].write("build.rs", build_script(calls) + "// changed\n");
     succeed(&mut cargo(&twins[0], "build"));
-    let again = (read(&output(&twins[0], "debug", "pack.pack")), read(&output(&twins[0], "debug", "pack.index")));
+    let again = (read(twins[0].own_output("debug", "pack.pack")), read(twins[0].own_output("debug", "pack.index")));
     assert!(again == packs[1], "other bytes in a second build");
 }
 
@@ -268,7 +250,7 @@ fn one_changed() {
     let package = package("modules_changed", calls);
     succeed(&mut cargo(&package, "build"));
     let time = |file: &str| {
-        let path = output(&package, "debug", &format!("pack/{file}"));
+        let path = package.own_output("debug", &format!("pack/{file}"));
         fs::metadata(path).and_then(|metadata| metadata.modified()).expect("the image is there")
     };
     let files = ["affine.gfx90a.hsaco", "affine.compute_80.ptx", "scale.gfx90a.hsaco", "scale.compute_80.ptx"];
@@ -298,7 +280,7 @@ fn generated() {
     assert!(first.contains(".entry made(") && !first.contains(&*package.folder.to_string_lossy()), "{first}");
     let text = build();
     assert!(text.contains("Fresh modules_generated"), "the source in OUT_DIR makes each build run:\n{text}");
-    let path = output(&package, "debug", "pack/made.compute_80.ptx");
+    let path = package.own_output("debug", "pack/made.compute_80.ptx");
     let time = || fs::metadata(&path).and_then(|metadata| metadata.modified()).expect("the image is there");
     let made = time();
     // Written anew with the same bytes, then with others.

@@ -1,6 +1,7 @@
 //! What a build script does: which compilers it starts and when, and what is in the images.
 
-use offload_format::pack_index::{Index, PackIndex};
+use offload_format::pack_index::Index;
+use offload_tests::data::read;
 use offload_tests::package::{Package, printed};
 use offload_tests::scratch;
 use offload_tests::tools::{Tool, cuda, llvm, llvm_bin, stderr, stdout, succeed};
@@ -71,27 +72,8 @@ fn cargo_build(package: &Package, profile: &str) -> Command {
     command
 }
 
-/// A file that the package's build script left, by its path under `OUT_DIR/offload`.
-fn output(package: &Package, profile: &str, file: &str) -> PathBuf {
-    let name = package.folder.file_name().expect("a package has a folder").to_string_lossy();
-    package.output(profile, &name, file)
-}
-
-fn read(path: &Path) -> Vec<u8> {
-    fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
-
-/// The index of a pack.
-fn index(package: &Package, profile: &str, pack: &str) -> PackIndex {
-    let path = output(package, profile, &format!("{pack}.index"));
-    match Index::parse(&String::from_utf8(read(&path)).expect("an index is text")) {
-        Ok(Index::Built(index)) => index,
-        other => panic!("{}: {other:?}", path.display()),
-    }
-}
-
 fn targets(package: &Package, pack: &str) -> Vec<String> {
-    index(package, "debug", pack).images().map(|image| image.target.clone()).collect()
+    package.index("debug", pack).images().map(|image| image.target.clone()).collect()
 }
 
 /// Scripts in front of the real compilers, which write down every call.
@@ -204,7 +186,7 @@ fn second_build() {
 
     // The script runs again, finds all images as they should be, and leaves every file alone but the index, which each run
     // writes, so that a pack that is no longer made is no longer found.
-    let folder = output(&package, "debug", "add.index").parent().expect("it lies in a folder").to_owned();
+    let folder = package.own_output("debug", "add.index").parent().expect("it lies in a folder").to_owned();
     let before = times(&folder);
     package.write("build.rs", build_script(MAIN));
     let text = build();
@@ -234,7 +216,7 @@ fn targets_from_the_environment() {
         succeed(watched.set(&mut cargo_build(&package, "debug")).envs(variables.iter().copied()));
         targets(&package, "add")
     };
-    let pack = || read(&output(&package, "debug", "add.pack"));
+    let pack = || read(package.own_output("debug", "add.pack"));
 
     assert_eq!(build(&[]), ["gfx90a", "compute_80"]);
     let own = pack();
@@ -321,8 +303,8 @@ fn changes() {
     assert!(count(&calls) == BTreeMap::from([("clang", 8), ("c++", 4)]), "other compilers:\n{calls:#?}");
 
     // An image that somebody changed or removed is made again.
-    fs::remove_file(output(&package, "debug", "with/gfx90a.hsaco")).expect("the image is there");
-    let ptx = output(&package, "debug", "without/compute_80.ptx");
+    fs::remove_file(package.own_output("debug", "with/gfx90a.hsaco")).expect("the image is there");
+    let ptx = package.own_output("debug", "without/compute_80.ptx");
     fs::write(&ptx, b"damaged").expect("the image can be written");
     package.write("build.rs", build_script(&main(".define(\"VALUE\", \"2.0f\").flag(\"-DMORE\")")));
     let calls = build();
@@ -350,7 +332,7 @@ fn edit_while_compiling() {
     succeed(Command::new("chmod").arg("+x").arg(&clang));
     let ptx = || {
         succeed(cargo_build(&package, "debug").env("OFFLOAD_CLANG", &clang));
-        String::from_utf8(read(&output(&package, "debug", "add/compute_80.ptx"))).expect("PTX is text")
+        String::from_utf8(read(package.own_output("debug", "add/compute_80.ptx"))).expect("PTX is text")
     };
     package.write("kernels/add.cu", kernel("old_name", "1.0f")).write("new.cu", kernel("new_name", "1.0f"));
     let first = ptx();
@@ -555,7 +537,7 @@ fn skipped() {
             command.env_remove(name);
         }
         succeed(command.env("PATH", &tools).env(variable.0, variable.1));
-        let text = String::from_utf8(read(&output(&package, "debug", "add.index"))).expect("an index is text");
+        let text = String::from_utf8(read(package.own_output("debug", "add.index"))).expect("an index is text");
         match Index::parse(&text) {
             Ok(Index::Absent { why, .. }) => why,
             other => panic!("{other:?}"),
@@ -591,14 +573,14 @@ fn several_files() {
         .write("kernels/scale.cu", declaration.to_owned() + &kernel("scale", "twice(x[i]) * 3.0f"));
     for profile in ["debug", "release"] {
         succeed(&mut cargo_build(&package, profile));
-        let image = |file: &str| output(&package, profile, &format!("several/{file}"));
+        let image = |file: &str| package.own_output(profile, &format!("several/{file}"));
         for name in ["add", "scale"] {
             for file in ["gfx90a.hsaco", "gfx1100.hsaco"] {
                 assert!(defines(&image(file), name, 'T'), "no {name} in {file}, {profile}");
                 assert!(defines(&image(file), &format!("{name}.kd"), 'R'), "no {name}.kd in {file}, {profile}");
             }
             assert!(defines(&image("cpu.so"), name, 'T'), "no {name} in cpu.so, {profile}");
-            let ptx = String::from_utf8(read(&image("compute_80.ptx"))).expect("PTX is text");
+            let ptx = String::from_utf8(read(image("compute_80.ptx"))).expect("PTX is text");
             assert!(ptx.contains(&format!(".visible .entry {name}(")), "no {name} in {profile}:\n{ptx}");
             assert!(!ptx.contains(".extern"), "something is not defined, {profile}:\n{ptx}");
             let cubin = symbols(&image("sm_80.cubin"));
@@ -654,7 +636,7 @@ fn image_headers() {
     package.write("kernels/add.cu", kernel("add", "1.0f"));
     succeed(&mut cargo_build(&package, "release"));
     let image = |target: &str, extension: &str| {
-        output(&package, "release", &format!("add/{}.{extension}", target.replace(':', "_")))
+        package.own_output("release", &format!("add/{}.{extension}", target.replace(':', "_")))
     };
     for (target, flags) in AMD {
         let header = stdout(&succeed(llvm("llvm-readelf").arg("-h").arg(image(target, "hsaco"))));
@@ -668,7 +650,7 @@ fn image_headers() {
         assert!(text.contains(&format!(" sm={number},")), "{target}:\n{text}");
     }
     for target in PTX {
-        let text = String::from_utf8(read(&image(target, "ptx"))).expect("PTX is text");
+        let text = String::from_utf8(read(image(target, "ptx"))).expect("PTX is text");
         let name = target.replace("compute_", "sm_");
         assert!(text.lines().any(|line| line == format!(".target {name}")), "{target}:\n{text}");
     }
@@ -689,12 +671,12 @@ fn code_object_version() {
     succeed(&mut cargo_build(&package, "debug"));
     for (version, abi) in [(5, "3"), (6, "4")] {
         for target in ["gfx90a", "gfx1100"] {
-            let image = output(&package, "debug", &format!("v{version}/{target}.hsaco"));
+            let image = package.own_output("debug", &format!("v{version}/{target}.hsaco"));
             let header = stdout(&succeed(llvm("llvm-readelf").arg("-h").arg(image)));
             let line = header.lines().find(|line| line.trim_start().starts_with("ABI Version:"));
             assert_eq!(line.and_then(|line| line.split_whitespace().last()), Some(abi), "{target}:\n{header}");
         }
-        let text = String::from_utf8(read(&output(&package, "debug", &format!("v{version}.index")))).expect("text");
+        let text = String::from_utf8(read(package.own_output("debug", &format!("v{version}.index")))).expect("text");
         assert_eq!(text.matches(&format!(" code-object {version}\n")).count(), 2, "{text}");
     }
 }
@@ -716,22 +698,22 @@ fn twins() {
         for twin in &twins {
             succeed(&mut cargo_build(twin, profile));
         }
-        let [one, two] = [&twins[0], &twins[1]].map(|twin| |file: &str| output(twin, profile, file));
+        let [one, two] = [&twins[0], &twins[1]].map(|twin| |file: &str| twin.own_output(profile, file));
         let differ: Vec<&str> = IMAGES
             .into_iter()
             .filter(|file| {
                 let file = format!("twin/{file}");
-                read(&one(&file)) != read(&two(&file))
+                read(one(&file)) != read(two(&file))
             })
             .collect();
         assert!(differ.is_empty(), "{profile}: other bytes in another folder: {differ:?}, {}", one("twin").display());
-        assert!(read(&one("twin.pack")) == read(&two("twin.pack")), "{profile}: other packs of the same images");
+        assert!(read(one("twin.pack")) == read(two("twin.pack")), "{profile}: other packs of the same images");
         // With debug information in one profile, and none in the other.
         for file in ["gfx90a.hsaco", "sm_80.cubin", "cpu.so"] {
             let sections = stdout(&succeed(llvm("llvm-readelf").arg("-SW").arg(one(&format!("twin/{file}")))));
             assert_eq!(sections.contains(".debug_info"), profile == "debug", "{file}, {profile}:\n{sections}");
         }
-        let ptx = String::from_utf8(read(&one("twin/compute_80.ptx"))).expect("PTX is text");
+        let ptx = String::from_utf8(read(one("twin/compute_80.ptx"))).expect("PTX is text");
         assert_eq!(ptx.contains(".debug_info"), profile == "debug", "{profile}:\n{ptx}");
     }
 }
@@ -756,8 +738,8 @@ fn ptx_ends() {
     let mut texts = Vec::new();
     for length in 0..8 {
         let name = format!("pad{length}");
-        let pack = read(&output(&package, "release", &format!("{name}.pack")));
-        let index = index(&package, "release", &name);
+        let pack = read(package.own_output("release", &format!("{name}.pack")));
+        let index = package.index("release", &name);
         assert_eq!(index.images().count(), 2);
         for image in index.images() {
             let (start, end) = (image.offset as usize, (image.offset + image.size) as usize);
@@ -801,10 +783,10 @@ fn options() {
             + &kernel("KERNEL_NAME", "1.0f"),
     );
     succeed(&mut cargo_build(&package, "debug"));
-    let image = |file: &str| output(&package, "debug", &format!("options/{file}"));
+    let image = |file: &str| package.own_output("debug", &format!("options/{file}"));
     assert!(defines(&image("gfx90a.hsaco"), "renamed", 'T'));
     assert!(defines(&image("cpu.so"), "renamed", 'T'));
-    assert!(String::from_utf8_lossy(&read(&image("compute_80.ptx"))).contains(".visible .entry renamed("));
+    assert!(String::from_utf8_lossy(&read(image("compute_80.ptx"))).contains(".visible .entry renamed("));
     assert!(symbols(&image("sm_80.cubin")).iter().any(|[_, _, _, name]| name == "renamed"));
 }
 
@@ -894,8 +876,8 @@ fn hosts() {
         ("macos_x86_64", "Mach-O 64-bit x86-64"),
         ("macos_aarch64", "Mach-O arm64"),
     ] {
-        let index = index(&package, "debug", pack);
-        let library = output(&package, "debug", &format!("lib{}.a", index.library));
+        let index = package.index("debug", pack);
+        let library = package.own_output("debug", &format!("lib{}.a", index.library));
         let header = stdout(&succeed(llvm("llvm-readobj").arg("--file-headers").arg(&library)));
         assert!(header.contains(&format!("Format: {format}\n")), "{pack}: {header}");
         let map = stdout(&succeed(llvm("llvm-nm").arg("--print-armap").arg(&library)));
@@ -939,7 +921,7 @@ fn changed_compiler() {
             succeed(Command::new("chmod").arg("+x").arg(&compiler));
         }
         let text = printed(&succeed(cargo_build(&package, "debug").env("CXX", &compiler).arg("-v")));
-        (read(&output(&package, "debug", "add/cpu.so")), text)
+        (read(package.own_output("debug", "add/cpu.so")), text)
     };
     let (first, _) = build("2");
     let (_, text) = build("");
@@ -974,11 +956,11 @@ fn travelling_set() {
         .collect();
     files.sort_unstable();
     assert_eq!(files, ["add.cu", "add.gfx90a.hsaco", "add.manifest", "add.notes.txt"]);
-    let manifest = String::from_utf8(read(&there.folder.join("kernels/add.manifest"))).expect("a manifest is text");
+    let manifest = String::from_utf8(read(there.folder.join("kernels/add.manifest"))).expect("a manifest is text");
     assert!(!manifest.contains(&*there.folder.to_string_lossy()), "{manifest}");
 
     for file in ["add.manifest", "add.gfx90a.hsaco"] {
-        here.write(&format!("kernels/{file}"), read(&there.folder.join("kernels").join(file)));
+        here.write(&format!("kernels/{file}"), read(there.folder.join("kernels").join(file)));
     }
     here.write("build.rs", build_script(&MAIN.replace(", \"compute_80\"", "")));
     let text = printed(&succeed(cargo_build(&here, "release").env("OFFLOAD_PREBUILT", "only")));

@@ -1,6 +1,5 @@
 //! Which targets a pack is built for: names, words that stand for several, variables of the environment.
 
-use offload_format::pack_index::Index;
 use offload_tests::package::{Package, printed};
 use offload_tests::tools::{Tool, cuda, llvm_bin, stderr, succeed};
 use offload_tests::{run, scratch, test};
@@ -51,12 +50,7 @@ fn build(package: &Package, variables: &[(&str, &str)]) -> Output {
 
 /// The targets in the pack.
 fn targets(package: &Package) -> Vec<String> {
-    let name = package.folder.file_name().expect("a package has a folder").to_string_lossy();
-    let path = package.output("debug", &name, "add.index");
-    match Index::parse(&fs::read_to_string(&path).expect("an index is text")) {
-        Ok(Index::Built(index)) => index.images().map(|image| image.target.clone()).collect(),
-        other => panic!("{}: {other:?}", path.display()),
-    }
+    package.index("debug", "add").images().map(|image| image.target.clone()).collect()
 }
 
 #[track_caller]

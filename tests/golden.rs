@@ -12,12 +12,12 @@ use offload_format::nv_fatbin::{Entry, NvFatbins};
 use offload_format::object_bundle::{self, ObjectBundle};
 use offload_format::offload_binary::OffloadBinaries;
 use offload_format::text_bundle::TextBundle;
-use offload_tests::data::{corpus, corpus_folders, read};
+use offload_tests::data::{assert_as_checked_in, blesses, corpus, corpus_folders, read};
 use offload_tests::test;
 use std::fmt::Display;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::{env, fs};
 
 fn main() -> ExitCode {
     let mut tests = vec![test("every_dump_has_its_file", &[], every_dump_has_its_file)];
@@ -33,10 +33,6 @@ fn short_name(file: &Path) -> String {
     format!("{}/{}", folder.display(), file.file_name().unwrap_or_default().display())
 }
 
-fn blesses() -> bool {
-    env::var_os("BLESS").is_some()
-}
-
 fn dump_of(file: &Path) -> PathBuf {
     let mut path = file.as_os_str().to_owned();
     path.push(".txt");
@@ -48,25 +44,8 @@ fn is_as_its_dump(file: &Path) {
     let mut dump = Dump::default();
     dump.line(format_args!("{}: {} bytes", short_name(file), bytes.len()));
     dump.file(&bytes);
-    if blesses() {
-        fs::write(dump_of(file), &dump.text).expect("the corpus can be written");
-        return;
-    }
-    let expected = fs::read_to_string(dump_of(file));
-    let expected = expected.unwrap_or_else(|error| panic!("{}: {error} ({BLESS})", dump_of(file).display()));
-    let differ = expected.lines().zip(dump.text.lines()).position(|(a, b)| a != b);
-    let line = differ.unwrap_or_else(|| expected.lines().count().min(dump.text.lines().count()));
-    assert!(
-        expected == dump.text,
-        "{}: line {} differs ({BLESS})\nchecked in: {}\nread:       {}",
-        dump_of(file).display(),
-        line + 1,
-        expected.lines().nth(line).unwrap_or("(no more lines)"),
-        dump.text.lines().nth(line).unwrap_or("(no more lines)"),
-    );
+    assert_as_checked_in(&dump_of(file), &dump.text);
 }
-
-const BLESS: &str = "BLESS=1 writes it anew";
 
 fn every_dump_has_its_file() {
     for folder in corpus_folders() {

@@ -9,7 +9,9 @@ use offload_format::bundle::BundleBuilder;
 use offload_format::compressed::{CompressOptions, compress};
 use offload_format::compression::Method;
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
-use offload_tests::data::{assert_same_bytes, corpus, corpus_folders, read, some_bytes};
+use offload_tests::data::{
+    assert_as_checked_in, assert_same_bytes, corpus, corpus_files, corpus_folders, read, some_bytes,
+};
 use offload_tests::own::{self, Ran, in_terminal, run};
 use offload_tests::tools::{Tool, cuda, llvm, stdout, succeed};
 use offload_tests::{scratch, test};
@@ -105,12 +107,6 @@ fn extracted(folder: &Path, arguments: &[&str]) -> Vec<Vec<u8>> {
     bytes
 }
 
-fn corpus_files() -> Vec<String> {
-    let folder = scratch::workspace().join("tests/corpus");
-    let files = corpus_folders().into_iter().flat_map(|name| corpus(&name));
-    files.map(|file| path(file.strip_prefix(&folder).expect("it lies there")).to_owned()).collect()
-}
-
 // ----------------------------------------------------------------------------------------------------------- what is printed
 
 fn golden(folder: &str) {
@@ -122,21 +118,7 @@ fn golden(folder: &str) {
         document += &offload(&["ls", "--json", file]).stdout;
     }
     for (name, found) in [(format!("{folder}.txt"), text), (format!("{folder}.json"), document)] {
-        let path = scratch::workspace().join("tests/ls").join(&name);
-        if std::env::var_os("BLESS").is_some() {
-            scratch::write(&path, &found);
-            continue;
-        }
-        let expected = fs::read_to_string(&path).unwrap_or_default();
-        let differ = expected.lines().zip(found.lines()).position(|(a, b)| a != b);
-        let line = differ.unwrap_or_else(|| expected.lines().count().min(found.lines().count()));
-        assert!(
-            expected == found,
-            "tests/ls/{name}: line {} differs (BLESS=1 writes it anew)\nchecked in: {:?}\nprinted:    {:?}",
-            line + 1,
-            expected.lines().nth(line),
-            found.lines().nth(line)
-        );
+        assert_as_checked_in(&scratch::workspace().join("tests/ls").join(name), &found);
     }
 }
 

@@ -5,7 +5,7 @@
 //! anew.
 
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
-use offload_tests::data::{corpus_folders, read, some_bytes};
+use offload_tests::data::{assert_as_checked_in, corpus_files, corpus_folders, read, some_bytes};
 use offload_tests::own::{self, Ran, in_terminal, run};
 use offload_tests::tools::{Tool, llvm, stdout, succeed};
 use offload_tests::{data, scratch, test};
@@ -47,11 +47,6 @@ fn size(arguments: &[&str]) -> Ran {
 
 fn corpus() -> PathBuf {
     scratch::workspace().join("tests/corpus")
-}
-
-fn corpus_files() -> Vec<String> {
-    let files = corpus_folders().into_iter().flat_map(|name| data::corpus(&name));
-    files.map(|file| text(file.strip_prefix(corpus()).expect("it lies there")).to_owned()).collect()
 }
 
 fn text(path: &Path) -> &str {
@@ -486,18 +481,5 @@ fn golden(folder: &str) {
             found += &format!("{}{}status {}\n\n", run.stdout, run.stderr, run.code);
         }
     }
-    let path = scratch::workspace().join("tests/size").join(format!("{folder}.txt"));
-    if std::env::var_os("BLESS").is_some() {
-        return scratch::write(&path, &found);
-    }
-    let expected = fs::read_to_string(&path).unwrap_or_default();
-    let differ = expected.lines().zip(found.lines()).position(|(a, b)| a != b);
-    let line = differ.unwrap_or_else(|| expected.lines().count().min(found.lines().count()));
-    assert!(
-        expected == found,
-        "tests/size/{folder}.txt: line {} differs (BLESS=1 writes it anew)\nchecked in: {:?}\nprinted:    {:?}",
-        line + 1,
-        expected.lines().nth(line),
-        found.lines().nth(line)
-    );
+    assert_as_checked_in(&scratch::workspace().join("tests/size").join(format!("{folder}.txt")), &found);
 }

@@ -26,6 +26,44 @@ pub fn corpus_folders() -> Vec<String> {
     folders.filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned())).collect()
 }
 
+/// All files of the corpus, by their paths in it.
+///
+/// # Panics
+/// If there are none.
+pub fn corpus_files() -> Vec<String> {
+    let root = crate::scratch::workspace().join("tests/corpus");
+    let files = corpus_folders().into_iter().flat_map(|folder| corpus(&folder));
+    let in_root = |file: PathBuf| file.strip_prefix(&root).expect("it lies there").to_string_lossy().into_owned();
+    files.map(in_root).collect()
+}
+
+/// Whether what is checked in is to be written anew (`BLESS=1`).
+pub fn blesses() -> bool {
+    std::env::var_os("BLESS").is_some()
+}
+
+/// Compares a text with the file at this path, which is checked in; or, if [`blesses`] says so, writes it.
+///
+/// # Panics
+/// If they differ, or if the file cannot be read or written.
+pub fn assert_as_checked_in(path: &Path, found: &str) {
+    const BLESS: &str = "BLESS=1 writes it anew";
+    if blesses() {
+        return crate::scratch::write(path, found);
+    }
+    let expected = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error} ({BLESS})", path.display()));
+    let differ = expected.lines().zip(found.lines()).position(|(a, b)| a != b);
+    let line = differ.unwrap_or_else(|| expected.lines().count().min(found.lines().count()));
+    assert!(
+        expected == found,
+        "{}: line {} differs ({BLESS})\nchecked in: {}\nfound:      {}",
+        path.display(),
+        line + 1,
+        expected.lines().nth(line).unwrap_or("(no more lines)"),
+        found.lines().nth(line).unwrap_or("(no more lines)"),
+    );
+}
+
 /// A file's bytes.
 ///
 /// # Panics

@@ -1,6 +1,8 @@
 //! Packages as an outsider writes them, built with Cargo: offline, each in its own workspace, against this checkout.
 
+use crate::data::read;
 use crate::scratch;
+use offload_format::pack_index::{Index, PackIndex};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -135,6 +137,27 @@ impl Package {
         let mut found: Vec<PathBuf> = found.filter(|path| path.exists()).collect();
         found.sort_by_key(|path| fs::metadata(path).and_then(|metadata| metadata.modified()).ok());
         found.pop().unwrap_or_else(|| panic!("no build script of {package} left {file}"))
+    }
+
+    /// A file that the package's own build script left, as [`Package::output`] finds it.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn own_output(&self, profile: &str, file: &str) -> PathBuf {
+        let name = self.folder.file_name().expect("a package has a folder").to_string_lossy();
+        self.output(profile, &name, file)
+    }
+
+    /// The index of a pack that the package's own build script has built.
+    ///
+    /// # Panics
+    /// If there is none, or if the pack was skipped.
+    pub fn index(&self, profile: &str, pack: &str) -> PackIndex {
+        let path = self.own_output(profile, &format!("{pack}.index"));
+        match Index::parse(&String::from_utf8(read(&path)).expect("an index is text")) {
+            Ok(Index::Built(index)) => index,
+            other => panic!("{}: {other:?}", path.display()),
+        }
     }
 }
 
