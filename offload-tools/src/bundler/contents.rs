@@ -11,8 +11,6 @@ use offload_format::{Error, ErrorKind};
 use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::ops::Range;
-use std::sync::mpsc;
-use std::thread;
 use std::time::Instant;
 
 /// What a file has in it: one group for each bundle, and at least one.
@@ -108,13 +106,9 @@ impl<'a> Copier<'a> {
         let written = |result: io::Result<()>| result.map_err(|error| Failure::of_file(to, &error));
         let bundle = match self.carrier {
             Carrier::Input(input) => return written(output.copy(&Source::Part(input, range))),
-            Carrier::Memory(bytes) => {
-                return written(output.write_all(&bytes[range.start as usize..range.end as usize]));
-            }
-            Carrier::Buffer(bytes) => {
-                return written(output.write_all(&bytes[range.start as usize..range.end as usize]));
-            }
             Carrier::Stream(bundle) => bundle,
+            Carrier::Memory(bytes) => return written(output.write_all(part(bytes, &range))),
+            Carrier::Buffer(bytes) => return written(output.write_all(part(bytes, &range))),
         };
         let failed = |error: Error| not_decompressed(from, &error);
         // What lies before the place where the stream is comes from a new one.
@@ -122,8 +116,16 @@ impl<'a> Copier<'a> {
             Some(stream) => stream,
             None => (bundle.stream(MEMORY_LIMIT).map_err(failed)?, 0),
         };
-        let skipped = stream.skip(range.start - at).map_err(failed)? == range.start - at;
-        let is_whole = skipped && pump(&mut stream, range.end - range.start, output, failed, written)?;
+        let mut is_whole = stream.skip(range.start - at).map_err(failed)? == range.start - at;
+        let mut left = range.end - range.start;
+        let mut bytes = vec![0; usize::try_from(left).unwrap_or(usize::MAX).min(BUFFER)];
+        while left > 0 && is_whole {
+            let step = usize::try_from(left).unwrap_or(usize::MAX).min(BUFFER);
+            let read = stream.read(&mut bytes[..step]).map_err(failed)?;
+            written(output.write_all(&bytes[..read]))?;
+            left -= read as u64;
+            is_whole = read == step;
+        }
         if !is_whole {
             let hint =
                 format!("'{}': the bundle ends before its code object at {range:?} does", from.to_string_lossy());
@@ -140,62 +142,9 @@ const WORTH_A_BUFFER: u64 = 4 << 20;
 /// Bytes that are decompressed at a time.
 const BUFFER: usize = 1 << 20;
 
-/// Decompresses `size` bytes while those before them are written. `false` if the stream has fewer.
-fn pump(
-    stream: &mut Decompressor<'_>,
-    size: u64,
-    output: &mut Output,
-    failed: impl Fn(Error) -> Failure,
-    written: impl Fn(io::Result<()>) -> Result<(), Failure> + Send,
-) -> Result<bool, Failure> {
-    let room = |left: u64| usize::try_from(left).unwrap_or(usize::MAX).min(BUFFER);
-    if size <= BUFFER as u64 {
-        let mut bytes = vec![0; room(size)];
-        let read = stream.read(&mut bytes).map_err(failed)?;
-        written(output.write_all(&bytes[..read]))?;
-        return Ok(read == bytes.len());
-    }
-    // Two buffers go round: one is filled while the other is written.
-    let (fill, filled) = mpsc::sync_channel::<Vec<u8>>(1);
-    let (empty, emptied) = mpsc::channel();
-    thread::scope(|scope| {
-        let writer = scope.spawn(move || {
-            for bytes in filled {
-                output.write_all(&bytes)?;
-                // Nobody waits for the last ones.
-                let _ = empty.send(bytes);
-            }
-            Ok(())
-        });
-        let mut left = size;
-        let mut made = 0;
-        let mut decompress = || {
-            while left > 0 {
-                let mut bytes = match made < 2 {
-                    true => Vec::new(),
-                    // The writer has failed, and says why.
-                    false => match emptied.recv() {
-                        Ok(bytes) => bytes,
-                        Err(_) => return Ok(true),
-                    },
-                };
-                made += 1;
-                bytes.resize(room(left), 0);
-                let read = stream.read(&mut bytes).map_err(&failed)?;
-                let is_whole = read == bytes.len();
-                bytes.truncate(read);
-                left -= read as u64;
-                if fill.send(bytes).is_err() || !is_whole {
-                    return Ok(is_whole);
-                }
-            }
-            Ok(true)
-        };
-        let decompressed = decompress();
-        drop(fill);
-        written(writer.join().expect("writing does not panic"))?;
-        decompressed
-    })
+/// A range of bytes that are in memory, where a checked table says that it lies.
+fn part<'a>(bytes: &'a [u8], range: &Range<u64>) -> &'a [u8] {
+    &bytes[range.start as usize..range.end as usize]
 }
 
 impl<'a> Contents<'a> {

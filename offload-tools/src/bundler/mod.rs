@@ -33,7 +33,6 @@ use file_type::FileType;
 use options::{Options, Work};
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
-use std::path::Path;
 use std::process::ExitCode;
 
 /// Runs the tool: `arguments` begin with its name, as it was called.
@@ -74,14 +73,12 @@ fn work_on(options: &Options, work: Work) -> Result<(), Failure> {
 
 /// Opens an input; `-` is standard input.
 fn open(path: &OsStr) -> Result<Input, Failure> {
-    let opened = if path == "-" { Input::stdin() } else { Input::open(Path::new(path)) };
-    opened.map_err(|error| Failure::of_file(path, &error))
+    Input::named(path).map_err(|error| Failure::of_file(path, &error))
 }
 
 /// Writes an output whole; `-` is standard output.
 fn write(path: &OsStr, fill: impl FnOnce(&mut Output) -> Result<(), Failure>) -> Result<(), Failure> {
-    let created = if path == "-" { Ok(Output::stdout()) } else { Output::create(Path::new(path)) };
-    let mut output = created.map_err(|error| Failure::of_file(path, &error))?;
+    let mut output = Output::named(path).map_err(|error| Failure::of_file(path, &error))?;
     fill(&mut output)?;
     output.commit().map_err(|error| Failure::of_file(path, &error))
 }

@@ -154,10 +154,8 @@ fn extract_one(options: &Options, entry: &Entry, target: usize, copier: &mut Cop
 /// Writes all that a file has, decompressed.
 fn copy_whole(options: &Options, carrier: &Carrier<'_>, output: &mut Output, to: &OsStr) -> Result<(), Failure> {
     let size = match carrier {
-        Carrier::Input(input) => input.size(),
-        Carrier::Memory(bytes) => bytes.len() as u64,
-        Carrier::Buffer(bytes) => bytes.len() as u64,
         Carrier::Stream(bundle) => bundle.uncompressed_size(),
+        _ => carrier.bytes().map_or(0, |bytes| bytes.len() as u64),
     };
     Copier::new(carrier).copy(0..size, output, &options.inputs[0], to)
 }

@@ -2,6 +2,7 @@
 
 use super::interrupt;
 use memmap2::Mmap;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
@@ -35,6 +36,11 @@ impl Input {
         // make no `str` of bytes without checking them. One that cuts the file short ends this process with a signal.
         let map = unsafe { Mmap::map(&file)? };
         Ok(Self(Bytes::Mapped { file, map }))
+    }
+
+    /// Opens what a command line names: as [`Input::open`] does, but `-` is standard input.
+    pub fn named(path: &OsStr) -> io::Result<Self> {
+        if path == "-" { Self::stdin() } else { Self::open(Path::new(path)) }
     }
 
     /// All that standard input has.

@@ -3,6 +3,7 @@
 use super::input::Destination;
 use super::{Input, interrupt};
 use offload_format::layout::{Layout, Piece};
+use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::ops::Range;
@@ -95,9 +96,9 @@ impl Output {
         }
     }
 
-    /// Standard output.
-    pub fn stdout() -> Self {
-        Self(Target::Stdout(io::stdout()))
+    /// Begins what a command line names: as [`Output::create`] does, but `-` is standard output.
+    pub fn named(path: &OsStr) -> io::Result<Self> {
+        if path == "-" { Ok(Self(Target::Stdout(io::stdout()))) } else { Self::create(Path::new(path)) }
     }
 
     fn beside(path: PathBuf, permissions: Option<fs::Permissions>) -> io::Result<Self> {

@@ -101,15 +101,12 @@ pub fn run(args: &Args, context: &Context) -> Result {
 
 /// Writes a file, or to standard output if its name is `-`.
 pub(super) fn write(path: &Path, fill: impl FnOnce(&mut Output) -> std::io::Result<()>) -> Result<()> {
-    if path == Path::new("-") {
-        let mut output = Output::stdout();
-        return Ok(fill(&mut output).and_then(|()| output.commit())?);
-    }
-    let written = Output::create(path).and_then(|mut output| {
+    let written = Output::named(path.as_os_str()).and_then(|mut output| {
         fill(&mut output)?;
         output.commit()
     });
-    written.map_err(|error| Error::write(path, &error))
+    // A reader of standard output that has gone away is no error of ours.
+    written.map_err(|error| if path == Path::new("-") { error.into() } else { Error::write(path, &error) })
 }
 
 /// What an offload binary says of an image.

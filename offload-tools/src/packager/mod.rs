@@ -118,8 +118,7 @@ fn print(text: &str) {
 
 /// Writes a file, standard output for `-`.
 fn write(path: &OsStr, fill: impl FnOnce(&mut Output) -> io::Result<()>) -> Result<(), String> {
-    let created = if path == "-" { Ok(Output::stdout()) } else { Output::create(Path::new(path)) };
-    let mut output = created.map_err(|error| files::os_message(&error))?;
+    let mut output = Output::named(path).map_err(|error| files::os_message(&error))?;
     fill(&mut output)
         .and_then(|()| output.commit())
         .map_err(|error| format!("'{}': {}", path.display(), files::os_message(&error)))

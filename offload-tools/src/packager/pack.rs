@@ -17,8 +17,7 @@ pub(super) fn pack(arguments: &[OsString], output: &OsStr) -> Result<(), String>
         // The words are LLVM's.
         let files = arguments.get("file").ok_or("'file' is a required image arguments")?;
         for file in split(files) {
-            let input = if file == "-" { Input::stdin() } else { Input::open(Path::new(&file)) };
-            let input = input.map_err(|error| os_message(&error))?;
+            let input = Input::named(&file).map_err(|error| os_message(&error))?;
             add(&mut builder, &arguments, &file, &input)?;
             inputs.push(input);
         }
