@@ -300,7 +300,7 @@ impl<'a> Run<'a> {
             }
         }
         let start = if steps.is_empty() { None } else { Some(cache::file_time(self.output)?) };
-        self.pass_on(&jobs::run(&steps, &work, self.how()?)?);
+        self.pass_on(&jobs::run(&steps, &work, &self.how()?)?);
 
         let open = |compilation: &Compilation, hash| {
             Image::open(&compilation.target, &compilation.image, hash, Origin::Compiled, &self.cargo.target)
@@ -336,7 +336,7 @@ impl<'a> Run<'a> {
             })?,
         };
         let colour = self.cargo.untracked_var("CARGO_TERM_COLOR").is_some_and(|when| when == "always");
-        Ok(How { most, colour })
+        Ok(How { most, jobserver: self.cargo.jobserver(), colour })
     }
 
     /// Shows the compilers' warnings, each once: most come from every target alike.
