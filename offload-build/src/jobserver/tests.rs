@@ -83,7 +83,8 @@ fn what_is_no_jobserver() {
 /// What other systems use can be called the same.
 #[test]
 fn elsewhere_is_the_same() {
-    let _: fn(&'static str, fn(io::Result<elsewhere::Token>)) -> Option<elsewhere::Requests> =
-        elsewhere::Requests::start;
-    let _: fn(&elsewhere::Requests) = elsewhere::Requests::send;
+    type Answer<T> = fn(io::Result<T>);
+    let _: fn(&'static str, Answer<elsewhere::Token>) -> Option<elsewhere::Requests> = elsewhere::Requests::start;
+    let _: fn(&'static str, Answer<linux::Token>) -> Option<linux::Requests> = linux::Requests::start;
+    let _: [fn(&elsewhere::Requests); 1] = [elsewhere::Requests::send];
 }
