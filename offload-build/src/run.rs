@@ -19,7 +19,6 @@ use crate::toolchain::{Found, Tools};
 use offload_format::embedded::Origin;
 use offload_format::target::{NvidiaCode, OffloadArch};
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -41,7 +40,7 @@ pub(crate) struct Run<'a> {
     output: &'a OutDir,
     tools: &'a Tools<'a>,
     /// What the tools said to questions that modules have in common.
-    answers: RefCell<BTreeMap<String, Option<String>>>,
+    answers: RefCell<Vec<(String, Option<String>)>>,
 }
 
 /// Where the image of one target comes from.
@@ -262,7 +261,13 @@ impl<'a> Run<'a> {
 
     /// What a compiler said to this question, or says now.
     fn ask(&self, question: String, answer: impl FnOnce() -> Option<String>) -> Option<String> {
-        self.answers.borrow_mut().entry(question).or_insert_with(answer).clone()
+        let mut answers = self.answers.borrow_mut();
+        if let Some((_, known)) = answers.iter().find(|(asked, _)| *asked == question) {
+            return known.clone();
+        }
+        let answer = answer();
+        answers.push((question, answer.clone()));
+        answer
     }
 
     /// One line for each reason why a prebuilt image is used.
