@@ -109,7 +109,7 @@ fn main() {
 
 fn matrix() {
     let package = Package::new("build_matrix");
-    package.write("src/lib.rs", "").write("build.rs", BUILD);
+    package.feature("containers").write("src/lib.rs", "").write("build.rs", BUILD);
     let kernels = package.folder.join("kernels");
     for (name, text) in [
         ("dialect.cu", DIALECT),
@@ -301,12 +301,7 @@ fn cargo_build(package: &Package) -> Command {
 /// With the feature for it, also what is compressed is taken apart.
 fn compressed() {
     let package = Package::new("build_compressed");
-    let manifest = fs::read_to_string(package.folder.join("Cargo.toml")).expect("the package has a manifest");
-    package.write(
-        "Cargo.toml",
-        manifest.replace("/offload-build\" }", "/offload-build\", features = [\"compression\"] }"),
-    );
-    package.write("src/lib.rs", "").write("kernels/dialect.cu", DIALECT).write(
+    package.feature("compression").write("src/lib.rs", "").write("kernels/dialect.cu", DIALECT).write(
         "build.rs",
         "fn main() {\n    offload_build::Build::new().modules([\"kernels/zlib.hipfb\", \"kernels/zstd.bundle\"])\n        \
          .archs([\"gfx1100\", \"gfx90a\"]).compile(\"compressed\");\n}\n",

@@ -15,6 +15,10 @@ fn main() -> ExitCode {
     run(vec![
         test("what_cannot_be_built", LLVM, || build_script_errors("errors_build", BUILD_CASES)),
         test("what_ptxas_refuses", CUDA, || build_script_errors("errors_ptxas", PTXAS_CASES)),
+        test("containers_that_cannot_be_read", LLVM, || {
+            let package = Package::new("errors_containers");
+            build_script_errors_of(package.feature("containers"), CONTAINER_CASES);
+        }),
         test("compilers_that_do_not_end_well", LLVM, stand_ins),
         test("a_diagnostic_in_colour", LLVM, colour),
         test("an_out_dir_that_cannot_be_written", &[Tool::Gcc], no_out_dir),
@@ -284,18 +288,11 @@ const BUILD_CASES: &[Case] = &[
             "kernels/noise.hsaco has no image that could be taken as it is; what there is: something that cannot be read (",
         ],
     ),
+    case("bundle-without-feature", r#".file("kernels/cut.hipfb").archs(["gfx90a"])"#, NEEDS_CONTAINERS),
     case(
-        "cut-bundle",
-        r#".file("kernels/cut.hipfb").archs(["gfx90a"])"#,
-        &["the source kernels/cut.hipfb cannot be taken apart: "],
-    ),
-    case(
-        "compressed-without-feature",
+        "compressed-bundle-without-feature",
         r#".file("kernels/compressed.hipfb").archs(["gfx90a"])"#,
-        &[
-            "the source kernels/compressed.hipfb cannot be taken apart: ",
-            "offload-build reads compressed files with its feature `compression`",
-        ],
+        NEEDS_CONTAINERS,
     ),
     case(
         "no-ptx",
@@ -401,6 +398,27 @@ const BUILD_CASES: &[Case] = &[
         "prebuilt-only",
         &[("OFFLOAD_PREBUILT", "only")],
         &["no image for gfx90a, compute_80: OFFLOAD_PREBUILT=only", "the package has no prebuilt set in prebuilt/"],
+    ),
+];
+
+const NEEDS_CONTAINERS: &[&str] = &[
+    " cannot be taken apart: offload-build reads fatbins, bundles, offload binaries and archives with its feature `containers`:\n",
+    "  offload-build = { version = \"0.1\", features = [\"containers\"] }",
+];
+
+const CONTAINER_CASES: &[Case] = &[
+    case(
+        "cut-bundle",
+        r#".file("kernels/cut.hipfb").archs(["gfx90a"])"#,
+        &["the source kernels/cut.hipfb cannot be taken apart: "],
+    ),
+    case(
+        "compressed-without-feature",
+        r#".file("kernels/compressed.hipfb").archs(["gfx90a"])"#,
+        &[
+            "the source kernels/compressed.hipfb cannot be taken apart: ",
+            "offload-build reads compressed files with its feature `compression`",
+        ],
     ),
 ];
 
@@ -529,7 +547,10 @@ fn no_out_dir() {
 }
 
 fn build_script_errors(package_name: &str, cases: &[Case]) {
-    let package = Package::new(package_name);
+    build_script_errors_of(&Package::new(package_name), cases);
+}
+
+fn build_script_errors_of(package: &Package, cases: &[Case]) {
     let mut build = "fn main() {\n    println!(\"cargo::rerun-if-env-changed=CASE\");\n    \
                      let case = std::env::var(\"CASE\").unwrap();\n    match &*case {\n"
         .to_owned();
@@ -575,9 +596,9 @@ fn build_script_errors(package_name: &str, cases: &[Case]) {
 
     let mut problems = Vec::new();
     for case in cases {
-        let mut command = cargo_build(&package);
+        let mut command = cargo_build(package);
         let output = command.env("CASE", case.name).envs(case.env.iter().copied()).output().expect("cargo starts");
-        if let Err(problem) = check_case(case, &package, &output) {
+        if let Err(problem) = check_case(case, package, &output) {
             problems.push(format!("==== {}: {problem}\n{}", case.name, printed(&output)));
         }
     }

@@ -12,7 +12,6 @@ use crate::source::Source;
 use crate::targets::{self, Wanted};
 use crate::toolchain::Tools;
 use std::borrow::Borrow;
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -212,7 +211,7 @@ impl Build {
 
 /// A pack's name is one of a file, and of one pack.
 fn claim_name(name: &str) -> Result<(), Error> {
-    static NAMES: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    static NAMES: Mutex<Vec<String>> = Mutex::new(Vec::new());
     if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') {
         return Err(Error::config(format!("a pack's name has letters, digits, '_' and '-'; '{name}' does not")));
     }
@@ -220,10 +219,11 @@ fn claim_name(name: &str) -> Result<(), Error> {
         return Err(Error::config(format!("'{name}' cannot be a pack's name: the kernel header's folder has it")));
     }
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-    match names.insert(name.to_owned()) {
-        true => Ok(()),
-        false => Err(Error::config(format!(
+    if names.iter().any(|it| it == name) {
+        return Err(Error::config(format!(
             "build.rs makes two packs of the name '{name}': the second would replace the first"
-        ))),
+        )));
     }
+    names.push(name.to_owned());
+    Ok(())
 }

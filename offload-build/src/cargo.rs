@@ -68,6 +68,14 @@ impl Cargo {
         env::var(name).ok().filter(|value| !value.is_empty())
     }
 
+    /// How to reach the jobserver that Cargo passes on: what stands behind `--jobserver-auth=`, or behind the older name, last.
+    pub(crate) fn jobserver(&self) -> Option<String> {
+        let flags = ["CARGO_MAKEFLAGS", "MAKEFLAGS", "MFLAGS"].iter().find_map(|name| env::var(name).ok())?;
+        let behind = |name: &str| flags.rsplit_once(name).map(|(_, rest)| rest);
+        let auth = behind("--jobserver-auth=").or_else(|| behind("--jobserver-fds="))?;
+        auth.split(' ').next().map(str::to_owned)
+    }
+
     /// The variables that may have a say in which host compiler there is and what it is told, as text and in order. That
     /// is for the `cc` crate to know, so these are more than it looks at.
     pub(crate) fn compiler_variables(&self) -> Vec<String> {

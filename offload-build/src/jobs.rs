@@ -1,8 +1,8 @@
 //! Runs steps in parallel, as many at a time as Cargo's jobserver allows.
 
 use crate::error::{Error, ErrorKind};
+use crate::jobserver::{Requests, Token};
 use crate::outcome;
-use jobserver::{Acquired, Client};
 use std::ffi::OsString;
 use std::fmt;
 use std::fs;
@@ -36,10 +36,12 @@ impl Step {
 }
 
 /// How steps are run, which makes no difference to what comes out.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct How {
     /// The most steps at a time, if that is less than what the jobserver allows.
     pub(crate) most: usize,
+    /// How to reach the jobserver, in the words of the environment. Without one, processors count.
+    pub(crate) jobserver: Option<String>,
     /// Whether compilers colour their messages.
     pub(crate) colour: bool,
 }
@@ -63,7 +65,7 @@ impl fmt::Display for Step {
 }
 
 enum Event {
-    Token(io::Result<Acquired>),
+    Token(io::Result<Token>),
     Ended(usize, io::Result<Output>),
 }
 
@@ -72,19 +74,26 @@ enum Event {
 /// succeeded: warnings.
 ///
 /// Returns an error with the command line and the tool's own text, whole, for the first step that fails.
-pub(crate) fn run(steps: &[Step], work: &[u64], how: How) -> Result<Vec<String>, Error> {
+pub(crate) fn run(steps: &[Step], work: &[u64], how: &How) -> Result<Vec<String>, Error> {
     let (sender, events) = channel();
-    let client = jobserver_client()?;
     let token_sender = sender.clone();
-    let helper = client.into_helper_thread(move |token| {
+    let answer = move |token| {
         // The loop below may have ended with requests open.
         let _ = token_sender.send(Event::Token(token));
-    });
-    let helper =
-        helper.map_err(|error| Error::new(ErrorKind::Io, format!("could not wait for the jobserver: {error}")))?;
+    };
+    let requests = how.jobserver.as_ref().map(|auth| Requests::start(auth, answer));
+    let most = match requests {
+        Some(Some(_)) => usize::MAX,
+        // As make does that is not let at the jobserver of the one around it.
+        Some(None) => 1,
+        None => thread::available_parallelism().map_or(1, usize::from),
+    };
+    let requests = requests.flatten();
     let mut state = State {
         steps,
-        how,
+        colour: how.colour,
+        most: how.most.min(most),
+        needs_tokens: requests.is_some(),
         ahead: work_ahead(steps, work),
         ended: vec![false; steps.len()],
         waiting: (0..steps.len()).collect(),
@@ -102,10 +111,12 @@ pub(crate) fn run(steps: &[Step], work: &[u64], how: How) -> Result<Vec<String>,
             break;
         }
         // One token for each step that could start now and has none.
-        let room = how.most.saturating_sub(state.running);
+        let room = state.most.saturating_sub(state.running);
         let ready = if failure.is_none() { state.ready().count().min(room) } else { 0 };
-        while asked < ready {
-            helper.request_token();
+        while let Some(requests) = &requests
+            && asked < ready
+        {
+            requests.send();
             asked += 1;
         }
         if let Err(error) = state.wait(&events, &mut asked) {
@@ -117,14 +128,16 @@ pub(crate) fn run(steps: &[Step], work: &[u64], how: How) -> Result<Vec<String>,
 
 struct State<'a> {
     steps: &'a [Step],
-    how: How,
+    colour: bool,
+    most: usize,
+    needs_tokens: bool,
     /// The work of each step and of the longest chain of steps behind it.
     ahead: Vec<u64>,
     ended: Vec<bool>,
     waiting: Vec<usize>,
     running: usize,
     /// Tokens beside the one that every process started by a jobserver has from the beginning.
-    tokens: Vec<Acquired>,
+    tokens: Vec<Token>,
     warnings: Vec<String>,
 }
 
@@ -134,14 +147,15 @@ impl State<'_> {
     }
 
     fn start(&mut self, sender: &Sender<Event>) {
-        while self.running < self.how.most.clamp(1, 1 + self.tokens.len()) {
+        let allowed = if self.needs_tokens { 1 + self.tokens.len() } else { usize::MAX };
+        while self.running < self.most.clamp(1, allowed) {
             // Of several with as much the first.
             let Some(index) = self.ready().rev().max_by_key(|&step| self.ahead[step]) else { break };
             self.waiting.retain(|&step| step != index);
             self.running += 1;
             let step = self.steps[index].clone();
             let sender = sender.clone();
-            let colour = self.how.colour && step.compiles();
+            let colour = self.colour && step.compiles();
             thread::spawn(move || {
                 // What an earlier run left would pass for this one's.
                 let _ = step.output().map(fs::remove_file);
@@ -186,21 +200,6 @@ fn work_ahead(steps: &[Step], work: &[u64]) -> Vec<u64> {
         }
     }
     ahead
-}
-
-fn jobserver_client() -> Result<Client, Error> {
-    // SAFETY: the descriptors that CARGO_MAKEFLAGS or MAKEFLAGS names were opened by the process that started this build
-    // script, and were inherited; nothing in a build script closes descriptors that it did not open.
-    #[allow(unsafe_code)]
-    let inherited = unsafe { Client::from_env() };
-    match inherited {
-        Some(client) => Ok(client),
-        None => {
-            let jobs = thread::available_parallelism().map_or(1, usize::from);
-            Client::new(jobs - 1)
-                .map_err(|error| Error::new(ErrorKind::Io, format!("could not make a jobserver: {error}")))
-        }
-    }
 }
 
 #[cfg(test)]

@@ -90,7 +90,8 @@
 //! | `.ll`, `.bc`: LLVM IR | by its triple | by its triple | |
 //! | `.s`: assembly | yes | | |
 //! | `.ptx`: PTX | | for its own target; through ptxas, machine code of that and later ones | |
-//! | code objects, cubins, fatbins, bundles, offload binaries, archives of these | by their own headers | by their own headers | |
+//! | code objects, cubins | by their own headers | by their own headers | |
+//! | fatbins, bundles, offload binaries, archives of these (feature `containers`; `compression` for compressed ones) | by their own headers | by their own headers | |
 //!
 //! The extensions of ready-made files are on [`Language::Image`]. [`Source::language`] says it for a file of another name. What
 //! a file says of its targets counts as if build.rs had said it. Ready-made images, PTX, and assembly that has kernels are not
@@ -200,6 +201,7 @@ mod facts;
 mod hash;
 mod image;
 mod jobs;
+mod jobserver;
 mod lack;
 mod language;
 mod module;

@@ -19,7 +19,6 @@ use crate::toolchain::{Found, Tools};
 use offload_format::embedded::Origin;
 use offload_format::target::{NvidiaCode, OffloadArch};
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -41,7 +40,7 @@ pub(crate) struct Run<'a> {
     output: &'a OutDir,
     tools: &'a Tools<'a>,
     /// What the tools said to questions that modules have in common.
-    answers: RefCell<BTreeMap<String, Option<String>>>,
+    answers: RefCell<Vec<(String, Option<String>)>>,
 }
 
 /// Where the image of one target comes from.
@@ -262,7 +261,13 @@ impl<'a> Run<'a> {
 
     /// What a compiler said to this question, or says now.
     fn ask(&self, question: String, answer: impl FnOnce() -> Option<String>) -> Option<String> {
-        self.answers.borrow_mut().entry(question).or_insert_with(answer).clone()
+        let mut answers = self.answers.borrow_mut();
+        if let Some((_, known)) = answers.iter().find(|(asked, _)| *asked == question) {
+            return known.clone();
+        }
+        let answer = answer();
+        answers.push((question, answer.clone()));
+        answer
     }
 
     /// One line for each reason why a prebuilt image is used.
@@ -300,7 +305,7 @@ impl<'a> Run<'a> {
             }
         }
         let start = if steps.is_empty() { None } else { Some(cache::file_time(self.output)?) };
-        self.pass_on(&jobs::run(&steps, &work, self.how()?)?);
+        self.pass_on(&jobs::run(&steps, &work, &self.how()?)?);
 
         let open = |compilation: &Compilation, hash| {
             Image::open(&compilation.target, &compilation.image, hash, Origin::Compiled, &self.cargo.target)
@@ -336,7 +341,7 @@ impl<'a> Run<'a> {
             })?,
         };
         let colour = self.cargo.untracked_var("CARGO_TERM_COLOR").is_some_and(|when| when == "always");
-        Ok(How { most, colour })
+        Ok(How { most, jobserver: self.cargo.jobserver(), colour })
     }
 
     /// Shows the compilers' warnings, each once: most come from every target alike.

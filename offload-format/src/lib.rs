@@ -22,10 +22,11 @@
 //!
 //! | feature | adds |
 //! |---|---|
+//! | `containers`, on by default | [`compressed`], [`text_bundle`], [`nv_fatbin`], reading of [`archive`]s: what packs are not made of |
 //! | `zlib`, `zstd`, or both as `compression` | what is inside compressed containers, and writing them; needs std |
 //! | `object` | `object_bundle`, `device_archive`, `fat_file`: all that reads host files |
 //!
-//! None is on by default, and without them there are no dependencies.
+//! The others are off by default, and without them there are no dependencies. Each of them brings `containers`.
 //!
 //! ```
 //! use offload_format::bundle::{BundleBuilder, Bundle};
@@ -48,6 +49,7 @@ extern crate alloc;
 
 pub mod archive;
 pub mod bundle;
+#[cfg(feature = "containers")]
 pub mod compressed;
 pub mod compression;
 #[cfg(feature = "object")]
@@ -59,6 +61,7 @@ pub mod fat_file;
 pub mod host_object;
 pub mod image;
 pub mod layout;
+#[cfg(feature = "containers")]
 pub mod nv_fatbin;
 #[cfg(feature = "object")]
 pub mod object_bundle;
@@ -70,6 +73,7 @@ mod reader;
 pub mod select;
 mod string_table;
 pub mod target;
+#[cfg(feature = "containers")]
 pub mod text_bundle;
 
 pub use embedded::KernelPack;

@@ -63,6 +63,17 @@ impl Package {
         Self::in_folder(folder)
     }
 
+    /// Its build script's offload-build has this feature.
+    pub fn feature(&self, name: &str) -> &Self {
+        let path = self.folder.join("Cargo.toml");
+        let manifest = fs::read_to_string(&path).expect("a package has a manifest");
+        scratch::write(
+            path,
+            manifest.replace("/offload-build\" }", &format!("/offload-build\", features = [\"{name}\"] }}")),
+        );
+        self
+    }
+
     fn in_folder(folder: PathBuf) -> Self {
         // The versions that this checkout was tested with, and the only ones that are there without a network.
         let lock = scratch::workspace().join("Cargo.lock");
