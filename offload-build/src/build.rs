@@ -182,7 +182,7 @@ impl Build {
             cargo.flush();
             Ok(pack)
         });
-        made.unwrap_or_else(|error| error.report(name))
+        made.unwrap_or_else(|error| error.report(&format!("the pack \"{name}\"")))
     }
 
     /// Compiles, packs, and tells Cargo.
@@ -225,7 +225,7 @@ impl Build {
             cargo.flush();
             Ok(library)
         });
-        made.unwrap_or_else(|error| error.report(name))
+        made.unwrap_or_else(|error| error.report(&format!("the static library \"{name}\"")))
     }
 
     /// The same, and returns.

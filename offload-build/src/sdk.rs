@@ -40,14 +40,17 @@ impl Sdk {
         tools: &Tools<'_>,
         cargo: &Cargo,
     ) -> Self {
-        let mut sdk = Self::rocm_for_any(rocm, cargo);
+        let (mut sdk, mut for_host) = (Self::rocm_for_any(rocm, cargo), None);
         for arch in archs {
             if let OffloadArch::Amdgpu(id) = *arch
                 && let Some(define) = wavefront_define(clang, id, tools)
             {
                 sdk.args.extend([format!("-Xarch_{arch}").into(), define.into()]);
+                // The same headers are read for the host, where the number is of no account.
+                for_host = Some(format!("-D{WAVEFRONT}=64"));
             }
         }
+        sdk.args.extend(for_host.into_iter().flat_map(|define| ["-Xarch_host".into(), define.into()]));
         sdk
     }
 

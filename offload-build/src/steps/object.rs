@@ -6,46 +6,62 @@ use crate::hash::ContentHash;
 use crate::plan::PlannedSource;
 use crate::toolchain::Clang;
 use offload_format::target::{NvidiaCode, OffloadArch};
+use std::ffi::OsString;
 
 impl<'a> Compilations<'a> {
     /// An object with host code and the device code for all these, by clang in this mode.
     pub(crate) fn object(&self, mode: &str, archs: &[OffloadArch<'_>], clang: &Clang) -> Result<Compilation, Error> {
         let mut compilation = self.compilation("o", &[&clang.path]);
         let source = self.source_for_all(archs)?;
-        let mut compile = args(["-x", mode, "-c", "-fPIC", "-std=c++17"]);
+        let mut common = args(["-x", mode, "-std=c++17"]);
+        common.extend(self.sdk.args.iter().cloned());
+        if mode == "cuda" {
+            common.push("-Wno-unknown-cuda-version".into());
+        }
+        let version = self.code_object_version.or(self.sdk.code_object_version);
+        common.extend(version.filter(|_| mode == "hip").map(|it| format!("-mcode-object-version={it}").into()));
+        // Which macros there are depends on it.
+        common.push(self.optimization());
+        common.extend(self.source_args(source));
+
+        let mut compile = common.clone();
+        compile.extend(args(["-c", "-fPIC"]));
         if self.cargo.target != self.cargo.host {
             compile.push(format!("--target={}", self.cargo.target).into());
         }
         for arch in archs {
-            match *arch {
-                OffloadArch::Nvidia(arch) if arch.code == NvidiaCode::Ptx => {
-                    let sm = arch.with_code(NvidiaCode::Cubin);
-                    // clang makes machine code of it as well.
-                    compile.push(format!("--offload-arch={sm}").into());
-                    compile.push(format!("--cuda-include-ptx={sm}").into());
-                }
-                _ => compile.push(format!("--offload-arch={arch}").into()),
+            compile.extend(offload_arch(*arch));
+            if let OffloadArch::Nvidia(arch) = *arch
+                && arch.code == NvidiaCode::Ptx
+            {
+                compile.push(format!("--cuda-include-ptx={}", arch.with_code(NvidiaCode::Cubin)).into());
             }
         }
-        if mode == "cuda" {
-            compile.push("-Wno-unknown-cuda-version".into());
-        } else if let Some(version) = self.code_object_version.or(self.sdk.code_object_version) {
-            compile.push(format!("-mcode-object-version={version}").into());
-        }
-        compile.extend(self.sdk.args.iter().cloned());
         // Differs from source to source of all packages, and is the same wherever they lie.
         let file = source.path.to_string_lossy();
         let id = ContentHash::of_parts([&*self.cargo.package, self.output.pack_name(), &*file].map(str::to_owned));
         compile.push(format!("-cuid={id}").into());
-        compile.push(self.optimization());
         compile.extend(self.cargo.debug.then(|| "-g".into()));
-        compile.extend(self.source_args(source));
         let depfile = self.work("d");
         compile.extend(args(["-MMD", "-MT", DEPFILE_TARGET, "-MF"]));
         compile.push(depfile.clone().into());
         compilation.depfiles.push(depfile);
         compile.extend([source.path.clone().into(), "-o".into(), compilation.image.clone().into()]);
         compilation.add(&clang.path, compile);
+
+        // That is what the host's part includes. clang writes no such file for the devices' parts beside it.
+        for (index, arch) in archs.iter().enumerate() {
+            let depfile = self.work(&format!("{index}.d"));
+            let mut scan = common.clone();
+            scan.extend(args(["-Qunused-arguments", "--cuda-device-only", "-E", "-Xclang", "-Eonly"]));
+            scan.extend(offload_arch(*arch));
+            for word in ["-MT".into(), DEPFILE_TARGET.into(), "-dependency-file".into(), depfile.clone().into()] {
+                scan.extend(["-Xclang".into(), word]);
+            }
+            scan.push(source.path.clone().into());
+            compilation.add(&clang.path, scan);
+            compilation.depfiles.push(depfile);
+        }
         Ok(compilation)
     }
 
@@ -66,5 +82,14 @@ impl<'a> Compilations<'a> {
                 self.arch
             ))),
         }
+    }
+}
+
+/// For PTX, too: clang makes machine code beside it.
+fn offload_arch(arch: OffloadArch<'_>) -> Option<OsString> {
+    match arch {
+        OffloadArch::Nvidia(arch) => Some(format!("--offload-arch={}", arch.with_code(NvidiaCode::Cubin)).into()),
+        OffloadArch::Amdgpu(id) => Some(format!("--offload-arch={id}").into()),
+        OffloadArch::Cpu => None,
     }
 }
