@@ -135,6 +135,11 @@ impl Cargo {
         self.tell(format!("rustc-link-search=native={}", folder.display()));
     }
 
+    /// A library to link with, as `-l` takes it.
+    pub(crate) fn link_library(&self, library: &str) {
+        self.tell(format!("rustc-link-lib={library}"));
+    }
+
     /// One line that the user sees.
     pub(crate) fn warn(&self, line: &str) {
         println!("cargo::warning={line}");

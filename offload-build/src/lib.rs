@@ -195,6 +195,7 @@
 mod build;
 mod cache;
 mod cargo;
+mod compiler;
 mod depfile;
 mod error;
 mod facts;
@@ -213,16 +214,20 @@ mod plan;
 mod prebuilt;
 mod ready;
 mod run;
+mod sdk;
 mod selector;
 mod source;
+mod static_library;
 mod steps;
 mod targets;
 mod toolchain;
 
 pub use build::Build;
+pub use compiler::Compiler;
 pub use error::{Error, ErrorKind};
 pub use language::Language;
 pub use module::Module;
 pub use offload_format::embedded::Origin;
 pub use pack::{Pack, PackedImage, PackedModule};
 pub use source::Source;
+pub use static_library::StaticLibrary;
