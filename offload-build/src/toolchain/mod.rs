@@ -10,7 +10,7 @@ use answers::Answers;
 pub(crate) use clang::Clang;
 pub(crate) use cxx::Cxx;
 pub(crate) use ptxas::Ptxas;
-pub(crate) use search::{Found, Trail, program};
+pub(crate) use search::{Found, Trail, named, program};
 
 use crate::cargo::Cargo;
 use crate::error::Error;
