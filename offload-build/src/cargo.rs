@@ -22,6 +22,8 @@ pub(crate) struct Cargo {
     pub(crate) host: String,
     pub(crate) opt_level: String,
     pub(crate) debug: bool,
+    /// Whether dependents are told what this build script tells them.
+    pub(crate) has_links: bool,
     /// What Cargo is to be told, and how much of it has been.
     told: RefCell<(Vec<String>, usize)>,
 }
@@ -53,6 +55,7 @@ impl Cargo {
             host: var("HOST")?,
             opt_level: var("OPT_LEVEL")?,
             debug: var("DEBUG").is_ok_and(|debug| !matches!(debug.as_str(), "false" | "0" | "none")),
+            has_links: var("CARGO_MANIFEST_LINKS").is_ok(),
             told: RefCell::default(),
         })
     }
@@ -127,6 +130,23 @@ impl Cargo {
         self.tell(format!("rustc-link-search=native={}", folder.display()));
     }
 
+    /// Something for the build scripts of dependents.
+    pub(crate) fn metadata(&self, key: &str, value: &str) {
+        self.tell(format!("metadata={key}={value}"));
+    }
+
+    /// What the build script of a dependency told under this key.
+    pub(crate) fn of_dependency(&self, links: &str, key: &str) -> Option<String> {
+        env::var(dependency_variable(links, key)).ok()
+    }
+
+    /// All that it told under keys that start so.
+    pub(crate) fn all_of_dependency(&self, links: &str, key: &str) -> Vec<String> {
+        let start = dependency_variable(links, key);
+        let all = env::vars_os().filter(|(name, _)| name.to_str().is_some_and(|name| name.starts_with(&start)));
+        all.filter_map(|(_, value)| value.into_string().ok()).collect()
+    }
+
     /// One line that the user sees.
     pub(crate) fn warn(&self, line: &str) {
         println!("cargo::warning={line}");
@@ -151,4 +171,10 @@ impl Cargo {
         lines[*printed..].iter().for_each(|line| println!("cargo::{line}"));
         *printed = lines.len();
     }
+}
+
+/// The variable in which Cargo has what a dependency told.
+fn dependency_variable(links: &str, key: &str) -> String {
+    let capitals = |text: &str| text.to_uppercase().replace('-', "_");
+    format!("DEP_{}_{}", capitals(links), capitals(key))
 }

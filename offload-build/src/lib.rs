@@ -66,8 +66,10 @@
 //! ```
 //!
 //! A module may say which targets it supports ([`Module::targets`]), and so may each of its sources ([`Source::targets`]). An
-//! image is made of the sources that support its target. A module that is built for fewer targets than the pack is named in
-//! what `cargo build -vv` prints; one that is built for none is an error, or empty if [`Module::allow_empty`] was called.
+//! image is made of the sources that support its target. What the whole pack supports, [`Build::targets`] says. A module that
+//! is built for fewer targets than are listed is named: in a warning, if the list is that of `OFFLOAD_ARCH`, else in what
+//! `cargo build -vv` prints. One that is built for none is an error, or empty if [`Module::allow_empty`] or
+//! [`Build::allow_empty`] was called.
 //!
 //! # Selectors
 //!
@@ -101,6 +103,11 @@
 //! No SDK is needed: `.cu` sources are compiled with the header `offload/kernel.h` of this crate in front, which has what
 //! kernels of the CUDA dialect use. An image whose compiler is missing comes from the package's prebuilt set, if that was
 //! made from the same sources and options; the build says so. See [`Build::prebuilt`].
+//!
+//! # Packs of other packages
+//!
+//! A package with kernels can offer its packs to those that depend on it: it has a `links` key in its `Cargo.toml`, and
+//! nothing more. The one that embeds calls [`embed_from`] in its build.rs, and `include_offload!` as for a pack of its own.
 //!
 //! # Environment variables
 //!
@@ -212,6 +219,7 @@
 mod build;
 mod cache;
 mod cargo;
+mod dependency;
 mod depfile;
 mod error;
 mod facts;
@@ -237,6 +245,7 @@ mod targets;
 mod toolchain;
 
 pub use build::Build;
+pub use dependency::{embed_from, try_embed_from};
 pub use error::{Error, ErrorKind};
 pub use language::Language;
 pub use module::Module;
