@@ -521,9 +521,7 @@ fn no_out_dir() {
     );
     let output = cargo_build(&package).output().expect("cargo starts");
     let checked = message(&output, "add").and_then(|message| {
-        ["could not make the folder ", "/out/offload\n", "caused by: "]
-            .iter()
-            .try_for_each(|it| once(&message, it))
+        ["could not make the folder ", "/out/offload\n", "caused by: "].iter().try_for_each(|it| once(&message, it))
     });
     assert_eq!(checked, Ok(()), "{}", printed(&output));
 }

@@ -12,6 +12,7 @@ pub(crate) struct Cargo {
     /// The package's folder, which is also the working folder.
     pub(crate) manifest_dir: PathBuf,
     pub(crate) package: String,
+    version: String,
     /// The host program's target triple.
     pub(crate) target: String,
     pub(crate) target_arch: String,
@@ -47,6 +48,7 @@ impl Cargo {
             out_dir: var("OUT_DIR")?.into(),
             manifest_dir: var("CARGO_MANIFEST_DIR")?.into(),
             package: var("CARGO_PKG_NAME")?,
+            version: var("CARGO_PKG_VERSION")?,
             target: var("TARGET")?,
             target_arch: var("CARGO_CFG_TARGET_ARCH")?,
             target_os: var("CARGO_CFG_TARGET_OS")?,
@@ -128,6 +130,19 @@ impl Cargo {
     /// A folder in which the linker looks for libraries.
     pub(crate) fn link_search(&self, folder: &Path) {
         self.tell(format!("rustc-link-search=native={}", folder.display()));
+    }
+
+    /// Whether the package's folder is one that `cargo package` has written, here or where it was published.
+    pub(crate) fn is_packaged(&self) -> bool {
+        self.manifest_dir.join("Cargo.toml.orig").is_file()
+    }
+
+    /// Whether this is the build by which `cargo package` and `cargo publish` check what they have written: in
+    /// `<target>/package/<name>-<version>`. Registries' packages lie in folders of other names.
+    pub(crate) fn is_packaging(&self) -> bool {
+        let name = format!("{}-{}", self.package, self.version);
+        let folder = self.manifest_dir.parent();
+        self.is_packaged() && self.manifest_dir.ends_with(name) && folder.is_some_and(|it| it.ends_with("package"))
     }
 
     /// Something for the build scripts of dependents.

@@ -104,6 +104,18 @@
 //! kernels of the CUDA dialect use. An image whose compiler is missing comes from the package's prebuilt set, if that was
 //! made from the same sources and options; the build says so. See [`Build::prebuilt`].
 //!
+//! # Shipping without a compiler
+//!
+//! ```text
+//! OFFLOAD_PREBUILT=update cargo build --release      # where the compilers are
+//! ```
+//!
+//! writes the prebuilt set: a folder `prebuilt` beside build.rs, with every image but the CPU's and a manifest for each module
+//! that says from which sources, with which options and by which compiler they were made. It is committed, or at least
+//! packaged. From then on an image whose compiler is missing comes from there, in this package's own builds and in those
+//! of everybody who gets it from a registry. When sources or options have moved on, `cargo package` and `cargo publish` fail in
+//! their own build of the package, also on a machine that has the compilers, and say what to run.
+//!
 //! # Packs of other packages
 //!
 //! A package with kernels can offer its packs to those that depend on it: it has a `links` key in its `Cargo.toml`, and

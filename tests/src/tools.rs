@@ -38,6 +38,8 @@ pub enum Tool {
     HideablePtxas,
     /// `script`, which runs a program in a terminal, and a system that gives it one.
     Terminal,
+    /// `unshare`, and a system on which it gives a program mounts of its own, by which folders are hidden from it.
+    OwnMounts,
     /// No AMD GPU with a driver, which nothing hides: what tests need of a machine without a GPU.
     NoAmdGpu,
     /// An NVIDIA GPU with a driver.
@@ -52,7 +54,10 @@ pub fn required() -> bool {
 impl Tool {
     /// Whether set-up can see to it, so that it can be required.
     pub fn is_installable(self) -> bool {
-        !matches!(self, Tool::NvidiaGpu | Tool::NoAmdGpu | Tool::HideablePtxas | Tool::GnuPe | Tool::Terminal)
+        !matches!(
+            self,
+            Tool::NvidiaGpu | Tool::NoAmdGpu | Tool::HideablePtxas | Tool::GnuPe | Tool::Terminal | Tool::OwnMounts
+        )
     }
 
     /// Says what is missing.
@@ -117,6 +122,14 @@ impl Tool {
                 match output.status.success() {
                     true => Ok(()),
                     false => Err(stderr(&output).lines().next().unwrap_or("script fails").to_owned()),
+                }
+            }
+            Tool::OwnMounts => {
+                let output = Command::new("unshare").args(["-rm", "mount", "-t", "tmpfs", "none", "/mnt"]).output();
+                let output = output.map_err(|error| format!("unshare: {error}"))?;
+                match output.status.success() {
+                    true => Ok(()),
+                    false => Err(stderr(&output).lines().next().unwrap_or("unshare fails").to_owned()),
                 }
             }
             Tool::NoAmdGpu => match Path::new("/sys/class/kfd/kfd/topology/nodes").exists() {
