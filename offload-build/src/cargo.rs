@@ -162,6 +162,11 @@ impl Cargo {
         all.filter_map(|(_, value)| value.into_string().ok()).collect()
     }
 
+    /// A library to link with, as `-l` takes it.
+    pub(crate) fn link_library(&self, library: &str) {
+        self.tell(format!("rustc-link-lib={library}"));
+    }
+
     /// One line that the user sees.
     pub(crate) fn warn(&self, line: &str) {
         println!("cargo::warning={line}");

@@ -1,5 +1,6 @@
 //! What build.rs asks for.
 
+use crate::compiler::Compiler;
 use crate::module::Module;
 use crate::selector::Selector;
 use offload_format::target::OffloadArch;
@@ -13,6 +14,8 @@ pub(crate) struct Options {
     pub(crate) defines: Vec<(String, Option<String>)>,
     /// Each for all targets, or for those that are selected.
     flags: Vec<(Option<Selector>, String)>,
+    /// Of those that compile for a target, the last counts.
+    pub(crate) compilers: Vec<Compiler>,
 }
 
 impl Options {
@@ -29,6 +32,7 @@ impl Options {
         self.includes.extend(other.includes.iter().cloned());
         self.defines.extend(other.defines.iter().cloned());
         self.flags.extend(other.flags.iter().cloned());
+        self.compilers.extend(&other.compilers);
     }
 
     pub(crate) fn selectors(&self) -> impl Iterator<Item = &Selector> {
@@ -59,6 +63,7 @@ impl fmt::Display for Options {
             Some(only) => format!("{only}?{flag}"),
             None => flag.clone(),
         }));
+        words.extend(self.compilers.iter().map(|compiler| format!("({compiler})")));
         f.write_str(&words.join(" "))
     }
 }
@@ -79,6 +84,7 @@ pub(crate) struct Request {
     pub(crate) code_object_version: Option<u32>,
     pub(crate) clang: Option<PathBuf>,
     pub(crate) ptxas: Option<PathBuf>,
+    pub(crate) nvcc: Option<PathBuf>,
     /// The most compilers at a time.
     pub(crate) max_parallel: Option<usize>,
     /// The folder of the prebuilt set, if it is not the usual one.
@@ -97,6 +103,7 @@ impl Default for Request {
             code_object_version: None,
             clang: None,
             ptxas: None,
+            nvcc: None,
             max_parallel: None,
             prebuilt: None,
         }

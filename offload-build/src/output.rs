@@ -62,9 +62,21 @@ impl OutDir {
         Ok(dir)
     }
 
+    pub(crate) fn pack_name(&self) -> &str {
+        &self.pack
+    }
+
     /// What `-I` needs for `#include <offload/kernel.h>`.
     pub(crate) fn include(&self) -> PathBuf {
         self.root.join(INCLUDE)
+    }
+
+    /// A folder with an empty header of this name.
+    pub(crate) fn empty_header(&self, name: &str) -> Result<PathBuf, Error> {
+        let folder = self.include().join("empty");
+        fs::create_dir_all(&folder).map_err(|error| Error::io("make the folder", &folder, error))?;
+        write_if_changed(&folder.join(name), b"")?;
+        Ok(folder)
     }
 
     /// The name under which one of our headers is included, by its path.

@@ -1,14 +1,15 @@
 //! What is to be made: the modules of a pack, each with its targets, and for each target the sources that go into it.
 
 use crate::cargo::Cargo;
+use crate::compiler::Compiler;
 use crate::error::{Error, ErrorKind};
 use crate::facts::Facts;
-use crate::language::{Language, Way};
+use crate::language::{Headers, Language, Way};
 use crate::module::{Module, RequiredKernel};
 use crate::options::{Options, Request};
 use crate::selector::{Family, Selector};
 use crate::source::Source;
-use offload_format::target::OffloadArch;
+use offload_format::target::{NvidiaCode, OffloadArch};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -34,6 +35,8 @@ pub(crate) struct PlannedSource {
     pub(crate) options: Options,
     /// What build.rs says it is for.
     declared: Vec<Selector>,
+    /// Those that build.rs asks for.
+    compilers: Vec<Compiler>,
     /// What its bytes say it is for.
     pub(crate) facts: Facts,
 }
@@ -47,7 +50,11 @@ impl PlannedSource {
 
     /// How it gets there.
     pub(crate) fn way(&self, arch: &OffloadArch<'_>) -> Option<Way> {
-        self.language.way(Family::of(arch))
+        let way = self.language.way(Family::of(arch), &self.compilers)?;
+        match (&self.facts, way) {
+            (Facts::RocmHeaders, Way::Offload(mode, _)) => Some(Way::Offload(mode, Headers::Rocm)),
+            (_, way) => Some(way),
+        }
     }
 
     /// What limits its targets, in words.
@@ -154,9 +161,10 @@ pub(crate) fn plan(
     let mut planned = Vec::new();
     for (name, module) in modules {
         check_selectors(request, &module)?;
-        let sources = module.sources.iter().map(|source| look_into(source, cargo)).collect::<Result<Vec<_>, _>>()?;
         let mut options = request.options.clone();
         options.append(&module.options);
+        let look_into = |source| look_into(source, &options.compilers, cargo);
+        let sources = module.sources.iter().map(look_into).collect::<Result<Vec<_>, _>>()?;
         let prefix = module.name.as_ref().map(|name| format!("{name}.")).unwrap_or_default();
         let mut it = PlannedModule { name, prefix, options, sources, targets: Vec::new(), required: module.required };
         for target in targets {
@@ -249,10 +257,36 @@ fn is_built(module: &PlannedModule, arch: &OffloadArch<'_>) -> Result<bool, Erro
             )));
         }
     }
+    check_nvcc(module, arch, &sources)?;
     Ok(!sources.is_empty())
 }
 
-fn look_into(source: &Source, cargo: &Cargo) -> Result<PlannedSource, Error> {
+/// nvcc makes machine code of each source by itself, and its linker makes one of them; no other compiler's output takes part.
+fn check_nvcc(module: &PlannedModule, arch: &OffloadArch<'_>, sources: &[&PlannedSource]) -> Result<(), Error> {
+    let (by_nvcc, others): (Vec<&PlannedSource>, Vec<&PlannedSource>) =
+        sources.iter().partition(|source| source.way(arch) == Some(Way::Nvcc));
+    let is_ptx = matches!(arch, OffloadArch::Nvidia(arch) if arch.code == NvidiaCode::Ptx);
+    match (&by_nvcc[..], &others[..]) {
+        ([one, other, ..], []) if is_ptx => Err(Error::config(format!(
+            "for {arch}, the module \"{}\" has {} and {}, and nvcc has no linker for PTX: make them two modules, \
+             leave {arch} out, or let clang compile them (Compiler::Clang)",
+            module.name,
+            one.path.display(),
+            other.path.display()
+        ))),
+        ([one, ..], [other, ..]) => Err(Error::config(format!(
+            "for {arch}, the module \"{}\" has {}, which nvcc compiles, and {}, which is {} and cannot be linked with it; \
+             make them two modules",
+            module.name,
+            one.path.display(),
+            other.path.display(),
+            other.language.name()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn look_into(source: &Source, compilers: &[Compiler], cargo: &Cargo) -> Result<PlannedSource, Error> {
     let path = &source.path;
     let language = match source.language {
         Some(language) => language,
@@ -272,6 +306,7 @@ fn look_into(source: &Source, cargo: &Cargo) -> Result<PlannedSource, Error> {
         language,
         options: source.options.clone(),
         declared: source.targets.clone(),
+        compilers: compilers.to_owned(),
         facts: Facts::read(path, language)?,
     })
 }

@@ -91,7 +91,7 @@ impl Prebuilt {
         match key {
             "compiler" => self.compiler = value.to_owned(),
             "options" => self.options = value.to_owned(),
-            "ptxas" | "optimization" => {}
+            "ptxas" | "nvcc" | "optimization" => {}
             "input" => {
                 let (hash, path) = value.split_once(' ')?;
                 self.inputs.push((path.to_owned(), ContentHash::parse(hash)?));

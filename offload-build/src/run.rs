@@ -3,11 +3,12 @@
 use crate::cache::{self, Input, Made};
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
+use crate::facts::Facts;
 use crate::hash::ContentHash;
 use crate::image::{self, Image};
 use crate::jobs::{self, How};
 use crate::lack::{self, Lack};
-use crate::language::{Language, Way};
+use crate::language::{Headers, Language, Way};
 use crate::launcher::Launcher;
 use crate::options::Request;
 use crate::output::{OutDir, write_if_changed};
@@ -15,14 +16,16 @@ use crate::pack::{self, ModuleImages, Pack};
 use crate::plan::{PlannedModule, PlannedSource};
 use crate::prebuilt::{self, Prebuilt};
 use crate::ready;
+use crate::sdk::Sdk;
 use crate::steps::{Compilation, Compilations, image_file_name};
-use crate::toolchain::{Found, Tools};
+use crate::toolchain::{Clang, Found, Tools};
 use offload_format::embedded::Origin;
-use offload_format::target::{NvidiaCode, OffloadArch};
+use offload_format::target::{NvidiaArch, NvidiaCode, OffloadArch};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::time::SystemTime;
 
 /// What `OFFLOAD_PREBUILT` asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,11 +39,11 @@ enum PrebuiltUse {
 /// One build of one pack.
 #[derive(Debug)]
 pub(crate) struct Run<'a> {
-    request: &'a Request,
+    pub(crate) request: &'a Request,
     name: &'a str,
-    cargo: &'a Cargo,
-    output: &'a OutDir,
-    tools: &'a Tools<'a>,
+    pub(crate) cargo: &'a Cargo,
+    pub(crate) output: &'a OutDir,
+    pub(crate) tools: &'a Tools<'a>,
     /// What the tools said to questions that modules have in common.
     answers: RefCell<BTreeMap<String, Option<String>>>,
 }
@@ -207,11 +210,17 @@ impl<'a> Run<'a> {
         {
             return Ok(Ok(Source::ReadyMade(image)));
         }
+        let (sdk, clang_of_sdk) = match self.sdk(&sources, &arch)? {
+            Ok(found) => found,
+            Err(_) if prebuilt_use == PrebuiltUse::Only => return Ok(Err(Lack::only_prebuilt())),
+            Err(lack) => return Ok(Err(lack)),
+        };
         let compilations = Compilations {
             module,
             target,
             arch,
             code_object_version: self.request.code_object_version,
+            sdk: &sdk,
             output: self.output,
             cargo: self.cargo,
         };
@@ -224,6 +233,9 @@ impl<'a> Run<'a> {
         }
         if prebuilt_use == PrebuiltUse::Only {
             return Ok(Err(Lack::only_prebuilt()));
+        }
+        if let (OffloadArch::Nvidia(arch), Some(Way::Nvcc)) = (arch, sources.first().and_then(|it| it.way(&arch))) {
+            return self.compile_by_nvcc(&compilations, arch);
         }
         // What a cubin takes beside clang.
         let assembles = match arch {
@@ -244,9 +256,9 @@ impl<'a> Run<'a> {
             let source = source(compilations.cubin_of_ptx(arch, ptxas, of));
             return Ok(refused_by_ptxas(&source).map_or(Ok(source), Err));
         }
-        let clang = match self.tools.clang()? {
-            Found::Tool(clang) => clang,
-            Found::Missing(trail) => return Ok(Err(Lack::clang(trail))),
+        let clang = match (clang_of_sdk, self.tools.clang()?) {
+            (Some(clang), _) | (None, Found::Tool(clang)) => clang,
+            (None, Found::Missing(trail)) => return Ok(Err(Lack::clang(trail))),
         };
         let source = source(match (arch, assembles) {
             (OffloadArch::Nvidia(arch), Some((_, ptxas))) => compilations.cubin(arch, clang, ptxas),
@@ -268,6 +280,64 @@ impl<'a> Run<'a> {
             }
         }
         Ok(refused_by_ptxas(&source).map_or(Ok(source), Err))
+    }
+
+    /// The vendor's headers that sources are compiled with, and the clang that they are for, if it is not the one that compiles
+    /// everything else. The inner error says what is missing.
+    fn sdk(
+        &self,
+        sources: &[&PlannedSource],
+        arch: &OffloadArch<'_>,
+    ) -> Result<Result<(Sdk, Option<&Clang>), Lack>, Error> {
+        let headers =
+            |source: &&&PlannedSource, wanted| matches!(source.way(arch), Some(Way::Offload(_, it)) if it == wanted);
+        if sources.iter().any(|source| headers(&source, Headers::Cuda)) {
+            return match self.tools.nvcc()? {
+                Found::Tool(toolkit) => Ok(Ok((Sdk::cuda(toolkit, self.output)?, None))),
+                Found::Missing(trail) => Ok(Err(Lack::nvcc(trail))),
+            };
+        }
+        let Some(source) = sources.iter().find(|source| headers(source, Headers::Rocm)) else {
+            return Ok(Ok(Default::default()));
+        };
+        let rocm = match self.tools.rocm() {
+            Found::Tool(rocm) => rocm,
+            // clang may know of one that is not here.
+            Found::Missing(_) if matches!(source.facts, Facts::RocmHeaders) => return Ok(Ok(Default::default())),
+            Found::Missing(trail) => return Ok(Err(Lack::rocm(trail))),
+        };
+        let own = self.tools.rocm_clang(rocm);
+        let clang = match (own, self.tools.clang()?) {
+            (Some(clang), _) | (None, Found::Tool(clang)) => clang,
+            (None, Found::Missing(trail)) => return Ok(Err(Lack::clang(trail))),
+        };
+        let OffloadArch::Amdgpu(id) = *arch else { return Ok(Ok(Default::default())) };
+        Ok(Ok((Sdk::rocm(rocm, clang, id, self.tools, self.cargo), own)))
+    }
+
+    fn compile_by_nvcc(
+        &self,
+        compilations: &Compilations<'_>,
+        arch: NvidiaArch,
+    ) -> Result<Result<Source, Lack>, Error> {
+        let nvcc = match self.tools.nvcc()? {
+            Found::Tool(nvcc) => nvcc,
+            Found::Missing(trail) => return Ok(Err(Lack::nvcc(trail))),
+        };
+        // No host code comes of it, so it is the building machine's compiler that reads the source.
+        let ccbin = match self.tools.ccbin(&self.cargo.host) {
+            Ok(ccbin) => ccbin,
+            Err(why) => return Ok(Err(Lack::ccbin(nvcc, &why))),
+        };
+        let compilation = compilations.nvcc(arch, nvcc, &ccbin);
+        if let Some(made) = cache::fresh(&compilation, self.output, self.cargo) {
+            return Ok(Ok(Source::Fresh(compilation, made)));
+        }
+        let answer = self.ask(format!("nvcc {arch}"), || self.tools.nvcc_refusal(nvcc, arch, &ccbin));
+        Ok(match answer {
+            Some(text) => Err(Lack::refusal(&nvcc.path, &text)),
+            None => Ok(Source::Compile(compilation)),
+        })
     }
 
     /// The image that a source has, if it need not be compiled.
@@ -299,7 +369,7 @@ impl<'a> Run<'a> {
     }
 
     /// What a compiler said to this question, or says now.
-    fn ask(&self, question: String, answer: impl FnOnce() -> Option<String>) -> Option<String> {
+    pub(crate) fn ask(&self, question: String, answer: impl FnOnce() -> Option<String>) -> Option<String> {
         self.answers.borrow_mut().entry(question).or_insert_with(answer).clone()
     }
 
@@ -324,21 +394,10 @@ impl<'a> Run<'a> {
 
     /// Runs what has to run; returns every image with its inputs, in the order of the sources.
     fn make_images(&self, sources: Vec<Source>) -> Result<Vec<(Image, Vec<Input>)>, Error> {
-        let mut steps = Vec::new();
-        let mut work = Vec::new();
-        for source in &sources {
-            if let Source::Compile(compilation) = source {
-                cache::forget(compilation, self.output)?;
-                let first = steps.len();
-                work.resize(first + compilation.steps.len(), compilation.source_bytes);
-                steps.extend(compilation.steps.iter().cloned().map(|mut step| {
-                    step.after.iter_mut().for_each(|before| *before += first);
-                    step
-                }));
-            }
-        }
-        let start = if steps.is_empty() { None } else { Some(cache::file_time(self.output)?) };
-        self.pass_on(&jobs::run(&steps, &work, self.how()?)?);
+        let start = self.run_steps(sources.iter().filter_map(|source| match source {
+            Source::Compile(compilation) => Some(compilation),
+            _ => None,
+        }))?;
 
         let open = |compilation: &Compilation, hash| {
             Image::open(&compilation.target, &compilation.image, hash, Origin::Compiled, &self.cargo.target)
@@ -361,6 +420,27 @@ impl<'a> Run<'a> {
             images.push((image, inputs));
         }
         Ok(images)
+    }
+
+    /// Runs the steps of all these compilations; returns when that began, if there are any.
+    pub(crate) fn run_steps<'c>(
+        &self,
+        compilations: impl Iterator<Item = &'c Compilation>,
+    ) -> Result<Option<SystemTime>, Error> {
+        let mut steps = Vec::new();
+        let mut work = Vec::new();
+        for compilation in compilations {
+            cache::forget(compilation, self.output)?;
+            let first = steps.len();
+            work.resize(first + compilation.steps.len(), compilation.source_bytes);
+            steps.extend(compilation.steps.iter().cloned().map(|mut step| {
+                step.after.iter_mut().for_each(|before| *before += first);
+                step
+            }));
+        }
+        let start = if steps.is_empty() { None } else { Some(cache::file_time(self.output)?) };
+        self.pass_on(&jobs::run(&steps, &work, self.how()?)?);
+        Ok(start)
     }
 
     /// How compilers are run, as build.rs and the environment want it.
@@ -400,6 +480,9 @@ impl<'a> Run<'a> {
         let mut tools = Vec::new();
         if let Some(clang) = self.tools.used_clang() {
             tools.push(("compiler", clang.version.clone()));
+        }
+        if let Some(nvcc) = self.tools.used_nvcc() {
+            tools.push(("nvcc", nvcc.version.clone()));
         }
         if let Some(ptxas) = self.tools.used_ptxas() {
             tools.push(("ptxas", ptxas.version()));

@@ -103,10 +103,14 @@ pub const ROC_RAND: Need = Need {
     files: &["usr/lib/x86_64-linux-gnu/librocrand.so.1.1"],
 };
 
-/// NVIDIA's PTX assembler, fatbin tools and cuobjdump, linker for running programs, fatbin library. Their trees overlay each
-/// other.
-pub const WHEELS: [Wheel; 4] = [
+/// NVIDIA's compiler with its parts (nvcc, ptxas, fatbinary; cicc; the headers of its own, of the runtime with the static
+/// library, and of C++), cuobjdump, linker for running programs, fatbin library. Their trees overlay each other.
+pub const WHEELS: [Wheel; 8] = [
     Wheel { name: "nvidia-cuda-nvcc", version: "13.5.37" },
+    Wheel { name: "nvidia-nvvm", version: "13.5.37" },
+    Wheel { name: "nvidia-cuda-crt", version: "13.5.37" },
+    Wheel { name: "nvidia-cuda-runtime", version: "13.5.37" },
+    Wheel { name: "nvidia-cuda-cccl", version: "13.3.5.0.6" },
     Wheel { name: "nvidia-cuda-cuobjdump", version: "13.5.37" },
     Wheel { name: "nvidia-nvjitlink", version: "13.5.37" },
     Wheel { name: "nvidia-nvfatbin", version: "13.5.37" },

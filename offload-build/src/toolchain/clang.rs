@@ -77,7 +77,7 @@ impl Clang {
         })
     }
 
-    fn start(path: &Path, answers: &Answers) -> Result<Self, String> {
+    pub(super) fn start(path: &Path, answers: &Answers) -> Result<Self, String> {
         let version = answers.ask(path, &["--version"])?.lines().next().unwrap_or("").to_owned();
         if !version.contains("clang") {
             return Err(format!("--version says '{version}', which is no clang"));
