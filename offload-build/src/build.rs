@@ -2,6 +2,7 @@
 
 use crate::cargo::Cargo;
 use crate::compiler::Compiler;
+use crate::dependency;
 use crate::error::Error;
 use crate::module::Module;
 use crate::options::Request;
@@ -9,6 +10,7 @@ use crate::output::{self, OutDir};
 use crate::pack::{self, Pack};
 use crate::plan;
 use crate::run::Run;
+use crate::selector::Selector;
 use crate::source::Source;
 use crate::static_library::{self, StaticLibrary};
 use crate::targets::{self, Wanted};
@@ -87,6 +89,22 @@ impl Build {
         archs.into_iter().for_each(|arch| {
             self.offload_arch(arch);
         });
+        self
+    }
+
+    /// The targets that the pack supports, as [selectors](crate#selectors): of the targets that are listed, here or in the
+    /// environment, it is built for those. For packs that are for one vendor, or for few GPUs: `.targets(["nvidia"])`,
+    /// `.targets(["sm_90a"])`. If the list is that of `OFFLOAD_ARCH`, a line says what is left of it. That nothing is left is an
+    /// error, unless [`Build::allow_empty`] was called.
+    pub fn targets<S: Into<String>>(&mut self, selectors: impl IntoIterator<Item = S>) -> &mut Self {
+        self.request.targets.extend(selectors.into_iter().map(Selector::new));
+        self
+    }
+
+    /// Lets the pack, and each of its modules, be without images where it supports none of the targets. Programs that embed it
+    /// compile, and its `select` says why there are none.
+    pub fn allow_empty(&mut self) -> &mut Self {
+        self.request.may_be_empty = true;
         self
     }
 
@@ -249,6 +267,9 @@ impl Build {
         let tools = Tools::new(cargo, &output, self.named());
         let targets = targets::resolve(cargo, &tools, &self.archs, self.request.code_object_version)?;
         let modules = plan::plan(&self.request, name, static_library::modules(&self.request)?, &targets, cargo)?;
+        if modules.iter().all(|module| module.targets.is_empty()) {
+            return Ok(StaticLibrary::absent(name));
+        }
         static_library::make(&Run::new(&self.request, name, cargo, &output, &tools), name, &modules)
     }
 
@@ -274,6 +295,7 @@ impl Build {
     fn compile_for(&self, name: &str, cargo: &Cargo) -> Result<Pack, Error> {
         claim_name(name)?;
         let output = OutDir::create(&cargo.out_dir, name)?;
+        dependency::offer(name, &output, cargo);
         let modules = plan::modules(&self.request, name);
         let absent = |why| {
             // Sources that are missing here are no error where nothing is made of them.
@@ -286,12 +308,17 @@ impl Build {
         let tools = Tools::new(cargo, &output, self.named());
         let targets = targets::resolve(cargo, &tools, &self.archs, self.request.code_object_version)?;
         let modules = plan::plan(&self.request, name, modules?, &targets, cargo)?;
+        if modules.iter().all(|module| module.targets.is_empty()) {
+            let why = format!("it supports none of the targets {}", targets.join(", "));
+            let modules = modules.into_iter().map(|module| module.name).collect();
+            return pack::write_absent(name, &why, modules, &output);
+        }
         Run::new(&self.request, name, cargo, &output, &tools).make_pack(&modules)
     }
 }
 
 /// A pack's name is one of a file, and of one pack.
-fn claim_name(name: &str) -> Result<(), Error> {
+pub(crate) fn claim_name(name: &str) -> Result<(), Error> {
     static NAMES: Mutex<Vec<String>> = Mutex::new(Vec::new());
     if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') {
         return Err(Error::config(format!("a pack's name has letters, digits, '_' and '-'; '{name}' does not")));

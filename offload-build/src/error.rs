@@ -28,6 +28,8 @@ pub enum ErrorKind {
     KernelMissing,
     /// The prebuilt set does not fit.
     Prebuilt,
+    /// A dependency offers no such pack.
+    Dependency,
     /// Cargo's environment is missing: this is no build script.
     Environment,
     /// A file could not be read or written.

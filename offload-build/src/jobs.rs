@@ -2,6 +2,7 @@
 
 use crate::error::{Error, ErrorKind};
 use crate::jobserver::{Requests, Token};
+use crate::launcher::Launcher;
 use crate::outcome;
 use std::ffi::OsString;
 use std::fmt;
@@ -29,6 +30,18 @@ impl Step {
         self.args.get(at + 1).map(Path::new)
     }
 
+    /// Whether it reads one source and writes one object.
+    pub(crate) fn is_compilation(&self) -> bool {
+        self.args.iter().any(|arg| arg == "-c")
+    }
+
+    /// The dependency file that is asked of clang's compiler proper, past its driver.
+    pub(crate) fn compiler_proper_depfile(&self) -> Option<&OsString> {
+        let at = self.args.iter().position(|arg| arg == "-dependency-file")?;
+        // Between them stands another -Xclang.
+        self.args.get(at + 2)
+    }
+
     /// Whether it reads a source, as clang and GCC take it.
     fn compiles(&self) -> bool {
         self.args.iter().any(|arg| arg == "-c" || arg == "-S")
@@ -36,7 +49,7 @@ impl Step {
 }
 
 /// How steps are run, which makes no difference to what comes out.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct How {
     /// The most steps at a time, if that is less than what the jobserver allows.
     pub(crate) most: usize,
@@ -44,6 +57,8 @@ pub(crate) struct How {
     pub(crate) jobserver: Option<String>,
     /// Whether compilers colour their messages.
     pub(crate) colour: bool,
+    /// What compilers are started through.
+    pub(crate) launcher: Option<Launcher>,
 }
 
 /// The command line, to be copied into a shell.
@@ -75,6 +90,9 @@ enum Event {
 ///
 /// Returns an error with the command line and the tool's own text, whole, for the first step that fails.
 pub(crate) fn run(steps: &[Step], work: &[u64], how: &How) -> Result<Vec<String>, Error> {
+    if let Some(launcher) = &how.launcher {
+        launcher.check(steps.iter())?;
+    }
     let (sender, events) = channel();
     let token_sender = sender.clone();
     let answer = move |token| {
@@ -91,7 +109,7 @@ pub(crate) fn run(steps: &[Step], work: &[u64], how: &How) -> Result<Vec<String>
     let requests = requests.flatten();
     let mut state = State {
         steps,
-        colour: how.colour,
+        how,
         most: how.most.min(most),
         needs_tokens: requests.is_some(),
         ahead: work_ahead(steps, work),
@@ -128,7 +146,8 @@ pub(crate) fn run(steps: &[Step], work: &[u64], how: &How) -> Result<Vec<String>
 
 struct State<'a> {
     steps: &'a [Step],
-    colour: bool,
+    how: &'a How,
+    /// The most steps at a time.
     most: usize,
     needs_tokens: bool,
     /// The work of each step and of the longest chain of steps behind it.
@@ -142,6 +161,12 @@ struct State<'a> {
 }
 
 impl State<'_> {
+    /// A step as it is run.
+    fn step(&self, index: usize) -> Step {
+        let step = &self.steps[index];
+        self.how.launcher.as_ref().map_or_else(|| step.clone(), |launcher| launcher.launch(step))
+    }
+
     fn ready(&self) -> impl DoubleEndedIterator<Item = usize> + '_ {
         self.waiting.iter().copied().filter(|&step| self.steps[step].after.iter().all(|&before| self.ended[before]))
     }
@@ -153,9 +178,9 @@ impl State<'_> {
             let Some(index) = self.ready().rev().max_by_key(|&step| self.ahead[step]) else { break };
             self.waiting.retain(|&step| step != index);
             self.running += 1;
-            let step = self.steps[index].clone();
+            let step = self.step(index);
             let sender = sender.clone();
-            let colour = self.colour && step.compiles();
+            let colour = self.how.colour && step.compiles();
             thread::spawn(move || {
                 // What an earlier run left would pass for this one's.
                 let _ = step.output().map(fs::remove_file);
@@ -183,7 +208,7 @@ impl State<'_> {
             Event::Ended(index, output) => {
                 self.running -= 1;
                 self.ended[index] = true;
-                let text = outcome::judge(&self.steps[index], output)?;
+                let text = outcome::judge(&self.step(index), output)?;
                 self.warnings.extend((!text.trim().is_empty()).then_some(text));
                 Ok(())
             }

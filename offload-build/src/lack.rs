@@ -117,3 +117,16 @@ pub(crate) fn missing(failures: &[(&String, Lack, String)], set: Option<&Prebuil
     }
     Error::new(failures[0].1.kind, message.trim_end())
 }
+
+/// The package that is being made has a prebuilt set that does not fit it, for these reasons, each with its targets.
+pub(crate) fn stale_package(reasons: &[(String, Vec<&str>)], package: &str) -> Error {
+    let reasons = reasons.iter().map(|(reason, targets)| format!("{}: {reason}", targets.join(", ")));
+    let message = format!(
+        "the prebuilt set of this package does not fit it:\n  {}\n\
+         Remake it where the compilers are, then package again:\n  \
+         OFFLOAD_PREBUILT=update cargo build --release -p {package}\n\
+         (A file that is there and not in the package is left out by .gitignore, or by exclude or include in Cargo.toml.)",
+        reasons.collect::<Vec<_>>().join("\n  ")
+    );
+    Error::new(ErrorKind::Prebuilt, message)
+}

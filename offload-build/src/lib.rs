@@ -66,8 +66,10 @@
 //! ```
 //!
 //! A module may say which targets it supports ([`Module::targets`]), and so may each of its sources ([`Source::targets`]). An
-//! image is made of the sources that support its target. A module that is built for fewer targets than the pack is named in
-//! what `cargo build -vv` prints; one that is built for none is an error, or empty if [`Module::allow_empty`] was called.
+//! image is made of the sources that support its target. What the whole pack supports, [`Build::targets`] says. A module that
+//! is built for fewer targets than are listed is named: in a warning, if the list is that of `OFFLOAD_ARCH`, else in what
+//! `cargo build -vv` prints. One that is built for none is an error, or empty if [`Module::allow_empty`] or
+//! [`Build::allow_empty`] was called.
 //!
 //! # Selectors
 //!
@@ -103,12 +105,30 @@
 //! kernels of the CUDA dialect use. An image whose compiler is missing comes from the package's prebuilt set, if that was
 //! made from the same sources and options; the build says so. See [`Build::prebuilt`].
 //!
+//! # Shipping without a compiler
+//!
+//! ```text
+//! OFFLOAD_PREBUILT=update cargo build --release      # where the compilers are
+//! ```
+//!
+//! writes the prebuilt set: a folder `prebuilt` beside build.rs, with every image but the CPU's and a manifest for each module
+//! that says from which sources, with which options and by which compiler they were made. It is committed, or at least
+//! packaged. From then on an image whose compiler is missing comes from there, in this package's own builds and in those
+//! of everybody who gets it from a registry. When sources or options have moved on, `cargo package` and `cargo publish` fail in
+//! their own build of the package, also on a machine that has the compilers, and say what to run.
+//!
+//! # Packs of other packages
+//!
+//! A package with kernels can offer its packs to those that depend on it: it has a `links` key in its `Cargo.toml`, and
+//! nothing more. The one that embeds calls [`embed_from`] in its build.rs, and `include_offload!` as for a pack of its own.
+//!
 //! # Environment variables
 //!
 //! | variable | means |
 //! |---|---|
 //! | `OFFLOAD_ARCH_<package>`, `OFFLOAD_ARCH` | targets in place of those in build.rs; `,` `;` or spaces between them. `-` in the package's name is `_` here |
 //! | `OFFLOAD_JOBS` | the most compilers at a time, if that is less than `cargo build -j` allows; before [`Build::max_parallel`] |
+//! | `OFFLOAD_COMPILER_LAUNCHER` | what compilers are started through; see [below](#compiler-launchers) |
 //! | `OFFLOAD_CLANG` | the clang to use |
 //! | `OFFLOAD_PTXAS` | the ptxas to use; else `CUDA_HOME`, `CUDA_PATH`, `CUDA_ROOT`, `CUDA_TOOLKIT_ROOT_DIR` with `/bin/ptxas` |
 //! | `CXX`, `CXXFLAGS`, … | the C++ compiler for the `cpu` image, as documented by `cc` |
@@ -121,6 +141,23 @@
 //! files. Then only what would come out different is compiled; if that is nothing, no tool is started. What Cargo does not
 //! notice: a compiler that is replaced by one with an older time stamp, one that is put into a folder of `PATH` before the
 //! one that was found, and for `native` another GPU. Then touch build.rs.
+//!
+//! # Compiler launchers
+//!
+//! `OFFLOAD_COMPILER_LAUNCHER=sccache` starts compilers through sccache; `ccache`, `icecc`, `distcc` and whatever else takes a
+//! compiler with its arguments do as well. Arguments of its own stand between semicolons, as in CMake's lists:
+//! `env;SCCACHE_DIR=/fast/disk;sccache`. It gets the steps that read one source: from there to LLVM bitcode, or for the CPU to
+//! an object; sccache also gets ptxas. Putting bitcode together, and links, run directly. A launcher changes no bytes: nothing
+//! is compiled again because of it.
+//!
+//! | launcher | `.cu`, `.hip` | `.c`, `.ll` | `ptxas` |
+//! |---|---|---|---|
+//! | sccache 0.16 | cached | cached | cached, but for those with `-g` |
+//! | ccache 4.7 | NVIDIA: cached; AMD: run as is | cached | not asked |
+//! | icecc 1.4, distcc 3.4 | run as is | spread | not asked |
+//!
+//! When one machine is too small, let `cargo build -j` start more compilers than it has processors, and spread them with icecc,
+//! or with sccache and its scheduler.
 //!
 //! # What is in `OUT_DIR`
 //!
@@ -196,6 +233,7 @@ mod build;
 mod cache;
 mod cargo;
 mod compiler;
+mod dependency;
 mod depfile;
 mod error;
 mod facts;
@@ -205,6 +243,7 @@ mod jobs;
 mod jobserver;
 mod lack;
 mod language;
+mod launcher;
 mod module;
 mod options;
 mod outcome;
@@ -224,6 +263,7 @@ mod toolchain;
 
 pub use build::Build;
 pub use compiler::Compiler;
+pub use dependency::{embed_from, try_embed_from};
 pub use error::{Error, ErrorKind};
 pub use language::Language;
 pub use module::Module;

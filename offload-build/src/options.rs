@@ -77,6 +77,10 @@ pub(crate) struct Request {
     pub(crate) exclude: Vec<String>,
     /// For all modules.
     pub(crate) options: Options,
+    /// The targets that the pack supports; none for all.
+    pub(crate) targets: Vec<Selector>,
+    /// Whether it may have no images.
+    pub(crate) may_be_empty: bool,
     pub(crate) code_object_version: Option<u32>,
     pub(crate) clang: Option<PathBuf>,
     pub(crate) ptxas: Option<PathBuf>,
@@ -94,6 +98,8 @@ impl Default for Request {
             modules: Vec::new(),
             exclude: Vec::new(),
             options: Options::default(),
+            targets: Vec::new(),
+            may_be_empty: false,
             code_object_version: None,
             clang: None,
             ptxas: None,

@@ -40,18 +40,25 @@ const HEADERS: [(&str, &str); 11] = headers![
 ];
 
 impl OutDir {
-    /// Makes the folders and writes the kernel header with its parts.
-    pub(crate) fn create(out_dir: &Path, pack: &str) -> Result<Self, Error> {
+    /// Makes the folder for packs, and nothing that a compiler needs.
+    pub(crate) fn open(out_dir: &Path, pack: &str) -> Result<Self, Error> {
         let root = out_dir.join("offload");
+        fs::create_dir_all(&root).map_err(|error| Error::io("make the folder", &root, error))?;
         let images = root.join(pack);
         let dir = Self { work: images.join("work"), images, root, pack: pack.to_owned() };
+        dir.remove_earlier_indexes();
+        Ok(dir)
+    }
+
+    /// Makes the folders and writes the kernel header with its parts.
+    pub(crate) fn create(out_dir: &Path, pack: &str) -> Result<Self, Error> {
+        let dir = Self::open(out_dir, pack)?;
         for folder in [&dir.work, &dir.include().join("offload")] {
             fs::create_dir_all(folder).map_err(|error| Error::io("make the folder", folder, error))?;
         }
         for (name, text) in HEADERS {
             write_if_changed(&dir.include().join(name), text.as_bytes())?;
         }
-        dir.remove_earlier_indexes();
         Ok(dir)
     }
 
@@ -190,6 +197,13 @@ fn starts_with(file: &mut impl Read, mut expected: impl Read) -> io::Result<bool
             }
         }
     }
+}
+
+/// Gives a file a second name in another folder; where that cannot be, copies it.
+pub(crate) fn link_or_copy(from: &Path, to: &Path) -> Result<(), Error> {
+    remove(to)?;
+    let made = fs::hard_link(from, to).or_else(|_| fs::copy(from, to).map(drop));
+    made.map_err(|error| Error::io("copy", from, error))
 }
 
 /// Removes a file, if it is there.

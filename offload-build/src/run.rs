@@ -9,6 +9,7 @@ use crate::image::{self, Image};
 use crate::jobs::{self, How};
 use crate::lack::{self, Lack};
 use crate::language::{Headers, Language, Way};
+use crate::launcher::Launcher;
 use crate::options::Request;
 use crate::output::{OutDir, write_if_changed};
 use crate::pack::{self, ModuleImages, Pack};
@@ -75,6 +76,9 @@ impl<'a> Run<'a> {
         let machine = pack::machine(self.cargo)?;
         let prebuilt_use = self.prebuilt_use()?;
         let folder = self.request.prebuilt.clone().unwrap_or_else(|| "prebuilt".into());
+        if self.cargo.is_packaging() && prebuilt_use != PrebuiltUse::Never {
+            self.check_packaged_set(modules, &folder)?;
+        }
         let mut sources = Vec::new();
         let mut failures = Vec::new();
         let mut sets = Vec::new();
@@ -121,6 +125,40 @@ impl<'a> Run<'a> {
             packed.push(ModuleImages { name: module.name.clone(), images });
         }
         pack::write(self.name, &packed, machine, self.output, self.cargo)
+    }
+
+    /// While the package is made: what is published with a prebuilt set must fit it.
+    ///
+    /// Returns an error that says what does not, and how to mend it.
+    fn check_packaged_set(&self, modules: &[PlannedModule], folder: &Path) -> Result<(), Error> {
+        let mut sets = Vec::new();
+        for module in modules {
+            sets.push(Prebuilt::load(folder, &self.prebuilt_stem(module))?);
+        }
+        if self.request.prebuilt.is_none() && sets.iter().all(Option::is_none) {
+            return Ok(());
+        }
+        let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
+        for (module, set) in modules.iter().zip(sets) {
+            for target in module.targets.iter().filter(|target| is_compiled(module, target)) {
+                let misfit = match &set {
+                    Some(set) => set.image(target, &self.prebuilt_options(module), self.output, self.cargo)?.err(),
+                    None => {
+                        let manifest = prebuilt::manifest_path(folder, &self.prebuilt_stem(module));
+                        Some(format!("{} is not in the package", manifest.display()))
+                    }
+                };
+                let Some(misfit) = misfit else { continue };
+                match reasons.iter_mut().find(|(reason, _)| *reason == misfit) {
+                    Some((_, targets)) => targets.push(target),
+                    None => reasons.push((misfit, vec![target])),
+                }
+            }
+        }
+        match reasons.is_empty() {
+            true => Ok(()),
+            false => Err(lack::stale_package(&reasons, &self.cargo.package)),
+        }
     }
 
     /// What the names of a module's files in the prebuilt set start with.
@@ -421,7 +459,7 @@ impl<'a> Run<'a> {
             })?,
         };
         let colour = self.cargo.untracked_var("CARGO_TERM_COLOR").is_some_and(|when| when == "always");
-        Ok(How { most, jobserver: self.cargo.jobserver(), colour })
+        Ok(How { most, jobserver: self.cargo.jobserver(), colour, launcher: Launcher::from_env(self.cargo)? })
     }
 
     /// Shows the compilers' warnings, each once: most come from every target alike.
@@ -465,6 +503,18 @@ impl<'a> Run<'a> {
         let (stem, options) = (self.prebuilt_stem(module), self.prebuilt_options(module));
         prebuilt::update(folder, &stem, &options, &tools, &images, self.output, self.cargo)
     }
+}
+
+/// Whether the prebuilt set has an image for this target: one for a GPU that is not ready-made.
+fn is_compiled(module: &PlannedModule, target: &str) -> bool {
+    let Ok(arch) = OffloadArch::parse(target) else { return false };
+    let is_ptx = matches!(arch, OffloadArch::Nvidia(arch) if arch.code == NvidiaCode::Ptx);
+    let is_ready = |source: &&PlannedSource| match source.way(&arch) {
+        Some(Way::TakeOut) => true,
+        Some(Way::Ptx) => is_ptx,
+        _ => false,
+    };
+    arch != OffloadArch::Cpu && !module.sources_for(&arch).iter().any(is_ready)
 }
 
 /// Whether a module's images have the kernels that build.rs requires.

