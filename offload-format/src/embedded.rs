@@ -4,11 +4,19 @@
 //! the table of images, which the macro took from the pack's index; [`KernelPack::new`] checks one against the other
 //! while the program is compiled.
 
+mod kernel;
+#[doc(hidden)]
+pub mod registered;
+mod words;
+
+pub use kernel::Kernel;
+
 use crate::host_object::DeviceSection;
 use crate::select::{Candidate, Choice, Code, Device, SelectError, select};
 use crate::target::{NvidiaArch, PtxVersion, TargetId, TargetTriple};
 use core::ffi::c_void;
 use core::fmt;
+use words::Words;
 
 /// A pack: modules, each compiled for several targets.
 ///
@@ -19,7 +27,7 @@ use core::fmt;
 /// # use offload_format::embedded::{KernelPack, Module};
 /// # static SAXPY: KernelPack = {
 /// #     use offload_format::embedded::ModuleRecord;
-/// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "affine", first: 0, count: 0 }];
+/// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "affine", first: 0, count: 0, registered: None }];
 /// #     KernelPack::new_absent("saxpy", "this is an example", MODULES)
 /// # };
 /// const AFFINE: Module = SAXPY.module("affine");
@@ -29,7 +37,7 @@ use core::fmt;
 /// # use offload_format::embedded::{KernelPack, Module};
 /// # static SAXPY: KernelPack = {
 /// #     use offload_format::embedded::ModuleRecord;
-/// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "affine", first: 0, count: 0 }];
+/// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "affine", first: 0, count: 0, registered: None }];
 /// #     KernelPack::new_absent("saxpy", "this is an example", MODULES)
 /// # };
 /// const AFFINE: Module = SAXPY.module("afine");
@@ -37,7 +45,7 @@ use core::fmt;
 #[derive(Clone, Copy)]
 pub struct KernelPack {
     name: &'static str,
-    section: DeviceSection,
+    section: &'static str,
     bytes: &'static [u8],
     images: &'static [ImageRecord],
     modules: &'static [ModuleRecord],
@@ -53,6 +61,8 @@ pub struct ModuleRecord {
     pub first: usize,
     /// How many images it has.
     pub count: usize,
+    /// Its kernels for HIP's runtime, if the program registers them.
+    pub registered: Option<&'static registered::Kernels>,
 }
 
 /// What is known of one image at compile time. The macro writes it; programs use [`PackImage`].
@@ -68,6 +78,9 @@ pub struct ImageRecord {
     pub size: usize,
     /// Where it came from.
     pub origin: Origin,
+    /// The names of its kernels in alphabetical order, as it has them: those of C++ mangled. `None` if nobody has read
+    /// them, as those of an image for the CPU.
+    pub kernels: Option<&'static [&'static str]>,
 }
 
 impl ImageRecord {
@@ -147,7 +160,7 @@ impl KernelPack {
     #[doc(hidden)]
     pub const fn new(
         name: &'static str,
-        section: DeviceSection,
+        section: &'static str,
         bytes: &'static [u8],
         images: &'static [ImageRecord],
         modules: &'static [ModuleRecord],
@@ -169,25 +182,39 @@ impl KernelPack {
     /// A pack that was not built, and why: every `select` says so. The modules are those that it would have, without images.
     #[doc(hidden)]
     pub const fn new_absent(name: &'static str, why: &'static str, modules: &'static [ModuleRecord]) -> Self {
-        Self { name, section: DeviceSection::LlvmOffloading, bytes: &[], images: &[], modules, absent: Some(why) }
+        Self::new_closed(name, DeviceSection::LlvmOffloading.elf_name(), &[], why, modules)
     }
 
-    /// The name that the build script gave it.
+    /// A file of which nothing is known but that it is there, and why: every `select` says so.
+    #[doc(hidden)]
+    pub const fn new_closed(
+        name: &'static str,
+        section: &'static str,
+        bytes: &'static [u8],
+        why: &'static str,
+        modules: &'static [ModuleRecord],
+    ) -> Self {
+        Self { name, section, bytes, images: &[], modules, absent: Some(why) }
+    }
+
+    /// The name that the build script gave it; of a pack by its path the file's name without its extension.
     pub const fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Name of the section that holds it, in ELF programs.
+    /// Name of the section that holds it, in ELF programs: `.rodata` for an image by its path, which is in no container.
     pub const fn section(&self) -> &'static str {
-        self.section.elf_name()
+        self.section
     }
 
-    /// The whole pack: offload bundles in `.hip_fatbin`, offload binaries in `.llvm.offloading`.
+    /// The whole pack: offload bundles in `.hip_fatbin`, offload binaries in `.llvm.offloading`, or the file that was embedded
+    /// by its path.
     pub const fn bytes(&self) -> &'static [u8] {
         self.bytes
     }
 
-    /// Why the pack is empty, if it was not built (`OFFLOAD_SKIP=1`, docs.rs).
+    /// Why no images are known: the pack was not built (`OFFLOAD_SKIP=1`, docs.rs), or it is a compressed file that was
+    /// embedded by its path.
     pub const fn absent(&self) -> Option<&'static str> {
         self.absent
     }
@@ -196,7 +223,8 @@ impl KernelPack {
     /// the compiler.
     ///
     /// # Panics
-    /// If there is none. For names that are not known before the program runs there is [`KernelPack::find_module`].
+    /// If there is none; the message lists those that there are. For names that are not known before the program runs
+    /// there is [`KernelPack::find_module`].
     pub const fn module(&self, name: &str) -> Module<'_> {
         let mut i = 0;
         while i < self.modules.len() {
@@ -205,7 +233,70 @@ impl KernelPack {
             }
             i += 1;
         }
-        panic!("the pack has no module of this name; build.rs says which it has")
+        let words =
+            Words::new().add("the pack \"").add(self.name).add("\" has no module \"").add(name).add("\"; it has ");
+        panic!("{}", words.add_modules(self.modules).as_str())
+    }
+
+    /// The kernel of this name, which some image of the pack has; of several modules exactly one has it. As the value of a
+    /// `const` or `static`, a name that no image has is an error of the compiler, which lists those that there are:
+    ///
+    /// ```
+    /// # use offload_format::embedded::{ImageRecord, Kernel, KernelPack, ModuleRecord, Origin, PackImageKind};
+    /// # static SAXPY: KernelPack = {
+    /// #     const KERNELS: &[&str] = &["saxpy"];
+    /// #     const IMAGES: &[ImageRecord] = &[ImageRecord { target: "sm_80", kind: PackImageKind::Cubin, offset: 0, size: 8,
+    /// #         origin: Origin::Compiled, kernels: Some(KERNELS) }];
+    /// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "saxpy", first: 0, count: 1, registered: None }];
+    /// #     KernelPack::new("saxpy", ".llvm.offloading", &[0; 8], IMAGES, MODULES)
+    /// # };
+    /// const SAXPY_KERNEL: Kernel = SAXPY.kernel("saxpy");
+    /// assert_eq!(SAXPY_KERNEL.name(), "saxpy");
+    /// ```
+    ///
+    /// ```compile_fail
+    /// # use offload_format::embedded::{ImageRecord, Kernel, KernelPack, ModuleRecord, Origin, PackImageKind};
+    /// # static SAXPY: KernelPack = {
+    /// #     const KERNELS: &[&str] = &["saxpy"];
+    /// #     const IMAGES: &[ImageRecord] = &[ImageRecord { target: "sm_80", kind: PackImageKind::Cubin, offset: 0, size: 8,
+    /// #         origin: Origin::Compiled, kernels: Some(KERNELS) }];
+    /// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "saxpy", first: 0, count: 1, registered: None }];
+    /// #     KernelPack::new("saxpy", ".llvm.offloading", &[0; 8], IMAGES, MODULES)
+    /// # };
+    /// const SAXPY_KERNEL: Kernel = SAXPY.kernel("saxpi");
+    /// ```
+    ///
+    /// The name is as the images have it: of C++ kernels that are not `extern "C"` the mangled one. Kernels that only the
+    /// image for the CPU has are not known. Where no image says which kernels it has, as in a pack that was not built, any
+    /// name is taken.
+    ///
+    /// # Panics
+    /// If there is none, or if several modules have it: then [`Module::kernel`] says of which.
+    pub const fn kernel<'pack>(&'pack self, name: &'pack str) -> Kernel<'pack> {
+        let (mut found, mut known, mut i) = (None, false, 0);
+        while i < self.modules.len() {
+            let module = Module { pack: self, record: &self.modules[i] };
+            if let Some(recorded) = module.find(name) {
+                if let Some(Kernel { module: other, .. }) = found {
+                    let words =
+                        Words::new().add("\"").add(name).add("\" is a kernel of several modules of the pack \"");
+                    let words = words.add(self.name).add("\": ").list(other.record.name, 0).list(module.record.name, 1);
+                    panic!("{}", words.add("; say of which, as in PACK.module(\"affine\").kernel(...)").as_str())
+                }
+                found = Some(Kernel { module, name: recorded });
+            }
+            known |= module.knows_kernels();
+            i += 1;
+        }
+        match (found, self.modules) {
+            (Some(kernel), _) => kernel,
+            (None, [record]) => Module { pack: self, record }.kernel(name),
+            (None, [record, ..]) if !known => Kernel { module: Module { pack: self, record }, name },
+            (None, _) => {
+                let words = Words::new().add("the pack \"").add(self.name).add("\" has no kernel \"").add(name);
+                panic!("{}", words.add("\"; it has ").add_kernels(self.images).as_str())
+            }
+        }
     }
 
     /// The module of this name, if there is one.
@@ -236,14 +327,29 @@ impl KernelPack {
     }
 }
 
+/// Where a name is in a list, for constants.
+const fn position(names: &[&str], name: &str) -> Option<usize> {
+    let mut i = 0;
+    while i < names.len() {
+        if is_same(names[i], name) {
+            return Some(i);
+        }
+        i += 1;
+    }
+    None
+}
+
 /// Whether two strings are one, for constants.
 const fn is_same(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
+    if a.len() != b.len() {
+        return false;
+    }
     let mut i = 0;
-    while i < a.len() && i < b.len() && a[i] == b[i] {
+    while i < a.len() && a[i] == b[i] {
         i += 1;
     }
-    i == a.len() && i == b.len()
+    i == a.len()
 }
 
 impl fmt::Debug for KernelPack {
@@ -265,7 +371,7 @@ pub struct Module<'pack> {
     record: &'static ModuleRecord,
 }
 
-impl Module<'_> {
+impl<'pack> Module<'pack> {
     /// Its name: what the build script gave it, or that of the pack.
     pub const fn name(&self) -> &'static str {
         self.record.name
@@ -274,9 +380,55 @@ impl Module<'_> {
     /// Its images, in file order.
     pub fn images(&self) -> impl ExactSizeIterator<Item = PackImage> + Clone + use<> {
         let pack = self.pack.bytes;
+        self.records().iter().map(move |record| PackImage { pack, record })
+    }
+
+    const fn records(&self) -> &'static [ImageRecord] {
         // `KernelPack::new` has checked the range.
-        let images = self.pack.images.get(self.record.first..).and_then(|rest| rest.get(..self.record.count));
-        images.unwrap_or(&[]).iter().map(move |record| PackImage { pack, record })
+        self.pack.images.split_at(self.record.first).1.split_at(self.record.count).0
+    }
+
+    /// The kernel of this name, which some image of the module has, by the rules of [`KernelPack::kernel`].
+    ///
+    /// # Panics
+    /// If there is none; the message lists those that there are.
+    pub const fn kernel(&self, name: &'pack str) -> Kernel<'pack> {
+        if let Some(recorded) = self.find(name) {
+            return Kernel { module: *self, name: recorded };
+        }
+        if !self.knows_kernels() {
+            return Kernel { module: *self, name };
+        }
+        let words = Words::new().add("the module \"").add(self.record.name).add("\" has no kernel \"").add(name);
+        panic!("{}", words.add("\"; it has ").add_kernels(self.records()).as_str())
+    }
+
+    /// Whether some image says which kernels it has.
+    const fn knows_kernels(&self) -> bool {
+        let images = self.records();
+        let mut i = 0;
+        while i < images.len() {
+            if images[i].kernels.is_some() {
+                return true;
+            }
+            i += 1;
+        }
+        false
+    }
+
+    /// The name of a kernel that some image has.
+    const fn find(&self, name: &str) -> Option<&'static str> {
+        let images = self.records();
+        let mut i = 0;
+        while i < images.len() {
+            if let Some(kernels) = images[i].kernels
+                && let Some(at) = position(kernels, name)
+            {
+                return Some(kernels[at]);
+            }
+            i += 1;
+        }
+        None
     }
 
     /// The best image for a device, by the rules of [`mod@crate::select`].
@@ -284,7 +436,8 @@ impl Module<'_> {
     /// Returns an error that lists every image and why it was refused, if none fits.
     pub fn select(&self, device: &Device) -> Result<Choice<PackImage>, SelectError<PackImage>> {
         match self.pack.absent {
-            Some(why) => Err(SelectError::absent(device, why)),
+            Some(why) if self.pack.bytes.is_empty() => Err(SelectError::absent(device, why)),
+            Some(why) => Err(SelectError::closed(device, why)),
             None => select(self.images(), device),
         }
     }
@@ -318,6 +471,17 @@ impl PackImage {
     /// Where it came from.
     pub fn origin(&self) -> Origin {
         self.record.origin
+    }
+
+    /// The names of its kernels in alphabetical order, as it has them: those of C++ mangled. `None` if they are not
+    /// known: those of an image for the CPU, and of one whose own list the build could not read.
+    pub fn kernels(&self) -> Option<&'static [&'static str]> {
+        self.record.kernels
+    }
+
+    /// Whether it has this kernel; `None` if its kernels are not known.
+    pub fn has_kernel(&self, name: &str) -> Option<bool> {
+        self.record.kernels.map(|kernels| kernels.contains(&name))
     }
 
     /// Offset in bytes from the start of the pack.
@@ -372,21 +536,24 @@ mod tests {
     use super::*;
     use alloc::boxed::Box;
     use alloc::string::ToString;
+    use alloc::vec::Vec;
 
     fn pack(kind: PackImageKind, offset: usize, size: usize) -> KernelPack {
         static BYTES: [u8; 64] = [7; 64];
-        let record = ImageRecord { target: "sm_80", kind, offset, size, origin: Origin::Compiled };
+        let record = ImageRecord { target: "sm_80", kind, offset, size, origin: Origin::Compiled, kernels: None };
         let images = Box::leak(Box::new([record]));
-        const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "test", first: 0, count: 1 }];
-        KernelPack::new("test", DeviceSection::LlvmOffloading, &BYTES, images, MODULES)
+        const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "test", first: 0, count: 1, registered: None }];
+        KernelPack::new("test", ".llvm.offloading", &BYTES, images, MODULES)
     }
 
-    const NO_IMAGES: &[ModuleRecord] =
-        &[ModuleRecord { name: "affine", first: 0, count: 0 }, ModuleRecord { name: "scale", first: 0, count: 0 }];
+    const NO_IMAGES: &[ModuleRecord] = &[
+        ModuleRecord { name: "affine", first: 0, count: 0, registered: None },
+        ModuleRecord { name: "scale", first: 0, count: 0, registered: None },
+    ];
 
     #[test]
     fn several_modules_are_told_apart() {
-        static PACK: KernelPack = KernelPack::new("two", DeviceSection::LlvmOffloading, &[], &[], NO_IMAGES);
+        static PACK: KernelPack = KernelPack::new("two", ".llvm.offloading", &[], &[], NO_IMAGES);
         const SCALE: Module<'_> = PACK.module("scale");
         assert_eq!(SCALE.name(), "scale");
         assert!(PACK.find_module("scal").is_none() && PACK.find_module("scale2").is_none());
@@ -404,8 +571,8 @@ mod tests {
     #[test]
     #[should_panic(expected = "a module has more images than its pack")]
     fn a_module_of_images_that_are_not_there() {
-        const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "affine", first: 0, count: 1 }];
-        KernelPack::new("test", DeviceSection::LlvmOffloading, &[], &[], MODULES);
+        const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "affine", first: 0, count: 1, registered: None }];
+        KernelPack::new("test", ".llvm.offloading", &[], &[], MODULES);
     }
 
     #[test]
@@ -416,10 +583,66 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "the pack has no module of this name")]
+    #[should_panic(expected = "the pack \"two\" has no module \"offset\"; it has \"affine\", \"scale\"")]
     fn a_module_that_is_not_there() {
         let pack = KernelPack::new_absent("two", "OFFLOAD_SKIP was set", NO_IMAGES);
         let _ = pack.module("offset");
+    }
+
+    const BOTH: &[&str] = &["affine", "saxpy"];
+    const ONE: &[&str] = &["saxpy"];
+    const SOME_LACK: &[ImageRecord] = &[
+        record("gfx90a", Some(ONE)),
+        record("sm_90", Some(BOTH)),
+        record("cpu", None),
+        record("gfx90a", Some(ONE)),
+        record("cpu", None),
+    ];
+
+    const fn record(target: &'static str, kernels: Option<&'static [&'static str]>) -> ImageRecord {
+        ImageRecord { target, kind: PackImageKind::Cubin, offset: 0, size: 8, origin: Origin::Compiled, kernels }
+    }
+
+    static KERNELS: KernelPack = KernelPack::new(
+        "kernels",
+        ".llvm.offloading",
+        &[0; 8],
+        SOME_LACK,
+        &[
+            ModuleRecord { name: "fp8", first: 0, count: 3, registered: None },
+            ModuleRecord { name: "plain", first: 3, count: 1, registered: None },
+            ModuleRecord { name: "cpu", first: 4, count: 1, registered: None },
+        ],
+    );
+
+    #[test]
+    fn kernels_are_facts_of_images() {
+        const AFFINE: Kernel<'_> = KERNELS.kernel("affine");
+        assert_eq!((AFFINE.name(), AFFINE.module().name()), ("affine", "fp8"));
+        let has: Vec<Option<bool>> = AFFINE.module().images().map(|image| image.has_kernel(AFFINE.name())).collect();
+        assert_eq!(has, [Some(false), Some(true), None]);
+        assert_eq!(KERNELS.module("plain").kernel("saxpy").module().name(), "plain");
+        // Nothing is known of what it has.
+        assert_eq!(KERNELS.module("cpu").kernel("any").name(), "any");
+        assert_eq!(KernelPack::new_absent("two", "OFFLOAD_SKIP was set", &NO_IMAGES[..1]).kernel("any").name(), "any");
+    }
+
+    #[test]
+    #[should_panic(expected = "the pack \"kernels\" has no kernel \"afine\"; it has \"saxpy\", \"affine\"")]
+    fn a_kernel_that_is_not_there() {
+        KERNELS.kernel("afine");
+    }
+
+    #[test]
+    #[should_panic(expected = "the module \"plain\" has no kernel \"affine\"; it has \"saxpy\"")]
+    fn a_kernel_of_another_module() {
+        KERNELS.module("plain").kernel("affine");
+    }
+
+    #[test]
+    #[should_panic(expected = "\"saxpy\" is a kernel of several modules of the pack \"kernels\": \"fp8\", \"plain\"")]
+    fn a_kernel_of_two_modules() {
+        KERNELS.kernel("saxpy");
     }
 
     #[test]

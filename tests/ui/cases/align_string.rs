@@ -1,0 +1,6 @@
+#![forbid(unsafe_code)]
+static PACK: offload_format::KernelPack =
+    offload_embed_macro::include_offload!(path = "files/saxpy.ob", align = "8");
+fn main() {
+    println!("{PACK:?}");
+}

@@ -1,0 +1,6 @@
+#![forbid(unsafe_code)]
+static PACK: offload_format::KernelPack =
+    offload_embed_macro::include_offload!("saxpi");
+fn main() {
+    println!("{PACK:?}");
+}

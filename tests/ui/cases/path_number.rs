@@ -1,0 +1,6 @@
+#![forbid(unsafe_code)]
+static PACK: offload_format::KernelPack =
+    offload_embed_macro::include_offload!(path = 5);
+fn main() {
+    println!("{PACK:?}");
+}
