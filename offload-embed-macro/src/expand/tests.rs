@@ -1,3 +1,5 @@
+//! What the compiler gets to see.
+
 use super::*;
 
 #[test]

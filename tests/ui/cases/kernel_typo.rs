@@ -1,3 +1,4 @@
+//! One way to go wrong.
 #![forbid(unsafe_code)]
 use offload_format::KernelPack;
 use offload_format::embedded::Kernel;

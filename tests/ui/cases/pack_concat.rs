@@ -1,3 +1,4 @@
+//! One way to go wrong.
 #![forbid(unsafe_code)]
 static PACK: offload_format::KernelPack =
     offload_embed_macro::include_offload!(concat!("sax", "py"));
