@@ -241,6 +241,7 @@ mod hash;
 mod image;
 mod jobs;
 mod jobserver;
+mod kernels;
 mod lack;
 mod language;
 mod launcher;
