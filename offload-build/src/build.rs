@@ -205,7 +205,7 @@ impl Build {
         let tools = Tools::new(cargo, &output, self.request.clang.as_deref(), self.request.ptxas.as_deref());
         let targets = targets::resolve(cargo, &tools, &self.archs, self.request.code_object_version)?;
         let modules = plan::plan(&self.request, name, modules?, &targets, cargo)?;
-        Run::new(&self.request, name, cargo, &output, &tools).make_pack(&modules)
+        Run::new(&self.request, &self.archs, name, cargo, &output, &tools).make_pack(&modules)
     }
 }
 
