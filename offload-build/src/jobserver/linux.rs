@@ -6,8 +6,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -31,57 +30,81 @@ impl Drop for Token {
 /// Asks for tokens, in a thread of its own.
 #[derive(Debug)]
 pub(crate) struct Requests {
-    requests: Option<Sender<()>>,
+    desk: Arc<Desk>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// What the thread is told. A channel would do, and is much more to compile.
+#[derive(Debug, Default)]
+struct Desk {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Requests that have no answer yet.
+    open: usize,
+    ended: bool,
 }
 
 impl Requests {
     /// Starts with none. `auth` is what stands behind `--jobserver-auth=` in the environment: `fifo:PATH`, or the numbers of
-    /// the two ends of a pipe. `answer` gets a token, or an error, for each request.
+    /// the two ends of a pipe. `answer` gets a token for each request, or one error, behind which comes nothing.
     ///
     /// `None` if the jobserver is not to be had: switched off, or not inherited.
     pub(crate) fn start(auth: &str, answer: impl Fn(io::Result<Token>) + Send + 'static) -> Option<Self> {
         let pipe = Arc::new(Pipe::open(auth)?);
-        let (requests, inbox) = channel();
-        let thread = thread::spawn(move || serve(&pipe, &inbox, answer));
-        Some(Self { requests: Some(requests), thread: Some(thread) })
+        let desk = Arc::<Desk>::default();
+        let inside = Arc::clone(&desk);
+        let thread = thread::spawn(move || {
+            while inside.waits_for_token() {
+                match pipe.take() {
+                    Ok(Some(byte)) => {
+                        inside.change(|state| state.open -= 1);
+                        answer(Ok(Token { byte, pipe: Arc::clone(&pipe) }));
+                    }
+                    Ok(None) => inside.pause(),
+                    Err(error) => return answer(Err(error)),
+                }
+            }
+        });
+        Some(Self { desk, thread: Some(thread) })
     }
 
     pub(crate) fn send(&self) {
-        if let Some(requests) = &self.requests {
-            // The thread ends early only after it has answered with an error.
-            let _ = requests.send(());
-        }
+        self.desk.change(|state| state.open += 1);
     }
 }
 
 impl Drop for Requests {
     /// Waits for the thread: a token that it took as the build script ends would be lost to everybody.
     fn drop(&mut self) {
-        self.requests = None;
+        self.desk.change(|state| state.ended = true);
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
 
-fn serve(pipe: &Arc<Pipe>, inbox: &Receiver<()>, answer: impl Fn(io::Result<Token>)) {
-    let mut open = 0;
-    loop {
-        let request = match open {
-            0 => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            _ => inbox.recv_timeout(PAUSE),
-        };
-        match request {
-            Ok(()) => open += 1,
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return,
+impl Desk {
+    fn change(&self, change: impl Fn(&mut State)) {
+        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
+        self.changed.notify_one();
+    }
+
+    /// Returns once a request is open, or with `false` in the end.
+    fn waits_for_token(&self) -> bool {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        while state.open == 0 && !state.ended {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        while open > 0 {
-            match pipe.take() {
-                Ok(Some(byte)) => answer(Ok(Token { byte, pipe: Arc::clone(pipe) })),
-                Ok(None) => break,
-                Err(error) => return answer(Err(error)),
-            }
-            open -= 1;
+        !state.ended
+    }
+
+    /// Returns after a while, or in the end.
+    fn pause(&self) {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if !state.ended {
+            drop(self.changed.wait_timeout(state, PAUSE));
         }
     }
 }

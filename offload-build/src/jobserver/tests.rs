@@ -1,3 +1,5 @@
+//! The jobserver of these tests is a pipe.
+
 use super::{elsewhere, linux};
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
