@@ -9,7 +9,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 
 /// One run of a tool.
@@ -69,18 +69,38 @@ enum Event {
     Ended(usize, io::Result<Output>),
 }
 
+/// Events in the order in which they came. A channel would do, and is much more to compile.
+#[derive(Default)]
+struct Events {
+    waiting: Mutex<Vec<Event>>,
+    came: Condvar,
+}
+
+impl Events {
+    fn add(&self, event: Event) {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).push(event);
+        self.came.notify_one();
+    }
+
+    /// Waits for the next.
+    fn next(&self) -> Event {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        while waiting.is_empty() {
+            waiting = self.came.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+        }
+        waiting.remove(0)
+    }
+}
+
 /// Runs all steps, each after those it names, and first those behind which most work waits; `work` says how much each of
 /// them is, in any unit. After a failure no further step starts. Returns what the tools had to say although they
 /// succeeded: warnings.
 ///
 /// Returns an error with the command line and the tool's own text, whole, for the first step that fails.
 pub(crate) fn run(steps: &[Step], work: &[u64], how: &How) -> Result<Vec<String>, Error> {
-    let (sender, events) = channel();
-    let token_sender = sender.clone();
-    let answer = move |token| {
-        // The loop below may have ended with requests open.
-        let _ = token_sender.send(Event::Token(token));
-    };
+    let events = Arc::<Events>::default();
+    let inbox = Arc::clone(&events);
+    let answer = move |token| inbox.add(Event::Token(token));
     let requests = how.jobserver.as_ref().map(|auth| Requests::start(auth, answer));
     let most = match requests {
         Some(Some(_)) => usize::MAX,
@@ -105,7 +125,7 @@ pub(crate) fn run(steps: &[Step], work: &[u64], how: &How) -> Result<Vec<String>
     let mut failure = None;
     loop {
         if failure.is_none() {
-            state.start(&sender);
+            state.start(&events);
         }
         if state.running == 0 {
             break;
@@ -123,6 +143,9 @@ pub(crate) fn run(steps: &[Step], work: &[u64], how: &How) -> Result<Vec<String>
             failure.get_or_insert(error);
         }
     }
+    // Tokens that came too late go back here: the threads of the last steps, who have the list too, may not live to see it.
+    drop(requests);
+    events.waiting.lock().unwrap_or_else(PoisonError::into_inner).clear();
     failure.map_or(Ok(state.warnings), Err)
 }
 
@@ -146,7 +169,7 @@ impl State<'_> {
         self.waiting.iter().copied().filter(|&step| self.steps[step].after.iter().all(|&before| self.ended[before]))
     }
 
-    fn start(&mut self, sender: &Sender<Event>) {
+    fn start(&mut self, events: &Arc<Events>) {
         let allowed = if self.needs_tokens { 1 + self.tokens.len() } else { usize::MAX };
         while self.running < self.most.clamp(1, allowed) {
             // Of several with as much the first.
@@ -154,7 +177,7 @@ impl State<'_> {
             self.waiting.retain(|&step| step != index);
             self.running += 1;
             let step = self.steps[index].clone();
-            let sender = sender.clone();
+            let events = Arc::clone(events);
             let colour = self.colour && step.compiles();
             thread::spawn(move || {
                 // What an earlier run left would pass for this one's.
@@ -163,15 +186,15 @@ impl State<'_> {
                 command.args(&step.args).envs(step.env.clone()).stdin(Stdio::null());
                 // The pipe is no terminal, so a compiler has to be told.
                 command.args(colour.then_some("-fdiagnostics-color=always"));
-                let _ = sender.send(Event::Ended(index, command.output()));
+                events.add(Event::Ended(index, command.output()));
             });
         }
         // What is not used goes back at once: other build scripts wait for it.
         self.tokens.truncate(self.running.saturating_sub(1));
     }
 
-    fn wait(&mut self, events: &Receiver<Event>, asked: &mut usize) -> Result<(), Error> {
-        match events.recv().expect("this function's caller holds a sender") {
+    fn wait(&mut self, events: &Events, asked: &mut usize) -> Result<(), Error> {
+        match events.next() {
             Event::Token(token) => {
                 *asked -= 1;
                 let token = token.map_err(|error| {

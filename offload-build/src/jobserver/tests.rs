@@ -4,6 +4,7 @@ use super::{elsewhere, linux};
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::AsRawFd;
+use std::process::Command;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
@@ -37,6 +38,23 @@ fn there_are_as_many_as_there_are_tokens() {
     let fourth = inbox.recv_timeout(LONG).unwrap().unwrap();
     assert_eq!(inbox.recv_timeout(SHORT).err(), Some(RecvTimeoutError::Timeout));
     drop((third, fourth));
+}
+
+#[test]
+fn a_pipe_with_a_name() {
+    let path = std::env::temp_dir().join(format!("offload-build-jobserver-{}", std::process::id()));
+    assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+    // Whoever opens it for both does not wait for another.
+    let mut server = File::options().read(true).write(true).open(&path).unwrap();
+    server.write_all(b"a").unwrap();
+    let (answers, inbox) = channel();
+    let auth = format!("fifo:{}", path.display());
+    let client = linux::Requests::start(&auth, move |answer| drop(answers.send(answer))).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    client.send();
+    client.send();
+    drop(inbox.recv_timeout(LONG).unwrap().unwrap());
+    drop(inbox.recv_timeout(LONG).unwrap().unwrap());
 }
 
 #[test]
