@@ -389,6 +389,19 @@ const BUILD_CASES: &[Case] = &[
         &[("OFFLOAD_PREBUILT", "update"), ("OFFLOAD_ARCH", "gfx90a")],
         &["OFFLOAD_PREBUILT is 'update'; a prebuilt set is made for the targets of build.rs: unset OFFLOAD_ARCH"],
     ),
+    Case {
+        env: &[("OFFLOAD_PREBUILT", "update")],
+        ..case(
+            "prebuilt-update-of-native",
+            r#".file("kernels/add.cu").archs(["cpu"]).native_or(["gfx90a"])"#,
+            PREBUILT_OF_THIS,
+        )
+    },
+    with_field(
+        "prebuilt-update-of-variables",
+        &[("OFFLOAD_PREBUILT", "update"), ("AMDGPU_TARGETS", "gfx90a")],
+        PREBUILT_OF_THIS,
+    ),
     with_env(
         "prebuilt-update-in-dev",
         &[("OFFLOAD_PREBUILT_errors_build", "update")],
@@ -400,6 +413,10 @@ const BUILD_CASES: &[Case] = &[
         &["no image for gfx90a, compute_80: OFFLOAD_PREBUILT=only", "the package has no prebuilt set in prebuilt/"],
     ),
 ];
+
+const PREBUILT_OF_THIS: &[&str] =
+    &["OFFLOAD_PREBUILT is 'update'; a prebuilt set is made for the targets that build.rs names, as in \
+     .archs([\"gfx90a\", \"sm_80\"]): 'native', and variables such as CUDAARCHS, mean others on other machines"];
 
 const NEEDS_CONTAINERS: &[&str] = &[
     " cannot be taken apart: offload-build reads fatbins, bundles, offload binaries and archives with its feature `containers`:\n",

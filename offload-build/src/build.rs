@@ -270,7 +270,7 @@ impl Build {
         if modules.iter().all(|module| module.targets.is_empty()) {
             return Ok(StaticLibrary::absent(name));
         }
-        static_library::make(&Run::new(&self.request, name, cargo, &output, &tools), name, &modules)
+        static_library::make(&Run::new(&self.request, &self.archs, name, cargo, &output, &tools), name, &modules)
     }
 
     /// Why nothing is to be compiled.
@@ -313,7 +313,7 @@ impl Build {
             let modules = modules.into_iter().map(|module| module.name).collect();
             return pack::write_absent(name, &why, modules, &output);
         }
-        Run::new(&self.request, name, cargo, &output, &tools).make_pack(&modules)
+        Run::new(&self.request, &self.archs, name, cargo, &output, &tools).make_pack(&modules)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Runs steps in parallel, as many at a time as Cargo's jobserver allows.
 
 use crate::error::{Error, ErrorKind};
-use crate::jobserver::{Requests, Token};
+use crate::jobserver::{Jobserver, Token};
 use crate::launcher::Launcher;
 use crate::outcome;
 use std::ffi::OsString;
@@ -10,8 +10,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 /// One run of a tool.
 #[derive(Debug, Clone)]
@@ -79,10 +80,44 @@ impl fmt::Display for Step {
     }
 }
 
-enum Event {
-    Token(io::Result<Token>),
-    Ended(usize, io::Result<Output>),
+/// The number of a step that has ended, and what it printed.
+type Ended = (usize, io::Result<Output>);
+
+/// What has ended, in order. A channel would do, and is much more to compile.
+#[derive(Default)]
+struct Events {
+    waiting: Mutex<Vec<Ended>>,
+    came: Condvar,
 }
+
+impl Events {
+    fn add(&self, ended: Ended) {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).push(ended);
+        self.came.notify_one();
+    }
+
+    /// Waits for the next, or no longer than this.
+    fn next(&self, at_most: Option<Duration>) -> Option<Ended> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        while waiting.is_empty() {
+            waiting = match at_most {
+                None => self.came.wait(waiting).unwrap_or_else(PoisonError::into_inner),
+                Some(pause) => {
+                    let (waiting, result) =
+                        self.came.wait_timeout(waiting, pause).unwrap_or_else(PoisonError::into_inner);
+                    if result.timed_out() && waiting.is_empty() {
+                        return None;
+                    }
+                    waiting
+                }
+            };
+        }
+        Some(waiting.remove(0))
+    }
+}
+
+/// Between two looks for a token of the jobserver. Nothing next to the run of a compiler.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// Runs all steps, each after those it names, and first those behind which most work waits; `work` says how much each of
 /// them is, in any unit. After a failure no further step starts. Returns what the tools had to say although they
@@ -93,25 +128,18 @@ pub(crate) fn run(steps: &[Step], work: &[u64], how: &How) -> Result<Vec<String>
     if let Some(launcher) = &how.launcher {
         launcher.check(steps.iter())?;
     }
-    let (sender, events) = channel();
-    let token_sender = sender.clone();
-    let answer = move |token| {
-        // The loop below may have ended with requests open.
-        let _ = token_sender.send(Event::Token(token));
-    };
-    let requests = how.jobserver.as_ref().map(|auth| Requests::start(auth, answer));
-    let most = match requests {
+    let jobserver = how.jobserver.as_ref().map(|auth| Jobserver::open(auth));
+    let most = match jobserver {
         Some(Some(_)) => usize::MAX,
         // As make does that is not let at the jobserver of the one around it.
         Some(None) => 1,
         None => thread::available_parallelism().map_or(1, usize::from),
     };
-    let requests = requests.flatten();
     let mut state = State {
         steps,
         how,
-        most: how.most.min(most),
-        needs_tokens: requests.is_some(),
+        most: how.most.clamp(1, most),
+        jobserver: jobserver.flatten(),
         ahead: work_ahead(steps, work),
         ended: vec![false; steps.len()],
         waiting: (0..steps.len()).collect(),
@@ -119,25 +147,22 @@ pub(crate) fn run(steps: &[Step], work: &[u64], how: &How) -> Result<Vec<String>
         tokens: Vec::new(),
         warnings: Vec::new(),
     };
-    let mut asked = 0;
+    let events = Arc::<Events>::default();
     let mut failure = None;
     loop {
-        if failure.is_none() {
-            state.start(&sender);
-        }
+        let needs_token = match failure {
+            None => state.start(&events).unwrap_or_else(|error| {
+                failure = Some(error);
+                false
+            }),
+            Some(_) => false,
+        };
         if state.running == 0 {
             break;
         }
-        // One token for each step that could start now and has none.
-        let room = state.most.saturating_sub(state.running);
-        let ready = if failure.is_none() { state.ready().count().min(room) } else { 0 };
-        while let Some(requests) = &requests
-            && asked < ready
+        if let Some((index, output)) = events.next(needs_token.then_some(PAUSE))
+            && let Err(error) = state.end(index, output)
         {
-            requests.send();
-            asked += 1;
-        }
-        if let Err(error) = state.wait(&events, &mut asked) {
             failure.get_or_insert(error);
         }
     }
@@ -149,7 +174,7 @@ struct State<'a> {
     how: &'a How,
     /// The most steps at a time.
     most: usize,
-    needs_tokens: bool,
+    jobserver: Option<Jobserver>,
     /// The work of each step and of the longest chain of steps behind it.
     ahead: Vec<u64>,
     ended: Vec<bool>,
@@ -171,15 +196,31 @@ impl State<'_> {
         self.waiting.iter().copied().filter(|&step| self.steps[step].after.iter().all(|&before| self.ended[before]))
     }
 
-    fn start(&mut self, sender: &Sender<Event>) {
-        let allowed = if self.needs_tokens { 1 + self.tokens.len() } else { usize::MAX };
-        while self.running < self.most.clamp(1, allowed) {
+    /// Starts what may start now. Returns whether more could, had the jobserver a token.
+    fn start(&mut self, events: &Arc<Events>) -> Result<bool, Error> {
+        let mut needs_token = false;
+        while self.running < self.most {
             // Of several with as much the first.
             let Some(index) = self.ready().rev().max_by_key(|&step| self.ahead[step]) else { break };
+            if let Some(jobserver) = &self.jobserver
+                && self.running > self.tokens.len()
+            {
+                match jobserver.take() {
+                    Ok(Some(token)) => self.tokens.push(token),
+                    Ok(None) => {
+                        needs_token = true;
+                        break;
+                    }
+                    Err(error) => {
+                        let what = format!("could not take a token from the jobserver: {error}");
+                        return Err(Error::new(ErrorKind::Io, what));
+                    }
+                }
+            }
             self.waiting.retain(|&step| step != index);
             self.running += 1;
             let step = self.step(index);
-            let sender = sender.clone();
+            let events = Arc::clone(events);
             let colour = self.how.colour && step.compiles();
             thread::spawn(move || {
                 // What an earlier run left would pass for this one's.
@@ -188,31 +229,20 @@ impl State<'_> {
                 command.args(&step.args).envs(step.env.clone()).stdin(Stdio::null());
                 // The pipe is no terminal, so a compiler has to be told.
                 command.args(colour.then_some("-fdiagnostics-color=always"));
-                let _ = sender.send(Event::Ended(index, command.output()));
+                events.add((index, command.output()));
             });
         }
         // What is not used goes back at once: other build scripts wait for it.
         self.tokens.truncate(self.running.saturating_sub(1));
+        Ok(needs_token)
     }
 
-    fn wait(&mut self, events: &Receiver<Event>, asked: &mut usize) -> Result<(), Error> {
-        match events.recv().expect("this function's caller holds a sender") {
-            Event::Token(token) => {
-                *asked -= 1;
-                let token = token.map_err(|error| {
-                    Error::new(ErrorKind::Io, format!("could not take a token from the jobserver: {error}"))
-                })?;
-                self.tokens.push(token);
-                Ok(())
-            }
-            Event::Ended(index, output) => {
-                self.running -= 1;
-                self.ended[index] = true;
-                let text = outcome::judge(&self.step(index), output)?;
-                self.warnings.extend((!text.trim().is_empty()).then_some(text));
-                Ok(())
-            }
-        }
+    fn end(&mut self, index: usize, output: io::Result<Output>) -> Result<(), Error> {
+        self.running -= 1;
+        self.ended[index] = true;
+        let text = outcome::judge(&self.step(index), output)?;
+        self.warnings.extend((!text.trim().is_empty()).then_some(text));
+        Ok(())
     }
 }
 

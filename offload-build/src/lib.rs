@@ -101,9 +101,10 @@
 //!
 //! # Compilers
 //!
-//! No SDK is needed: `.cu` sources are compiled with the header `offload/kernel.h` of this crate in front, which has what
-//! kernels of the CUDA dialect use. An image whose compiler is missing comes from the package's prebuilt set, if that was
-//! made from the same sources and options; the build says so. See [`Build::prebuilt`].
+//! Clang 15 or newer is found by itself; an older one is used where it is named, and builds what it can. No SDK is needed:
+//! `.cu` sources are compiled with the header `offload/kernel.h` of this crate in front, which has what kernels of the CUDA
+//! dialect use. An image whose compiler is missing comes from the package's prebuilt set, if that was made from the same
+//! sources and options; the build says so. See [`Build::prebuilt`].
 //!
 //! # Shipping without a compiler
 //!
@@ -227,6 +228,27 @@
 //! Threads that have returned are not waited for; threads that wait for each other for ever end the program with a message
 //! that counts them. Changing stacks is a few instructions on x86-64 and AArch64, and `ucontext` for other processors with
 //! glibc or a BSD; elsewhere, on Windows among others, a kernel that can wait does not compile for the CPU.
+//!
+//! # What this crate does not do
+//!
+//! - Choose targets: no targets is an error, and what the building machine has counts only if `native` is asked for. A GPU that the
+//!   compilers do not know is refused, never replaced by the nearest that they know.
+//! - Look for sources: `src/**/*.cu` is for the `glob` crate to list. Name the folder with `cargo::rerun-if-changed`, or a new
+//!   file in it goes unnoticed.
+//! - Fetch headers such as CUTLASS: give the folder of a submodule, or one that a package with `links` names, to
+//!   [`Build::include`].
+//! - Write constants with the images' text: [`Build::modules`] and `PACK.module("affine")` are in their place, with a name that
+//!   the compiler checks.
+//! - Compile kernels written in Rust: their own builders and toolchains do. The PTX or code object that comes out is a
+//!   source like any other. Metal and Vulkan's SPIR-V, whose drivers do not take these containers, have no place in a pack.
+//! - Guess how much memory a compiler needs: [`Build::max_parallel`] and `OFFLOAD_JOBS` say how many may run. PyTorch's
+//!   `MAX_JOBS` is not read, since Cargo's `-j` is there.
+//! - Keep images outside of `OUT_DIR`: `cargo clean` means clean.
+//! - Show progress: Cargo shows what build scripts print only after they have failed, or as warnings, of which a build
+//!   that works has none. `cargo build -vv` has the rest.
+//! - Write `compile_commands.json`, as `cc` does for host code: most kernels are compiled once for each target, and editors
+//!   take one entry for a file.
+//! - Link the program with a runtime, load, or launch: that is for the host's crates (`cudarc`, `cust`, HIP bindings).
 #![deny(unsafe_code)]
 
 mod build;

@@ -18,6 +18,7 @@ use crate::prebuilt::{self, Prebuilt};
 use crate::ready;
 use crate::sdk::Sdk;
 use crate::steps::{Compilation, Compilations, image_file_name};
+use crate::targets::{self, Wanted};
 use crate::toolchain::{Clang, Found, Tools};
 use offload_format::embedded::Origin;
 use offload_format::target::{NvidiaArch, NvidiaCode, OffloadArch};
@@ -39,6 +40,8 @@ enum PrebuiltUse {
 #[derive(Debug)]
 pub(crate) struct Run<'a> {
     pub(crate) request: &'a Request,
+    /// The targets as build.rs lists them.
+    archs: &'a [Wanted],
     name: &'a str,
     pub(crate) cargo: &'a Cargo,
     pub(crate) output: &'a OutDir,
@@ -63,12 +66,13 @@ enum Source {
 impl<'a> Run<'a> {
     pub(crate) fn new(
         request: &'a Request,
+        archs: &'a [Wanted],
         name: &'a str,
         cargo: &'a Cargo,
         output: &'a OutDir,
         tools: &'a Tools<'a>,
     ) -> Self {
-        Self { request, name, cargo, output, tools, answers: RefCell::default() }
+        Self { request, archs, name, cargo, output, tools, answers: RefCell::default() }
     }
 
     /// Makes the pack.
@@ -185,6 +189,10 @@ impl<'a> Run<'a> {
             "update" if self.cargo.package_var("OFFLOAD_ARCH").is_some() => {
                 refuse("a prebuilt set is made for the targets of build.rs: unset OFFLOAD_ARCH")
             }
+            "update" if targets::are_of_this_machine(self.archs) => refuse(
+                "a prebuilt set is made for the targets that build.rs names, as in .archs([\"gfx90a\", \"sm_80\"]): \
+                        'native', and variables such as CUDAARCHS, mean others on other machines",
+            ),
             "update" if self.cargo.opt_level == "0" => {
                 refuse("a prebuilt set is made with optimization: build with --release")
             }

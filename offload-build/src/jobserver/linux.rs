@@ -7,93 +7,34 @@ use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::{self, JoinHandle};
-use std::time::Duration;
-
-/// Between two looks into an empty pipe. Nothing next to the run of a compiler.
-const PAUSE: Duration = Duration::from_millis(5);
 
 /// A token, which goes back when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Token {
     byte: u8,
-    pipe: Arc<Pipe>,
+    write: Arc<File>,
 }
 
 impl Drop for Token {
     fn drop(&mut self) {
         // The pipe had room for it before. If it is gone, so is who would use the token.
-        let _ = (&self.pipe.write).write_all(&[self.byte]);
+        let _ = (&*self.write).write_all(&[self.byte]);
     }
 }
 
-/// Asks for tokens, in a thread of its own.
+/// The pipe that has the tokens.
 #[derive(Debug)]
-pub(crate) struct Requests {
-    requests: Option<Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+pub(crate) struct Jobserver {
+    read: File,
+    write: Arc<File>,
 }
 
-impl Requests {
-    /// Starts with none. `auth` is what stands behind `--jobserver-auth=` in the environment: `fifo:PATH`, or the numbers of
-    /// the two ends of a pipe. `answer` gets a token, or an error, for each request.
+impl Jobserver {
+    /// `auth` is what stands behind `--jobserver-auth=` in the environment: `fifo:PATH`, or the numbers of the two ends of a
+    /// pipe.
     ///
     /// `None` if the jobserver is not to be had: switched off, or not inherited.
-    pub(crate) fn start(auth: &str, answer: impl Fn(io::Result<Token>) + Send + 'static) -> Option<Self> {
-        let pipe = Arc::new(Pipe::open(auth)?);
-        let (requests, inbox) = channel();
-        let thread = thread::spawn(move || serve(&pipe, &inbox, answer));
-        Some(Self { requests: Some(requests), thread: Some(thread) })
-    }
-
-    pub(crate) fn send(&self) {
-        if let Some(requests) = &self.requests {
-            // The thread ends early only after it has answered with an error.
-            let _ = requests.send(());
-        }
-    }
-}
-
-impl Drop for Requests {
-    /// Waits for the thread: a token that it took as the build script ends would be lost to everybody.
-    fn drop(&mut self) {
-        self.requests = None;
-        let _ = self.thread.take().map(JoinHandle::join);
-    }
-}
-
-fn serve(pipe: &Arc<Pipe>, inbox: &Receiver<()>, answer: impl Fn(io::Result<Token>)) {
-    let mut open = 0;
-    loop {
-        let request = match open {
-            0 => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            _ => inbox.recv_timeout(PAUSE),
-        };
-        match request {
-            Ok(()) => open += 1,
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return,
-        }
-        while open > 0 {
-            match pipe.take() {
-                Ok(Some(byte)) => answer(Ok(Token { byte, pipe: Arc::clone(pipe) })),
-                Ok(None) => break,
-                Err(error) => return answer(Err(error)),
-            }
-            open -= 1;
-        }
-    }
-}
-
-#[derive(Debug)]
-struct Pipe {
-    read: File,
-    write: File,
-}
-
-impl Pipe {
-    fn open(auth: &str) -> Option<Self> {
+    pub(crate) fn open(auth: &str) -> Option<Self> {
         let (read, write) = match auth.strip_prefix("fifo:") {
             Some(path) => (PathBuf::from(path), PathBuf::from(path)),
             // A negative number switches it off.
@@ -112,15 +53,15 @@ impl Pipe {
         };
         let read = open(&read, OpenOptions::new().read(true).write(read == write))?;
         let write = open(&write, OpenOptions::new().write(true))?;
-        Some(Self { read: without_waiting(read).ok()?, write })
+        Some(Self { read: without_waiting(read).ok()?, write: Arc::new(write) })
     }
 
-    /// A token, if there is one.
-    fn take(&self) -> io::Result<Option<u8>> {
+    /// A token, if there is one now.
+    pub(crate) fn take(&self) -> io::Result<Option<Token>> {
         let mut byte = [0];
         loop {
             match (&self.read).read(&mut byte) {
-                Ok(1) => return Ok(Some(byte[0])),
+                Ok(1) => return Ok(Some(Token { byte: byte[0], write: Arc::clone(&self.write) })),
                 Ok(_) => return Err(ErrorKind::UnexpectedEof.into()),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(None),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}

@@ -10,9 +10,9 @@ mod elsewhere;
 mod linux;
 
 #[cfg(not(target_os = "linux"))]
-pub(crate) use elsewhere::{Requests, Token};
+pub(crate) use elsewhere::{Jobserver, Token};
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{Requests, Token};
+pub(crate) use linux::{Jobserver, Token};
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests;

@@ -1,50 +1,53 @@
+//! The jobserver of these tests is a pipe.
+
 use super::{elsewhere, linux};
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::AsRawFd;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::process::Command;
 use std::time::Duration;
 
-/// Long enough for what should come, short enough for what should not.
-const SHORT: Duration = Duration::from_millis(100);
-const LONG: Duration = Duration::from_secs(60);
-
-/// A jobserver with these tokens, and a client that has asked for some.
-fn client(
-    tokens: &[u8],
-    requests: usize,
-) -> (linux::Requests, Receiver<io::Result<linux::Token>>, PipeReader, PipeWriter) {
+/// A jobserver with these tokens, and both ends of its pipe.
+fn jobserver(tokens: &[u8]) -> (linux::Jobserver, PipeReader, PipeWriter) {
     let (read, mut write) = io::pipe().unwrap();
     write.write_all(tokens).unwrap();
-    let (answers, inbox) = channel();
     let auth = format!("{},{}", read.as_raw_fd(), write.as_raw_fd());
-    let client = linux::Requests::start(&auth, move |answer| drop(answers.send(answer))).unwrap();
-    (0..requests).for_each(|_| client.send());
-    (client, inbox, read, write)
+    (linux::Jobserver::open(&auth).unwrap(), read, write)
 }
 
 #[test]
 fn there_are_as_many_as_there_are_tokens() {
-    let (_client, inbox, _read, mut write) = client(b"ab", 4);
-    let tokens = [(); 2].map(|()| inbox.recv_timeout(LONG).unwrap().unwrap());
-    assert_eq!(inbox.recv_timeout(SHORT).err(), Some(RecvTimeoutError::Timeout));
-    // One comes from another process, and one was given back.
+    let (jobserver, _read, mut write) = jobserver(b"ab");
+    let tokens = [(); 2].map(|()| jobserver.take().unwrap().unwrap());
+    assert!(jobserver.take().unwrap().is_none());
+    // One comes from another process, and two are given back.
     write.write_all(b"c").unwrap();
-    let third = inbox.recv_timeout(LONG).unwrap().unwrap();
+    let third = jobserver.take().unwrap().unwrap();
     drop(tokens);
-    let fourth = inbox.recv_timeout(LONG).unwrap().unwrap();
-    assert_eq!(inbox.recv_timeout(SHORT).err(), Some(RecvTimeoutError::Timeout));
-    drop((third, fourth));
+    let more = [(); 2].map(|()| jobserver.take().unwrap().unwrap());
+    assert!(jobserver.take().unwrap().is_none());
+    drop((third, more));
+}
+
+#[test]
+fn a_pipe_with_a_name() {
+    let path = std::env::temp_dir().join(format!("offload-build-jobserver-{}", std::process::id()));
+    assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+    // Whoever opens it for both does not wait for another.
+    let mut server = File::options().read(true).write(true).open(&path).unwrap();
+    server.write_all(b"a").unwrap();
+    let jobserver = linux::Jobserver::open(&format!("fifo:{}", path.display())).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    drop(jobserver.take().unwrap().unwrap());
+    assert!(jobserver.take().unwrap().is_some());
 }
 
 #[test]
 fn all_tokens_are_back_in_the_end() {
-    let (client, inbox, mut read, write) = client(b"abc", 5);
-    let one = inbox.recv_timeout(LONG).unwrap().unwrap();
-    // Two more may have been taken that nobody looks at, and two requests are open.
-    drop(inbox);
-    drop(client);
-    drop(one);
+    let (jobserver, mut read, write) = jobserver(b"abc");
+    let tokens = [(); 2].map(|()| jobserver.take().unwrap().unwrap());
+    drop(jobserver);
+    drop(tokens);
     drop(write);
     let mut left = Vec::new();
     read.read_to_end(&mut left).unwrap();
@@ -54,10 +57,10 @@ fn all_tokens_are_back_in_the_end() {
 
 #[test]
 fn who_else_has_the_pipe_still_waits_for_tokens() {
-    let (client, _inbox, mut read, mut write) = client(b"", 1);
-    drop(client);
+    let (jobserver, mut read, mut write) = jobserver(b"");
+    assert!(jobserver.take().unwrap().is_none());
     let waiting = std::thread::spawn(move || read.read(&mut [0]).map_err(|error| error.kind()));
-    std::thread::sleep(SHORT);
+    std::thread::sleep(Duration::from_millis(100));
     write.write_all(b"a").unwrap();
     assert_eq!(waiting.join().unwrap(), Ok(1));
 }
@@ -76,15 +79,15 @@ fn what_is_no_jobserver() {
         "gmake_semaphore".to_owned(),
         String::new(),
     ] {
-        assert!(linux::Requests::start(&auth, |_| {}).is_none(), "{auth}");
+        assert!(linux::Jobserver::open(&auth).is_none(), "{auth}");
     }
 }
 
 /// What other systems use can be called the same.
 #[test]
 fn elsewhere_is_the_same() {
-    type Answer<T> = fn(io::Result<T>);
-    let _: fn(&'static str, Answer<elsewhere::Token>) -> Option<elsewhere::Requests> = elsewhere::Requests::start;
-    let _: fn(&'static str, Answer<linux::Token>) -> Option<linux::Requests> = linux::Requests::start;
-    let _: [fn(&elsewhere::Requests); 1] = [elsewhere::Requests::send];
+    let _: fn(&'static str) -> Option<elsewhere::Jobserver> = elsewhere::Jobserver::open;
+    let _: fn(&'static str) -> Option<linux::Jobserver> = linux::Jobserver::open;
+    let _: fn(&elsewhere::Jobserver) -> io::Result<Option<elsewhere::Token>> = elsewhere::Jobserver::take;
+    let _: fn(&linux::Jobserver) -> io::Result<Option<linux::Token>> = linux::Jobserver::take;
 }

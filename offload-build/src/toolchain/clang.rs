@@ -18,8 +18,8 @@ pub(crate) struct Clang {
     pub(crate) has_lld: bool,
 }
 
-/// Oldest and newest major versions to look for under their numbers; older ones are not used.
-const VERSIONS: std::ops::RangeInclusive<u32> = 16..=30;
+/// Oldest and newest major versions to look for under their numbers; older ones are not used (docs/formats.md, "Compilers").
+const VERSIONS: std::ops::RangeInclusive<u32> = 15..=30;
 
 impl Clang {
     /// `explicit`, else `OFFLOAD_CLANG`, else the first that has lld of: `clang` in `PATH`; `clang-<n>` in `PATH` and
