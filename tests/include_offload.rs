@@ -22,6 +22,7 @@ fn main() -> ExitCode {
         test("offload_format_under_another_name", &[], other_name),
         test("every_kind_of_crate", &[Tool::Gcc], every_kind_of_crate),
         test("without_std", &[], without_std),
+        test("for_development_packs_are_read_from_disk", LLVM, from_disk),
         test("checking_costs_no_more_for_a_larger_image", &[], cost_of_checking),
         test("clang_linker_wrapper_takes_images_of_a_file", LLVM, linker_wrapper),
     ])
@@ -354,6 +355,74 @@ fn without_std() {
             format!("{FORBID}fn main() {{ println!(\"{{}}\", include_no_std::SAXPY.module().images().len()); }}\n"),
         );
     assert_eq!(stdout(&succeed(&mut package.cargo(&["run", "--quiet"]))), "3\n");
+}
+
+/// The program stays as it is when the pack changes, and says so when the pack is gone. Release builds embed.
+fn from_disk() {
+    let package = Package::new("include_from_disk");
+    with_packs(&package);
+    package
+        .write(
+            "src/lib.rs",
+            format!(
+                "{FORBID}use offload_format::{{KernelPack, embedded::Kernel}};\n\
+                 pub static PACK: KernelPack = offload_embed_macro::include_offload!(\"amd\", retain);\n\
+                 pub const SAXPY: Kernel = PACK.kernel(\"saxpy\");\n"
+            ),
+        )
+        .write(
+            "src/main.rs",
+            format!("{FORBID}use include_from_disk::{{PACK, SAXPY}};\n")
+                + "fn main() {\n    \
+                     match SAXPY.module().select(&offload_format::Device::parse(\"gfx90a\").unwrap()) {\n        \
+                         Ok(image) => println!(\"{} bytes, aligned {}\", image.bytes().len(), \
+                             image.as_ptr().addr() % 4096 == 0),\n        \
+                         Err(error) => println!(\"{error}\"),\n    \
+                     }\n    \
+                     assert_eq!(PACK.absent().is_some(), PACK.bytes().is_empty() && PACK.images().len() == 0);\n\
+                   }\n",
+        );
+    let cargo = |what: &str, profile: &str, from_disk: &str| {
+        let mut cargo = package.cargo(&["build", "--quiet", what]);
+        succeed(cargo.args((profile == "release").then_some("--release")).env("OFFLOAD_FROM_DISK", from_disk));
+    };
+    let run = |profile: &str| stdout(&succeed(&mut Command::new(package.program(profile, "include_from_disk"))));
+    let program = || read(package.program("debug", "include_from_disk"));
+    let (old, new) = (image("saxpy.gfx90a.hsaco"), [image("saxpy.gfx90a.hsaco"), vec![0; 40]].concat());
+    let says = |image: &[u8]| format!("{} bytes, aligned true\n", image.len());
+    let write = |image: &[u8]| package.write("src/files/saxpy.gfx90a.hsaco", image);
+
+    cargo("--bins", "debug", "1");
+    assert!(section(&package.program("debug", "include_from_disk"), ".hip_fatbin").is_empty());
+    assert_eq!(run("debug"), says(&old));
+    let before = program();
+    // It runs the build script, and nothing is linked.
+    write(&new);
+    cargo("--lib", "debug", "1");
+    assert_eq!(run("debug"), says(&new));
+    assert!(before == program());
+    // The pack is gone.
+    fs::remove_file(package.own_output("debug", "amd.index")).expect("the index is there");
+    let text = run("debug");
+    assert!(
+        text.starts_with("no image for gfx90a: could not read ") && text.contains("amd.index: No such file"),
+        "{text}"
+    );
+    assert!(text.contains("OFFLOAD_FROM_DISK was set when the program was compiled"), "{text}");
+
+    for (profile, from_disk) in [("release", "1"), ("debug", "0")] {
+        write(&old);
+        cargo("--bins", profile, from_disk);
+        assert_eq!(run(profile), says(&old), "{profile}");
+        write(&new);
+        cargo("--lib", profile, from_disk);
+        assert_eq!(run(profile), says(&old), "{profile}: {from_disk}");
+        let sections = section(&package.program(profile, "include_from_disk"), ".hip_fatbin");
+        assert_eq!(sections.len(), 1, "{profile}: {from_disk}");
+    }
+    let mut wrong = package.cargo(&["check"]);
+    let output = wrong.env("OFFLOAD_FROM_DISK", "yes").output().expect("cargo starts");
+    assert!(printed(&output).contains("error: OFFLOAD_FROM_DISK is 'yes'; it can be 1 or 0"), "{}", printed(&output));
 }
 
 /// The bytes that `cargo check` reads and writes for a pack of the build script do not grow with the image. What counts
