@@ -121,6 +121,27 @@ pub(crate) fn file(file: &File, options: &Options) -> TokenStream {
             text
         }},
     };
+    // Only what stays anyway is in the program's list: an entry would keep it.
+    let listed = options.retain.map(|_| {
+        let room = Literal::usize_unsuffixed(name.len().next_multiple_of(8));
+        quote! {
+            #[cfg(all(
+                target_pointer_width = "64",
+                target_endian = "little",
+                any(
+                    target_os = "linux",
+                    target_os = "android",
+                    target_os = "freebsd",
+                    target_os = "netbsd",
+                    target_os = "openbsd",
+                    target_os = "illumos",
+                ),
+            ))]
+            #[used]
+            #[unsafe(link_section = "offload_packs")]
+            static LISTED: #krate::embedded::Entry<#room> = #krate::embedded::Entry::new(&FILE.0, #name);
+        }
+    });
     let registered = options.register.map(|_| register::tokens(&krate, modules, &quote! { FILE.0 }));
     let tables = tables::tables(&krate, modules, registered.is_some());
     let value = match file.closed {
@@ -135,6 +156,7 @@ pub(crate) fn file(file: &File, options: &Options) -> TokenStream {
         #placed
         #used
         static FILE: Aligned = Aligned(#content);
+        #listed
         #registered
         #tables
         #value

@@ -6,12 +6,39 @@
 
 mod image;
 mod kernel;
+#[cfg(all(
+    target_pointer_width = "64",
+    target_endian = "little",
+    any(
+        target_os = "linux",
+        target_os = "android",
+        target_os = "freebsd",
+        target_os = "netbsd",
+        target_os = "openbsd",
+        target_os = "illumos"
+    )
+))]
+#[allow(unsafe_code)]
+mod linked;
 #[doc(hidden)]
 pub mod registered;
 mod words;
 
 pub use image::PackImage;
 pub use kernel::Kernel;
+#[cfg(all(
+    target_pointer_width = "64",
+    target_endian = "little",
+    any(
+        target_os = "linux",
+        target_os = "android",
+        target_os = "freebsd",
+        target_os = "netbsd",
+        target_os = "openbsd",
+        target_os = "illumos"
+    )
+))]
+pub use linked::{Entry, LinkedPack, linked_packs};
 
 use crate::host_object::DeviceSection;
 use crate::select::{Choice, Device, SelectError, select};
