@@ -22,9 +22,11 @@ pub fn include_offload(input: TokenStream) -> TokenStream {
 fn expand(Input { what, options }: &Input) -> syn::Result<proc_macro2::TokenStream> {
     match what {
         What::Pack(name) => {
-            let index = resolve::pack(&name.value()).map_err(|error| syn::Error::new(name.span(), error))?;
+            let at_name = |error| syn::Error::new(name.span(), error);
+            let (index, folder) = resolve::pack(&name.value()).map_err(at_name)?;
             options::check_for_pack(options, &index)?;
-            Ok(expand::pack(&index, options))
+            let from_disk = resolve::from_disk().map_err(at_name)?.then_some(folder);
+            Ok(expand::pack(&index, options, from_disk.as_deref()))
         }
         What::Path(path) => {
             let file = file::read(&path.value(), Span::call_site().local_file(), options.retain.is_some())
