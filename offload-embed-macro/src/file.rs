@@ -1,12 +1,18 @@
 //! A file that is embedded by its path: where it is, and what is in it.
 
+#[cfg(not(feature = "containers"))]
+mod absent;
+#[cfg(feature = "containers")]
+mod containers;
+
+#[cfg(not(feature = "containers"))]
+use absent as containers;
+
 use crate::error::Error;
 use offload_format::bundle::{self, Bundle};
-use offload_format::compressed::{self, Bundles, Found};
 use offload_format::embedded::{Origin, PackImageKind};
 use offload_format::host_object::{DeviceSection, SectionNames};
 use offload_format::image::{Image, Kernels};
-use offload_format::nv_fatbin;
 use offload_format::offload_binary::{self, OffloadBinaries};
 use offload_format::pack_index::{IndexImage, IndexModule};
 use std::env;
@@ -146,7 +152,7 @@ impl Parts<'_> {
         if bytes.is_empty() {
             return Err("is empty: what makes it has to run before".to_owned());
         }
-        if bytes.starts_with(bundle::MAGIC) || bytes.starts_with(&compressed::MAGIC) {
+        if bytes.starts_with(bundle::MAGIC) || bytes.starts_with(&bundle::COMPRESSED_MAGIC) {
             self.bundles(bytes)?;
             return Ok(FileKind::Bundles);
         }
@@ -165,8 +171,8 @@ impl Parts<'_> {
             self.close();
             return Ok(FileKind::OffloadBinaries);
         }
-        if bytes.starts_with(&nv_fatbin::MAGIC) {
-            nv_fatbin::NvFatbins::new(bytes).try_for_each(|fatbin| fatbin.map(drop)).map_err(as_text)?;
+        if Image::parse(bytes) == Ok(Image::Fatbin) {
+            containers::check_fatbins(bytes)?;
             self.closed = Some(FATBIN);
             self.close();
             return Ok(FileKind::Fatbins);
@@ -202,25 +208,14 @@ impl Parts<'_> {
     }
 
     fn bundles(&mut self, bytes: &[u8]) -> Result<(), String> {
-        // What a compressed bundle of version 1, which does not say its size, may take up.
-        const LIMIT: u64 = 1 << 30;
-        let found: Result<Vec<(u64, Found<'_>)>, _> = Bundles::new(bytes, LIMIT).collect();
-        let found = match found {
-            Err(error) if matches!(error.kind(), offload_format::ErrorKind::UnsupportedCompression { .. }) => {
-                // Of version 1, which ends where its stream does.
-                self.closed = Some(COMPRESSED);
-                self.close();
-                return Ok(());
-            }
-            found => found.map_err(|error| format!("is damaged: {error}"))?,
-        };
+        let found = containers::bundles(bytes)?;
         let count = found.len();
-        for (number, (at, found)) in found.into_iter().enumerate() {
+        for (number, (at, bundle)) in found.into_iter().enumerate() {
             let name = if count == 1 { self.name.to_owned() } else { format!("{}.{number}", self.name) };
             let module = self.module(&name, Some(at));
-            match found {
-                Found::Plain(bundle) => self.entries(module, bytes, at, &bundle)?,
-                Found::Compressed(_) => self.closed = Some(COMPRESSED),
+            match bundle {
+                Some(bundle) => self.entries(module, bytes, at, &bundle)?,
+                None => self.closed = Some(COMPRESSED),
             }
         }
         self.close();

@@ -22,11 +22,11 @@
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `containers`, on by default | [`compressed`], [`text_bundle`], [`nv_fatbin`], reading of [`archive`]s: what packs are not made of |
+//! | `containers` | [`compressed`], [`text_bundle`], [`nv_fatbin`], reading of [`archive`]s: what packs are not made of |
 //! | `zlib`, `zstd`, or both as `compression` | what is inside compressed containers, and writing them; needs std |
 //! | `object` | `object_bundle`, `device_archive`, `fat_file`: all that reads host files |
 //!
-//! The others are off by default, and without them there are no dependencies. Each of them brings `containers`.
+//! They are off by default; the last two lines bring the first. Only they bring dependencies.
 //!
 //! ```
 //! use offload_format::bundle::{BundleBuilder, Bundle};
