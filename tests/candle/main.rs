@@ -15,12 +15,14 @@ use std::process::{Command, ExitCode};
 
 fn main() -> ExitCode {
     const NEEDS: &[Tool] = &[Tool::Candle, Tool::Nvcc, Tool::Cuda, Tool::Gcc];
+    const AMD: &[Tool] = &[Tool::Candle, Tool::Llvm22, Tool::Gcc];
     run(vec![
         test("some_of_candle_kernels", NEEDS, || {
             let some = ["affine", "fill", "sort", "ternary"];
             build("candle_some", &some, &["src/moe/moe_align.cu", "src/mmq_gguf/mmq_quantize.cu"], MOE_ALIGN);
         }),
         test("all_of_candle_kernels", NEEDS, all).with_ignored_flag(true),
+        test("candle_kernels_for_amd", AMD, for_amd),
     ])
 }
 
@@ -51,6 +53,58 @@ fn all() {
     let statics: Vec<&str> = statics.iter().map(String::as_str).collect();
     build("candle_all", &modules, &statics, MOE_ALIGN);
 }
+
+/// The modules as they are, for a GPU that their authors did not write them for, without an SDK. All of them build; one that does
+/// not would be named, with the compiler's first error. Most kernels of half and bfloat16 ask `__CUDA_ARCH__` whether the GPU has
+/// them, so the build script answers.
+fn for_amd() {
+    let package = Package::new("candle_amd");
+    let source = candle_kernels().expect("Tool::Candle was checked").join("src");
+    package.write("src/lib.rs", "").write(
+        "build.rs",
+        "use offload_build::Build;\n\nfn main() {\n    println!(\"cargo::rerun-if-env-changed=MODULE\");\n    \
+         let source = std::env::var(\"MODULE\").unwrap();\n    \
+         let pack = Build::new().modules([source]).flag_for(\"amd\", \"-D__CUDA_ARCH__=890\")\
+         .flag_for(\"amd\", \"-D__CUDACC_VER_MAJOR__=12\").flag_for(\"amd\", \"-D__CUDACC_VER_MINOR__=9\")\
+         .archs([\"gfx1100\"]).compile(\"candle\");\n    \
+         for image in pack.images() {\n        \
+         println!(\"cargo::warning=kernels {:?}\", image.kernels().unwrap());\n    }\n}\n",
+    );
+    let mut failures = String::new();
+    for (module, kernel) in FOR_AMD {
+        let mut cargo = package.cargo(&["build", "--release"]);
+        cargo.env("OFFLOAD_CLANG", llvm_bin().join("clang")).env("MODULE", source.join(format!("{module}.cu")));
+        let output = cargo.output().expect("cargo starts");
+        let text = printed(&output);
+        if !output.status.success() {
+            let error = text.lines().find(|line| line.contains("error: ") && line.contains(".cu")).unwrap_or(&text);
+            failures += &format!("{module}: {error}\n");
+            continue;
+        }
+        assert_is_for(module, "gfx1100", &package.own_output("release", &format!("candle/{module}.gfx1100.hsaco")));
+        let kernels =
+            text.lines().find_map(|line| line.split_once("kernels ")).map(|(_, names)| names).unwrap_or_default();
+        if !kernels.contains(&format!("\"{kernel}")) {
+            failures += &format!("{module} has no {kernel}: {kernels}\n");
+        }
+    }
+    assert!(failures.is_empty(), "{failures}");
+}
+
+/// The modules, and of some a kernel that asks for a newer GPU.
+const FOR_AMD: [(&str, &str); 11] = [
+    ("affine", "affine_f8_e4m3"),
+    ("binary", "badd_bf16"),
+    ("cast", "cast_bf16_f16"),
+    ("conv", ""),
+    ("fill", ""),
+    ("indexing", ""),
+    ("quantized", ""),
+    ("reduce", "softmax_bf16"),
+    ("sort", "asort_asc_bf16"),
+    ("ternary", "where_u8_bf16"),
+    ("unary", "ugelu_f16"),
+];
 
 /// Builds a program of these modules and these sources with launches, for two targets; has others look at every image; starts
 /// it.
