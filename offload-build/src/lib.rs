@@ -123,6 +123,25 @@
 //! A package with kernels can offer its packs to those that depend on it: it has a `links` key in its `Cargo.toml`, and
 //! nothing more. The one that embeds calls [`embed_from`] in its build.rs, and `include_offload!` as for a pack of its own.
 //!
+//! ## NVIDIA's and AMD's own
+//!
+//! Sources that need a vendor's headers say so, for the build or for a module:
+//!
+//! | [`Build::compiler`] | compiles | with the headers | found by |
+//! |---|---|---|---|
+//! | [`Compiler::Clang`] (unless said) | CUDA and HIP sources for all GPUs | of this crate | `OFFLOAD_CLANG`, `PATH`, … |
+//! | [`Compiler::Nvcc`] | CUDA and HIP sources for NVIDIA's GPUs | of the CUDA toolkit | [`Build::nvcc`]; `NVCC_<target>`, `NVCC`, `CUDACXX`; `CUDA_HOME`, `CUDA_PATH`, `CUDA_ROOT`, `CUDA_TOOLKIT_ROOT_DIR`; `PATH`; `/usr/local/cuda`, `/opt/cuda`, `/usr/local/cuda-*`; Python's packages (`nvidia/cu13`) of the active environment, the user and the system |
+//! | [`Compiler::ClangCuda`] | the same | the same | the same |
+//! | [`Compiler::Hip`] | the same for AMD's GPUs, also `.hip` sources that include `<hip/…>` | of ROCm | `HIPCC`; `ROCM_PATH`, `HIP_PATH`, `ROCM_HOME`; a `hipcc` in `PATH`; `/opt/rocm`, `/opt/rocm-*`, `/usr` |
+//!
+//! nvcc is asked whether it compiles for a target before anything is compiled. Variables that lead to two different toolkits are
+//! an error. The C++ compiler that nvcc needs is that of `NVCC_CCBIN`, or else what the `cc` crate finds (on Windows Visual
+//! Studio's). Options are the compiler's own: `--use_fast_math` for nvcc where clang has `-ffast-math`, so give them with
+//! [`Build::flag_for`]. nvcc links several sources of a module to machine code, and not to PTX. Lines for debuggers (Cargo's
+//! `debug`) have absolute paths with nvcc; without them the same sources give the same bytes wherever they lie.
+//!
+//! Sources with host code that launches kernels (`<<<...>>>`) become a static library: [`Build::compile_static`].
+//!
 //! # Environment variables
 //!
 //! | variable | means |
@@ -132,6 +151,11 @@
 //! | `OFFLOAD_COMPILER_LAUNCHER` | what compilers are started through; see [below](#compiler-launchers) |
 //! | `OFFLOAD_CLANG` | the clang to use |
 //! | `OFFLOAD_PTXAS` | the ptxas to use; else `CUDA_HOME`, `CUDA_PATH`, `CUDA_ROOT`, `CUDA_TOOLKIT_ROOT_DIR` with `/bin/ptxas` |
+//! | `NVCC`, `NVCC_<target>`, `CUDACXX` | the nvcc to use where build.rs asks for it; else those of the four variables above, with `/bin/nvcc`; then `VIRTUAL_ENV`, `CONDA_PREFIX`, `HOME` for Python's packages |
+//! | `NVCC_CCBIN` | the C++ compiler that nvcc uses for the host's part |
+//! | `NVCC_PREPEND_FLAGS`, `NVCC_APPEND_FLAGS` | what nvcc itself reads |
+//! | `HIPCC`, `ROCM_PATH`, `HIP_PATH`, `ROCM_HOME` | the ROCm whose headers are used; `HIP_DEVICE_LIB_PATH` and `HIP_CLANG_PATH` for its parts, `HIPCC_COMPILE_FLAGS_APPEND` for more options |
+//! | `CXXSTDLIB` | the C++ library that static libraries are linked with, as in `cc` |
 //! | `CXX`, `CXXFLAGS`, … | the C++ compiler for the `cpu` image, as documented by `cc` |
 //! | `OFFLOAD_PREBUILT_<package>`, `OFFLOAD_PREBUILT` | `update`: write the prebuilt set; `only`: take every GPU image from it; `never`: don't look at it |
 //! | `OFFLOAD_SKIP=1`, `DOCS_RS` | compile nothing: an empty pack, whose `select` says so. For rust-analyzer: `"rust-analyzer.cargo.extraEnv": {"OFFLOAD_SKIP": "1"}` |
@@ -164,11 +188,12 @@
 //!
 //! ```text
 //! offload/
-//! ├── include/offload/               the header kernel.h and its parts
+//! ├── include/                       the header offload/kernel.h and its parts, cuda_fp16.h and its kin
 //! ├── tools.answers                  what the compilers have said of themselves
 //! ├── saxpy.index                    what include_offload!("saxpy") reads
 //! ├── saxpy.pack                     the pack as it is embedded
 //! ├── liboffload_saxpy_<hash>.a      the pack in a host object
+//! ├── liblaunch.a                    a static library
 //! └── saxpy/                         an image for each target, also of earlier builds: gfx90a.hsaco, sm_80.cubin, …;
 //!     │                              of modules that have names: fp8.gfx90a.hsaco, …
 //!     └── work/                      what lies between source and image, and what each image was made from
@@ -193,6 +218,9 @@
 //! | integers | `__popc`, `__clz`, `__ffs`, `__brev`, `__umulhi` and kin, `__float_as_int` and kin, `min`, `max`, `abs`, `__ldg` | instructions | instructions | plain C++ |
 //! | exact math | `sqrt`, `fma`, `fabs`, `copysign`, `fmin`, `fmax`, `floor`, `ceil`, `trunc`, `rint`, `round`, `fmod`, `ldexp`, `frexp`, `isnan`, … | instructions | instructions | the C library |
 //! | math | `exp`, `exp2`, `exp10`, `expm1`, `log`, `log2`, `log10`, `log1p`, `pow`, `cbrt`, `hypot`, `rsqrt`, `sin`, `cos`, `sincos`, `tan`, `sinpi`, `cospi`, `asin`, `acos`, `atan`, `atan2`, `sinh`, `cosh`, `tanh`, `asinh`, `acosh`, `atanh`, `erf`, `erfc` | our own functions | the same | the C library |
+//! | vectors | `float4`, `uchar2` and kin, `make_float4`; `__dp4a`, `__vsubss4` and kin | plain C++ | the same | the same |
+//! | small numbers | `<cuda_fp16.h>`: `__half`, `__half2`; `<cuda_bf16.h>`: `__nv_bfloat16`, `__nv_bfloat162`; `<cuda_fp8.h>`: `__nv_fp8_e4m3`, `__nv_fp8_e5m2`; their conversions, arithmetic and functions | by way of `float`, rounded to nearest | the same | the same |
+//! | other headers | `<cuda_runtime.h>`, `<cuda.h>` (nothing beside the above), `<cuda/std/limits>`; `assert`, `memcpy`, `memset` | a trap; instructions | the same | the C library |
 //! | fast math | `__expf`, `__logf`, `__powf`, `__sinf`, `__cosf`, `__fdividef` and kin | `v_exp_f32` and kin | `ex2.approx` and kin | the functions above |
 //!
 //! Mathematical functions are there for `float` (`sinf`, or `sin` of a float) and `double`. Our own ones were measured over
@@ -209,7 +237,9 @@
 //!   only the lanes of their own half.
 //! - `atomicAdd` for floating point is a loop on AMD's GPUs where the instruction is not safe for all memory; the flag
 //!   `-munsafe-fp-atomics` takes it anyway. Minima and maxima of floating point are loops on every target.
-//! - Not there: `__half`, textures, cooperative groups, `printf`, `__match_*_sync`, `__reduce_*_sync`.
+//! - `__CUDA_ARCH__` is defined for NVIDIA's GPUs only. Sources that ask it for what a GPU has take the way for the oldest one on
+//!   AMD's and on the CPU; `flag_for("amd", "-D__CUDA_ARCH__=890")` leads them elsewhere, as long as there is no PTX.
+//! - Not there: textures, cooperative groups, `mma.h`, `printf`, `__match_*_sync`, `__reduce_*_sync`.
 //!
 //! # Kernels on the CPU
 //!

@@ -24,19 +24,28 @@ macro_rules! headers {
     ($($name:literal),*) => { [$(($name, include_str!(concat!("../include/", $name)))),*] };
 }
 
-/// `offload/kernel.h` and what it includes, by the names that `#include` gives them.
-const HEADERS: [(&str, &str); 11] = headers![
+/// `offload/kernel.h` and what sources include beside it, by the names that `#include` gives them.
+const HEADERS: [(&str, &str); 19] = headers![
     "offload/kernel.h",
     "offload/atomics.h",
     "offload/bits.h",
     "offload/cpu.h",
     "offload/fibers.h",
+    "offload/float16.h",
     "offload/gpu.h",
     "offload/math.h",
     "offload/math_angle.h",
     "offload/math_base.h",
     "offload/math_exp.h",
-    "offload/warp.h"
+    "offload/vectors.h",
+    "offload/warp.h",
+    // What CUDA's own headers are called.
+    "cuda.h",
+    "cuda_bf16.h",
+    "cuda_fp16.h",
+    "cuda_fp8.h",
+    "cuda_runtime.h",
+    "cuda/std/limits"
 ];
 
 impl OutDir {
@@ -53,8 +62,8 @@ impl OutDir {
     /// Makes the folders and writes the kernel header with its parts.
     pub(crate) fn create(out_dir: &Path, pack: &str) -> Result<Self, Error> {
         let dir = Self::open(out_dir, pack)?;
-        for folder in [&dir.work, &dir.include().join("offload")] {
-            fs::create_dir_all(folder).map_err(|error| Error::io("make the folder", folder, error))?;
+        for folder in [dir.work.clone(), dir.include().join("offload"), dir.include().join("cuda/std")] {
+            fs::create_dir_all(&folder).map_err(|error| Error::io("make the folder", &folder, error))?;
         }
         for (name, text) in HEADERS {
             write_if_changed(&dir.include().join(name), text.as_bytes())?;

@@ -12,6 +12,12 @@ pub enum Tool {
     Llvm22,
     /// `ptxas` and `cuobjdump` in `CUDA_HOME/bin`.
     Cuda,
+    /// `nvcc` and all that it needs in `CUDA_HOME`, with the runtime to be linked statically.
+    Nvcc,
+    /// HIP's headers, AMD's libraries for devices and its runtime, unpacked in the folder that `OFFLOAD_TEST_ROCM` names.
+    Rocm,
+    /// The published crate `candle-kernels`, in Cargo's cache.
+    Candle,
     /// `libnvJitLink.so.13` in `CUDA_HOME/lib` or `lib64`.
     NvJitLink,
     /// `libnvfatbin.so.13` in the same place.
@@ -75,6 +81,22 @@ impl Tool {
                 Some(home) => all_in(&Path::new(&home).join("bin"), &["ptxas", "cuobjdump"]),
                 None => Err("CUDA_HOME is not set".to_owned()),
             },
+            Tool::Nvcc => match env::var_os("CUDA_HOME") {
+                Some(home) => {
+                    let parts = ["bin/nvcc", "nvvm/bin/cicc", "include/cuda_runtime.h", "include/crt/host_config.h"];
+                    all_in(Path::new(&home), &parts)?;
+                    cuda_library("libcudart_static.a").map(drop)
+                }
+                None => Err("CUDA_HOME is not set".to_owned()),
+            },
+            Tool::Rocm => match env::var_os("OFFLOAD_TEST_ROCM") {
+                Some(folder) => all_in(
+                    Path::new(&folder),
+                    &["usr/include/hip/hip_runtime.h", "usr/lib/x86_64-linux-gnu/amdgcn/bitcode/ocml.bc"],
+                ),
+                None => Err("OFFLOAD_TEST_ROCM is not set".to_owned()),
+            },
+            Tool::Candle => candle_kernels().map(drop),
             Tool::NvJitLink => cuda_library("libnvJitLink.so.13").map(drop),
             Tool::NvFatbin => cuda_library("libnvfatbin.so.13").map(drop),
             Tool::Comgr => shared_library("libamd_comgr.so.2").map(drop),
@@ -152,6 +174,28 @@ pub fn llvm_bin() -> PathBuf {
 /// One of LLVM 22's programs.
 pub fn llvm(name: &str) -> Command {
     Command::new(llvm_bin().join(name))
+}
+
+/// The ROCm that set-up has unpacked.
+pub fn rocm() -> PathBuf {
+    let folder = env::var_os("OFFLOAD_TEST_ROCM").expect("OFFLOAD_TEST_ROCM is set: Tool::Rocm was checked");
+    Path::new(&folder).join("usr")
+}
+
+/// The folder of the published crate `candle-kernels`, in Cargo's cache.
+pub fn candle_kernels() -> Result<PathBuf, String> {
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let manifest = crate::scratch::workspace().join("tests/candle/Cargo.toml");
+    cargo.args(["metadata", "--offline", "--locked", "--format-version=1", "--manifest-path"]).arg(manifest);
+    let output = cargo.output().map_err(|error| format!("cargo metadata: {error}"))?;
+    let text = stdout(&output);
+    let paths = text.split("\"manifest_path\":\"").skip(1).filter_map(|rest| rest.split('"').next());
+    let mut folders = paths.filter_map(|path| path.strip_suffix("/Cargo.toml"));
+    let is_it = |folder: &&str| folder.rsplit('/').next().is_some_and(|name| name.starts_with("candle-kernels-"));
+    folders.find(is_it).map(PathBuf::from).ok_or_else(|| {
+        let why = stderr(&output).lines().next().unwrap_or("cargo metadata does not name it").to_owned();
+        format!("no candle-kernels in Cargo's cache ({why})")
+    })
 }
 
 /// One of CUDA's programs.

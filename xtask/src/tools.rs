@@ -103,6 +103,20 @@ pub const ROC_RAND: Need = Need {
     files: &["usr/lib/x86_64-linux-gnu/librocrand.so.1.1"],
 };
 
+/// HIP's headers, AMD's libraries for devices and the runtime to link with: unpacked, so that no test finds ROCm where a
+/// user's is looked for.
+pub const ROCM: Need = Need {
+    what: "HIP's headers, libraries for devices and runtime",
+    packages: &["libamdhip64-dev", "libamdhip64-5", "rocm-device-libs"],
+    why: "sources that include ROCm's own headers are compiled, and programs linked with its runtime",
+    elsewhere: "set OFFLOAD_TEST_ROCM to a folder that has the files of these packages",
+    files: &[
+        "usr/include/hip/hip_runtime.h",
+        "usr/lib/x86_64-linux-gnu/amdgcn/bitcode/ocml.bc",
+        "usr/lib/x86_64-linux-gnu/libamdhip64.so.5",
+    ],
+};
+
 /// NVIDIA's compiler with its parts (nvcc, ptxas, fatbinary; cicc; the headers of its own, of the runtime with the static
 /// library, and of C++), cuobjdump, linker for running programs, fatbin library. Their trees overlay each other.
 pub const WHEELS: [Wheel; 8] = [
@@ -194,7 +208,7 @@ pub const PUBLISHED: [Published; 9] = [
 pub const PUBLISHED_PYTHON: &str = "3.11";
 
 /// What the tests start out of a CUDA toolkit.
-pub const CUDA_PROGRAMS: [&str; 3] = ["bin/ptxas", "bin/fatbinary", "bin/cuobjdump"];
+pub const CUDA_PROGRAMS: [&str; 5] = ["bin/nvcc", "bin/ptxas", "bin/fatbinary", "bin/cuobjdump", "nvvm/bin/cicc"];
 
 /// Where Debian's LLVM 22 has its programs, under their plain names.
 const LLVM: &str = "/usr/lib/llvm-22/bin";
@@ -246,6 +260,11 @@ pub fn roc_obj(workspace: &Path) -> PathBuf {
     workspace.join(".tools").join("roc-obj")
 }
 
+/// The folder that the packages of [`ROCM`] are unpacked into.
+pub fn rocm(workspace: &Path) -> PathBuf {
+    workspace.join(".tools").join("rocm5")
+}
+
 /// The folder that the files of [`PUBLISHED`] are put into.
 pub fn published(workspace: &Path) -> PathBuf {
     workspace.join(".tools").join("published")
@@ -262,6 +281,7 @@ pub fn environment(workspace: &Path) -> Vec<(&'static str, OsString)> {
         ("OFFLOAD_TEST_LLVM", PathBuf::from(LLVM)),
         ("CUDA_HOME", cuda_home(workspace)),
         ("OFFLOAD_TEST_ROC_OBJ", roc_obj(workspace)),
+        ("OFFLOAD_TEST_ROCM", rocm(workspace)),
         ("OFFLOAD_TEST_PUBLISHED", published(workspace)),
     ];
     candidates
