@@ -234,6 +234,7 @@ mod cargo;
 mod compiler;
 mod dependency;
 mod depfile;
+pub mod doctor;
 mod error;
 mod facts;
 mod hash;

@@ -14,7 +14,8 @@ use std::process::Command;
 
 #[derive(Debug)]
 pub(crate) struct Answers {
-    path: PathBuf,
+    /// The file that keeps them.
+    path: Option<PathBuf>,
     known: RefCell<BTreeMap<ContentHash, String>>,
 }
 
@@ -27,7 +28,12 @@ impl Answers {
             Some((ContentHash::parse(question)?, unescape(answer)))
         });
         let known = RefCell::new(lines.collect());
-        Self { path, known }
+        Self { path: Some(path), known }
+    }
+
+    /// None, which are not kept.
+    pub(crate) fn forgetful() -> Self {
+        Self { path: None, known: RefCell::default() }
     }
 
     /// What a tool prints to its standard output, asked with these arguments. Failures are not remembered.
@@ -56,7 +62,7 @@ impl Answers {
         known.insert(question, answer.to_owned());
         let lines: String = known.iter().map(|(question, answer)| format!("{question} {}\n", escape(answer))).collect();
         // Without the file the tools are asked again.
-        let _ = write_if_changed(&self.path, lines.as_bytes());
+        let _ = self.path.as_ref().map(|path| write_if_changed(path, lines.as_bytes()));
     }
 }
 
