@@ -248,6 +248,7 @@ mod options;
 mod outcome;
 mod output;
 mod pack;
+mod packaging;
 mod plan;
 mod prebuilt;
 mod ready;
