@@ -240,6 +240,7 @@ mod facts;
 mod hash;
 mod image;
 mod jobs;
+mod kernels;
 mod lack;
 mod language;
 mod launcher;
