@@ -232,6 +232,7 @@ mod build;
 mod cache;
 mod cargo;
 mod compiler;
+mod compress;
 mod dependency;
 mod depfile;
 pub mod doctor;

@@ -125,7 +125,7 @@ impl<'a> Run<'a> {
             let images = images.into_iter().map(|(image, _)| image).collect();
             packed.push(ModuleImages { name: module.name.clone(), images });
         }
-        pack::write(self.name, &packed, machine, self.output, self.cargo)
+        pack::write(self.name, &packed, self.request.compressed, machine, self.output, self.cargo)
     }
 
     /// What the names of a module's files in the prebuilt set start with.

@@ -4,12 +4,14 @@
 //! the table of images, which the macro took from the pack's index; [`KernelPack::new`] checks one against the other
 //! while the program is compiled.
 
+mod decompressed;
 mod image;
 mod kernel;
 #[doc(hidden)]
 pub mod registered;
 mod words;
 
+pub use decompressed::{Decompressed, StreamRecord};
 pub use image::PackImage;
 pub use kernel::Kernel;
 
@@ -50,6 +52,8 @@ pub struct KernelPack {
     bytes: &'static [u8],
     images: &'static [ImageRecord],
     modules: &'static [ModuleRecord],
+    /// One for each module, if the pack is compressed; offsets of images are then those in what comes out.
+    streams: &'static [StreamRecord],
     absent: Option<&'static str>,
 }
 
@@ -177,7 +181,42 @@ impl KernelPack {
             assert!(modules[i].count <= images.len() - modules[i].first, "a module has more images than its pack");
             i += 1;
         }
-        Self { name, section, bytes, images, modules, absent: None }
+        Self { name, section, bytes, images, modules, streams: &[], absent: None }
+    }
+
+    /// The same for a compressed pack: each module is a stream.
+    ///
+    /// # Panics
+    /// If a stream lies outside the bytes, or an image outside what comes out of its module's stream.
+    #[doc(hidden)]
+    pub const fn new_compressed(
+        name: &'static str,
+        section: &'static str,
+        bytes: &'static [u8],
+        images: &'static [ImageRecord],
+        modules: &'static [ModuleRecord],
+        streams: &'static [StreamRecord],
+    ) -> Self {
+        assert!(streams.len() == modules.len(), "a compressed pack has a stream for each module");
+        let mut i = 0;
+        while i < modules.len() {
+            let (module, stream) = (&modules[i], &streams[i]);
+            assert!(stream.offset <= bytes.len(), "a stream starts past the end of its pack");
+            assert!(stream.size <= bytes.len() - stream.offset, "a stream ends past the end of its pack");
+            assert!(module.first <= images.len(), "a module starts past the images of its pack");
+            assert!(module.count <= images.len() - module.first, "a module has more images than its pack");
+            let mut k = module.first;
+            while k < module.first + module.count {
+                assert!(images[k].offset <= stream.inflated_size, "an image starts past the end of its module");
+                assert!(
+                    images[k].size <= stream.inflated_size - images[k].offset,
+                    "an image ends past the end of its module"
+                );
+                k += 1;
+            }
+            i += 1;
+        }
+        Self { name, section, bytes, images, modules, streams, absent: None }
     }
 
     /// A pack that was not built, and why: every `select` says so. The modules are those that it would have, without images.
@@ -195,7 +234,7 @@ impl KernelPack {
         why: &'static str,
         modules: &'static [ModuleRecord],
     ) -> Self {
-        Self { name, section, bytes, images: &[], modules, absent: Some(why) }
+        Self { name, section, bytes, images: &[], modules, streams: &[], absent: Some(why) }
     }
 
     /// The name that the build script gave it; of a pack by its path the file's name without its extension.
@@ -312,8 +351,12 @@ impl KernelPack {
 
     /// The images of all modules, in file order.
     pub fn images(&self) -> impl ExactSizeIterator<Item = PackImage> + Clone + use<> {
-        let pack = self.bytes;
-        self.images.iter().map(move |record| PackImage { pack, record })
+        let (pack, modules, streams) = (self.bytes, self.modules, self.streams);
+        let stream = move |at: usize| {
+            let of = modules.iter().position(|module| module.first <= at && at - module.first < module.count)?;
+            streams.get(of)
+        };
+        self.images.iter().enumerate().map(move |(at, record)| PackImage { pack, record, stream: stream(at) })
     }
 
     /// The best image for a device of a pack of one module, by the rules of [`mod@crate::select`].
@@ -380,8 +423,14 @@ impl<'pack> Module<'pack> {
 
     /// Its images, in file order.
     pub fn images(&self) -> impl ExactSizeIterator<Item = PackImage> + Clone + use<> {
-        let pack = self.pack.bytes;
-        self.records().iter().map(move |record| PackImage { pack, record })
+        let (pack, stream) = (self.pack.bytes, self.stream());
+        self.records().iter().map(move |record| PackImage { pack, record, stream })
+    }
+
+    /// Where it lies in a compressed pack.
+    fn stream(&self) -> Option<&'static StreamRecord> {
+        let at = self.pack.modules.iter().position(|module| core::ptr::eq(module, self.record))?;
+        self.pack.streams.get(at)
     }
 
     const fn records(&self) -> &'static [ImageRecord] {
