@@ -184,41 +184,6 @@ impl KernelPack {
         Self { name, section, bytes, images, modules, streams: &[], absent: None }
     }
 
-    /// The same for a compressed pack: each module is a stream.
-    ///
-    /// # Panics
-    /// If a stream lies outside the bytes, or an image outside what comes out of its module's stream.
-    #[doc(hidden)]
-    pub const fn new_compressed(
-        name: &'static str,
-        section: &'static str,
-        bytes: &'static [u8],
-        images: &'static [ImageRecord],
-        modules: &'static [ModuleRecord],
-        streams: &'static [StreamRecord],
-    ) -> Self {
-        assert!(streams.len() == modules.len(), "a compressed pack has a stream for each module");
-        let mut i = 0;
-        while i < modules.len() {
-            let (module, stream) = (&modules[i], &streams[i]);
-            assert!(stream.offset <= bytes.len(), "a stream starts past the end of its pack");
-            assert!(stream.size <= bytes.len() - stream.offset, "a stream ends past the end of its pack");
-            assert!(module.first <= images.len(), "a module starts past the images of its pack");
-            assert!(module.count <= images.len() - module.first, "a module has more images than its pack");
-            let mut k = module.first;
-            while k < module.first + module.count {
-                assert!(images[k].offset <= stream.inflated_size, "an image starts past the end of its module");
-                assert!(
-                    images[k].size <= stream.inflated_size - images[k].offset,
-                    "an image ends past the end of its module"
-                );
-                k += 1;
-            }
-            i += 1;
-        }
-        Self { name, section, bytes, images, modules, streams, absent: None }
-    }
-
     /// A pack that was not built, and why: every `select` says so. The modules are those that it would have, without images.
     #[doc(hidden)]
     pub const fn new_absent(name: &'static str, why: &'static str, modules: &'static [ModuleRecord]) -> Self {

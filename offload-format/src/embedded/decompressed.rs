@@ -1,6 +1,6 @@
 //! Images of compressed packs: each module is a stream of its own, so that one is had without the others.
 
-use super::{PackImage, PackImageKind};
+use super::{ImageRecord, KernelPack, ModuleRecord, PackImage, PackImageKind};
 use crate::compression::{Decompressor, Method};
 use crate::{Error, ErrorKind, Result};
 use alloc::vec::Vec;
@@ -55,6 +55,43 @@ impl Decompressed {
 impl fmt::Debug for Decompressed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Decompressed({} bytes)", self.bytes().len())
+    }
+}
+
+impl KernelPack {
+    /// What [`KernelPack::new`] does, for a compressed pack: each module is a stream.
+    ///
+    /// # Panics
+    /// If a stream lies outside the bytes, or an image outside what comes out of its module's stream.
+    #[doc(hidden)]
+    pub const fn new_compressed(
+        name: &'static str,
+        section: &'static str,
+        bytes: &'static [u8],
+        images: &'static [ImageRecord],
+        modules: &'static [ModuleRecord],
+        streams: &'static [StreamRecord],
+    ) -> Self {
+        assert!(streams.len() == modules.len(), "a compressed pack has a stream for each module");
+        let mut i = 0;
+        while i < modules.len() {
+            let (module, stream) = (&modules[i], &streams[i]);
+            assert!(stream.offset <= bytes.len(), "a stream starts past the end of its pack");
+            assert!(stream.size <= bytes.len() - stream.offset, "a stream ends past the end of its pack");
+            assert!(module.first <= images.len(), "a module starts past the images of its pack");
+            assert!(module.count <= images.len() - module.first, "a module has more images than its pack");
+            let mut k = module.first;
+            while k < module.first + module.count {
+                assert!(images[k].offset <= stream.inflated_size, "an image starts past the end of its module");
+                assert!(
+                    images[k].size <= stream.inflated_size - images[k].offset,
+                    "an image ends past the end of its module"
+                );
+                k += 1;
+            }
+            i += 1;
+        }
+        Self { name, section, bytes, images, modules, streams, absent: None }
     }
 }
 
