@@ -1,11 +1,11 @@
 //! Packages that carry prebuilt images: how they are made, packaged, and installed where there is no compiler for GPUs.
 
 use offload_tests::data::read;
+use offload_tests::hidden;
 use offload_tests::package::{Package, printed};
 use offload_tests::scratch;
 use offload_tests::tools::{Tool, cuda, llvm_bin, stdout, succeed};
 use offload_tests::{run, test};
-use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Output};
@@ -88,40 +88,11 @@ fn packaged(package: &Package) -> PathBuf {
     package.target.join("package").join(format!("{name}-0.1.0"))
 }
 
-/// Lets a command run where no compiler for GPUs is: not in `PATH`, and not in the usual places.
-fn without_compilers(command: &Command, package: &Package) -> Command {
-    let tools = package.folder.join("path");
-    fs::create_dir_all(&tools).expect("the scratch folder can be written");
-    for name in ["sh", "cc", "c++", "gcc", "g++", "ld", "ld.bfd", "as", "ar", "mount", "unshare"] {
-        let folders = env::split_paths(&env::var_os("PATH").expect("PATH is set")).collect::<Vec<_>>();
-        let found = folders.iter().map(|folder| folder.join(name)).find(|path| path.is_file());
-        let Some(found) = found.and_then(|path| path.canonicalize().ok()) else { panic!("no {name} in PATH") };
-        let _ = std::os::unix::fs::symlink(found, tools.join(name));
-    }
-    let toolchain = Path::new(command.get_program()).parent().expect("Cargo lies in a folder").to_owned();
-    const HIDE: &str = "for folder in /usr/lib/llvm-* /opt/rocm /usr/local/cuda; do\n  \
-                        if [ -d \"$folder\" ]; then mount -t tmpfs none \"$folder\"; fi\ndone\nexec \"$@\"";
-    let mut hidden = Command::new(tools.join("unshare"));
-    hidden.args(["-rm", "sh", "-c", HIDE, "sh"]).arg(command.get_program()).args(command.get_args());
-    hidden.current_dir(command.get_current_dir().expect("the command has a folder"));
-    for (name, value) in command.get_envs() {
-        match value {
-            Some(value) => hidden.env(name, value),
-            None => hidden.env_remove(name),
-        };
-    }
-    for name in ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR", "ROCM_PATH"] {
-        hidden.env_remove(name);
-    }
-    hidden.env("PATH", env::join_paths([tools, toolchain]).expect("folders of PATH make a PATH"));
-    hidden
-}
-
 /// `cargo install` of a folder, without compilers; what the program prints.
 fn install(package: &Package, folder: &Path) -> String {
     let mut install = cargo(package, &["install", "--offline", "--force"]);
     install.arg("--path").arg(folder).arg("--root").arg(package.folder.join("installed"));
-    let text = printed(&succeed(&mut without_compilers(&install, package)));
+    let text = printed(&succeed(&mut hidden::without_compilers(&install, &package.folder.join("path"))));
     let line = "pack \"add\": gfx90a, compute_80 from prebuilt/, because no clang was found";
     assert!(text.contains(line), "no {line} in\n{text}");
     let name = package.folder.file_name().expect("a scratch folder has a name");

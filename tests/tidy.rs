@@ -46,8 +46,8 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("select", &["target"]),
-    ("embedded", &["host_object", "select", "target"]),
-    ("pack_index", &["embedded", "host_object", "target"]),
+    ("embedded", &["error", "compression", "host_object", "select", "target"]),
+    ("pack_index", &["compression", "embedded", "host_object", "target"]),
 ];
 
 /// Names that lib.rs exports from a module.

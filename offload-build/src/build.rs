@@ -108,6 +108,14 @@ impl Build {
         self
     }
 
+    /// Compresses the pack with zstd, each module by itself: a bundle for each that HIP's runtime takes as it is (6.2 and newer), if
+    /// all targets are AMD's, else an offload binary of version 3 for each. It takes the feature `compression` of this crate;
+    /// programs have an image by `decompress()` of what they selected, for which offload-format needs its feature `zstd`.
+    pub fn compress(&mut self) -> &mut Self {
+        self.request.compressed = true;
+        self
+    }
+
     /// Adds a folder in which `#include` looks.
     pub fn include(&mut self, folder: impl AsRef<Path>) -> &mut Self {
         self.request.options.includes.push(folder.as_ref().to_owned());

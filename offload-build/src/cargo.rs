@@ -62,6 +62,27 @@ impl Cargo {
         })
     }
 
+    /// Not in a build script: for host programs of this triple. Nothing is told to Cargo, and nothing has a place to lie in.
+    pub(crate) fn outside(triple: &str) -> Self {
+        let text = String::new;
+        Self {
+            out_dir: PathBuf::new(),
+            manifest_dir: env::current_dir().unwrap_or_default(),
+            package: text(),
+            version: text(),
+            target: triple.to_owned(),
+            target_arch: text(),
+            target_os: text(),
+            target_pointer_width: text(),
+            target_endian: text(),
+            host: triple.to_owned(),
+            opt_level: "3".to_owned(),
+            debug: false,
+            has_links: false,
+            told: RefCell::default(),
+        }
+    }
+
     /// An environment variable that users set; the build script runs again when it changes. Empty counts as not set.
     pub(crate) fn user_var(&self, name: &str) -> Option<String> {
         self.tell(format!("rerun-if-env-changed={name}"));

@@ -3,6 +3,7 @@
 use crate::error::{Error, ErrorKind};
 use crate::prebuilt::Prebuilt;
 use crate::toolchain::{Clang, Nvcc, Trail};
+use std::fmt;
 use std::path::Path;
 
 const INSTALL_CLANG: &str = "install clang and lld, 16 or newer; new GPUs need new ones (Debian 12: apt install clang-22 \
@@ -84,6 +85,14 @@ impl Lack {
     pub(crate) fn only_prebuilt() -> Self {
         let short = "OFFLOAD_PREBUILT=only".to_owned();
         Self { long: format!("{short} forbids compiling it"), short, cure: None, kind: ErrorKind::Prebuilt }
+    }
+}
+
+/// The reason in full, and what to do.
+impl fmt::Display for Lack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.long)?;
+        self.cure.map_or(Ok(()), |cure| write!(f, "\nto compile it: {cure}"))
     }
 }
 

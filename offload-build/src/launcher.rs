@@ -30,6 +30,13 @@ const BROKEN: [(&str, &str, &str); 1] = [(
 )];
 
 impl Launcher {
+    /// Where it is named, in words.
+    pub(crate) const PLACES: &'static str = VARIABLE;
+
+    pub(crate) fn program(&self) -> &Path {
+        &self.program
+    }
+
     /// The one that the environment names: a program, behind it arguments, with `;` between them.
     ///
     /// Returns an error if the program is not there.

@@ -79,6 +79,8 @@ pub(crate) struct Request {
     pub(crate) options: Options,
     /// The targets that the pack supports; none for all.
     pub(crate) targets: Vec<Selector>,
+    /// Whether the pack is compressed.
+    pub(crate) compressed: bool,
     /// Whether it may have no images.
     pub(crate) may_be_empty: bool,
     pub(crate) code_object_version: Option<u32>,
@@ -99,6 +101,7 @@ impl Default for Request {
             exclude: Vec::new(),
             options: Options::default(),
             targets: Vec::new(),
+            compressed: false,
             may_be_empty: false,
             code_object_version: None,
             clang: None,

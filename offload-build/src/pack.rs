@@ -1,6 +1,7 @@
 //! Puts images together: the pack, the host object around it, and the index that the macro reads.
 
 use crate::cargo::Cargo;
+use crate::compress::{Compressed, compress};
 use crate::error::Error;
 use crate::hash::ContentHash;
 use crate::image::{self, Image};
@@ -12,7 +13,7 @@ use offload_format::embedded::{Origin, PackImageKind};
 use offload_format::host_object::{self, CargoTarget, DeviceSection, Machine, ObjectFormat};
 use offload_format::layout::Layout;
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
-use offload_format::pack_index::{Index, IndexImage, IndexModule, PackIndex};
+use offload_format::pack_index::{Index, IndexImage, IndexModule, IndexStream, PackIndex};
 use std::path::{Path, PathBuf};
 
 /// What [`Build::compile`](crate::Build::compile) made.
@@ -163,18 +164,20 @@ pub(crate) fn machine(cargo: &Cargo) -> Result<Machine, Error> {
 pub(crate) fn write(
     name: &str,
     modules: &[ModuleImages],
+    compressed: bool,
     machine: Machine,
     output: &OutDir,
     cargo: &Cargo,
 ) -> Result<Pack, Error> {
     let images: Vec<&Image> = modules.iter().flat_map(|module| &module.images).collect();
     let only_amd = images.iter().all(|image| matches!(image.kind, PackImageKind::CodeObject { .. }));
-    let (section, (layout, bundles)) = match only_amd {
-        true => (DeviceSection::HipFatbin, bundles(modules)?),
-        false => (DeviceSection::LlvmOffloading, (offload_binaries(modules), vec![None; modules.len()])),
+    let section = if only_amd { DeviceSection::HipFatbin } else { DeviceSection::LlvmOffloading };
+    let Compressed { layout, files, starts, streams, offsets } = match compressed {
+        true => compress(modules, section, output)?,
+        false => plain(modules, section)?,
     };
-    let files: Vec<PathBuf> = images.iter().map(|image| image.path.clone()).collect();
-    let hash = content_hash(section, &layout, &images);
+    let bundles: Vec<Option<u64>> = starts.into_iter().map(|start| start.filter(|_| only_amd)).collect();
+    let hash = content_hash(section, compressed, &layout, &images);
     let library = format!("offload_{name}_{hash}");
     let symbol = format!("offload_pack_{hash}");
 
@@ -191,22 +194,23 @@ pub(crate) fn write(
     write_layout(&output.pack(), &layout, &files)?;
     write_layout(&library_path, &library_layout, &files)?;
 
-    let mut numbers = 0..;
+    let mut offsets = offsets.into_iter();
     let mut index_image = |image: &Image| {
         Ok(IndexImage {
             target: image.target.clone(),
-            offset: numbers.next().and_then(|number| layout.offset_of(number)).expect("the layout has every image"),
+            offset: offsets.next().expect("the layout has every image"),
             size: image.size,
             origin: image.origin,
             kind: image.kind.clone(),
             kernels: kernels::of(image, output, cargo)?,
         })
     };
-    let index_module = |(module, bundle): (&ModuleImages, Option<u64>)| {
+    let index_module = |(module, (bundle, stream)): (&ModuleImages, (Option<u64>, Option<IndexStream>))| {
         let images: Result<Vec<IndexImage>, Error> = module.images.iter().map(&mut index_image).collect();
-        Ok(IndexModule { name: module.name.clone(), bundle, images: images? })
+        Ok(IndexModule { name: module.name.clone(), bundle, stream, images: images? })
     };
-    let index_modules: Result<Vec<IndexModule>, Error> = modules.iter().zip(bundles).map(index_module).collect();
+    let index_modules: Result<Vec<IndexModule>, Error> =
+        modules.iter().zip(bundles.into_iter().zip(streams)).map(index_module).collect();
     let index = Index::Built(PackIndex {
         name: name.to_owned(),
         library: library.clone(),
@@ -235,6 +239,18 @@ pub(crate) fn write(
     Ok(Pack { name: name.to_owned(), path: Some(output.pack()), modules })
 }
 
+/// The images as they are.
+fn plain(modules: &[ModuleImages], section: DeviceSection) -> Result<Compressed, Error> {
+    let files: Vec<PathBuf> = modules.iter().flat_map(|it| &it.images).map(|image| image.path.clone()).collect();
+    let (layout, starts) = match section {
+        DeviceSection::HipFatbin => bundles(modules)?,
+        DeviceSection::LlvmOffloading => (offload_binaries(modules), vec![None; modules.len()]),
+    };
+    let offset = |number| layout.offset_of(number).expect("the layout has every image");
+    let offsets = (0..files.len()).map(offset).collect();
+    Ok(Compressed { layout, files, starts, streams: vec![None; modules.len()], offsets })
+}
+
 /// A bundle for each module that has an image, as HIP's runtime takes it, and where they start. Payload numbers are positions
 /// among the images of all modules.
 fn bundles(modules: &[ModuleImages]) -> Result<(Layout, Vec<Option<u64>>), Error> {
@@ -253,7 +269,7 @@ fn bundles(modules: &[ModuleImages]) -> Result<(Layout, Vec<Option<u64>>), Error
 }
 
 /// One bundle; its first image has this payload number.
-fn bundle(images: &[Image], first: usize) -> Result<Layout, Error> {
+pub(crate) fn bundle(images: &[Image], first: usize) -> Result<Layout, Error> {
     let mut builder = BundleBuilder::hip();
     for image in images {
         let id = format!("{HIP_ENTRY_PREFIX}{}", image.target);
@@ -277,7 +293,19 @@ fn bundle(images: &[Image], first: usize) -> Result<Layout, Error> {
 /// One offload binary after another; where there are several modules, each says which it belongs to.
 fn offload_binaries(modules: &[ModuleImages]) -> Layout {
     let mut builder = OffloadBinaryBuilder::new();
-    for (module, image) in modules.iter().flat_map(|module| module.images.iter().map(move |image| (module, image))) {
+    modules.iter().for_each(|module| add_images(&mut builder, module, modules.len() > 1));
+    builder.layout(Version::V1)
+}
+
+/// The images of one module, which they name if it is one of several.
+pub(crate) fn offload_binary(module: &ModuleImages, several: bool) -> OffloadBinaryBuilder {
+    let mut builder = OffloadBinaryBuilder::new();
+    add_images(&mut builder, module, several);
+    builder
+}
+
+fn add_images(builder: &mut OffloadBinaryBuilder, module: &ModuleImages, several: bool) {
+    for image in &module.images {
         let (image_kind, offload_kind, triple) = match &image.kind {
             PackImageKind::CodeObject { .. } => (ImageKind::OBJECT, OffloadKind::HIP, "amdgcn-amd-amdhsa"),
             PackImageKind::Cubin => (ImageKind::CUBIN, OffloadKind::CUDA, "nvptx64-nvidia-cuda"),
@@ -288,15 +316,15 @@ fn offload_binaries(modules: &[ModuleImages]) -> Layout {
         if !matches!(image.kind, PackImageKind::SharedObject { .. }) {
             strings.string("arch", &image.target);
         }
-        if modules.len() > 1 {
+        if several {
             strings.string("module", &module.name);
         }
     }
-    builder.layout(Version::V1)
 }
 
 /// Of section, structure and images: what two packs must share to be one.
-fn content_hash(section: DeviceSection, layout: &Layout, images: &[&Image]) -> ContentHash {
-    let structure = [section.elf_name().to_owned(), format!("{:?}", layout.pieces())];
+fn content_hash(section: DeviceSection, compressed: bool, layout: &Layout, images: &[&Image]) -> ContentHash {
+    let method = if compressed { "zstd" } else { "" };
+    let structure = [format!("{}{method}", section.elf_name()), format!("{:?}", layout.pieces())];
     ContentHash::of_parts(structure.into_iter().chain(images.iter().map(|image| image.hash.to_string())))
 }

@@ -128,50 +128,16 @@ impl<'a> Run<'a> {
             let images = images.into_iter().map(|(image, _)| image).collect();
             packed.push(ModuleImages { name: module.name.clone(), images });
         }
-        pack::write(self.name, &packed, machine, self.output, self.cargo)
-    }
-
-    /// While the package is made: what is published with a prebuilt set must fit it.
-    ///
-    /// Returns an error that says what does not, and how to mend it.
-    fn check_packaged_set(&self, modules: &[PlannedModule], folder: &Path) -> Result<(), Error> {
-        let mut sets = Vec::new();
-        for module in modules {
-            sets.push(Prebuilt::load(folder, &self.prebuilt_stem(module))?);
-        }
-        if self.request.prebuilt.is_none() && sets.iter().all(Option::is_none) {
-            return Ok(());
-        }
-        let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
-        for (module, set) in modules.iter().zip(sets) {
-            for target in module.targets.iter().filter(|target| is_compiled(module, target)) {
-                let misfit = match &set {
-                    Some(set) => set.image(target, &self.prebuilt_options(module), self.output, self.cargo)?.err(),
-                    None => {
-                        let manifest = prebuilt::manifest_path(folder, &self.prebuilt_stem(module));
-                        Some(format!("{} is not in the package", manifest.display()))
-                    }
-                };
-                let Some(misfit) = misfit else { continue };
-                match reasons.iter_mut().find(|(reason, _)| *reason == misfit) {
-                    Some((_, targets)) => targets.push(target),
-                    None => reasons.push((misfit, vec![target])),
-                }
-            }
-        }
-        match reasons.is_empty() {
-            true => Ok(()),
-            false => Err(lack::stale_package(&reasons, &self.cargo.package)),
-        }
+        pack::write(self.name, &packed, self.request.compressed, machine, self.output, self.cargo)
     }
 
     /// What the names of a module's files in the prebuilt set start with.
-    fn prebuilt_stem(&self, module: &PlannedModule) -> String {
+    pub(crate) fn prebuilt_stem(&self, module: &PlannedModule) -> String {
         format!("{}.{}", self.name, module.prefix).trim_end_matches('.').to_owned()
     }
 
     /// The options of a module as its manifest has them.
-    fn prebuilt_options(&self, module: &PlannedModule) -> String {
+    pub(crate) fn prebuilt_options(&self, module: &PlannedModule) -> String {
         let version = self.request.code_object_version;
         let version = version.map(|version| format!(" -mcode-object-version={version}")).unwrap_or_default();
         format!("{module}{version}")
@@ -511,18 +477,6 @@ impl<'a> Run<'a> {
         let (stem, options) = (self.prebuilt_stem(module), self.prebuilt_options(module));
         prebuilt::update(folder, &stem, &options, &tools, &images, self.output, self.cargo)
     }
-}
-
-/// Whether the prebuilt set has an image for this target: one for a GPU that is not ready-made.
-fn is_compiled(module: &PlannedModule, target: &str) -> bool {
-    let Ok(arch) = OffloadArch::parse(target) else { return false };
-    let is_ptx = matches!(arch, OffloadArch::Nvidia(arch) if arch.code == NvidiaCode::Ptx);
-    let is_ready = |source: &&PlannedSource| match source.way(&arch) {
-        Some(Way::TakeOut) => true,
-        Some(Way::Ptx) => is_ptx,
-        _ => false,
-    };
-    arch != OffloadArch::Cpu && !module.sources_for(&arch).iter().any(is_ready)
 }
 
 /// Whether a module's images have the kernels that build.rs requires.

@@ -74,6 +74,11 @@ fn built(pack: &PackIndex, options: &Options) -> TokenStream {
     let section = section.elf_name();
     let registered = options.register.map(|_| register::tokens(&krate, modules, &quote! { PACK }));
     let tables = tables::tables(&krate, modules, registered.is_some());
+    let streams = tables::streams(&krate, modules);
+    let value = match streams {
+        Some(_) => quote! { #krate::KernelPack::new_compressed(#name, #section, &PACK, IMAGES, MODULES, STREAMS) },
+        None => quote! { #krate::KernelPack::new(#name, #section, &PACK, IMAGES, MODULES) },
+    };
     let retained = options.retain.map(|_| {
         quote! {
             #[used]
@@ -90,7 +95,8 @@ fn built(pack: &PackIndex, options: &Options) -> TokenStream {
         #retained
         #registered
         #tables
-        #krate::KernelPack::new(#name, #section, &PACK, IMAGES, MODULES)
+        #streams
+        #value
     }}
 }
 

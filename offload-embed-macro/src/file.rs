@@ -239,7 +239,12 @@ impl Parts<'_> {
             self.modules.iter_mut().for_each(|module| module.images.clear());
         }
         if self.modules.is_empty() {
-            self.modules.push(IndexModule { name: self.name.to_owned(), bundle: None, images: Vec::new() });
+            self.modules.push(IndexModule {
+                name: self.name.to_owned(),
+                bundle: None,
+                stream: None,
+                images: Vec::new(),
+            });
         }
     }
 
@@ -247,7 +252,7 @@ impl Parts<'_> {
     fn module(&mut self, name: &str, bundle: Option<u64>) -> usize {
         let found = self.modules.iter().position(|module| module.name == name);
         found.unwrap_or_else(|| {
-            self.modules.push(IndexModule { name: name.to_owned(), bundle, images: Vec::new() });
+            self.modules.push(IndexModule { name: name.to_owned(), bundle, stream: None, images: Vec::new() });
             self.modules.len() - 1
         })
     }

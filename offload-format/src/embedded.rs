@@ -4,6 +4,7 @@
 //! the table of images, which the macro took from the pack's index; [`KernelPack::new`] checks one against the other
 //! while the program is compiled.
 
+mod decompressed;
 mod image;
 mod kernel;
 #[cfg(all(
@@ -24,6 +25,7 @@ mod linked;
 pub mod registered;
 mod words;
 
+pub use decompressed::{Decompressed, StreamRecord};
 pub use image::PackImage;
 pub use kernel::Kernel;
 #[cfg(all(
@@ -77,6 +79,8 @@ pub struct KernelPack {
     bytes: &'static [u8],
     images: &'static [ImageRecord],
     modules: &'static [ModuleRecord],
+    /// One for each module, if the pack is compressed; offsets of images are then those in what comes out.
+    streams: &'static [StreamRecord],
     absent: Option<&'static str>,
     /// Whether the reason for which there are no images is another one than that it was not built.
     closed: bool,
@@ -216,7 +220,12 @@ impl KernelPack {
             assert!(modules[i].count <= images.len() - modules[i].first, "a module has more images than its pack");
             i += 1;
         }
-        Self { name, section, bytes, images, modules, absent: None, closed: false, on_disk: None }
+        Self { bytes, images, modules, ..Self::empty(name, section) }
+    }
+
+    const fn empty(name: &'static str, section: &'static str) -> Self {
+        let (images, modules, streams) = (&[], &[], &[]);
+        Self { name, section, bytes: &[], images, modules, streams, absent: None, closed: false, on_disk: None }
     }
 
     /// A pack that `load` reads when it is asked for: for development. Images and modules are those that it has now.
@@ -228,7 +237,7 @@ impl KernelPack {
         modules: &'static [ModuleRecord],
         load: fn() -> &'static KernelPack,
     ) -> Self {
-        Self { name, section, bytes: &[], images, modules, absent: None, closed: false, on_disk: Some(load) }
+        Self { on_disk: Some(load), images, modules, ..Self::empty(name, section) }
     }
 
     /// A pack that was not built, and why: every `select` says so. The modules are those that it would have, without images.
@@ -247,7 +256,7 @@ impl KernelPack {
         why: &'static str,
         modules: &'static [ModuleRecord],
     ) -> Self {
-        Self { name, section, bytes, images: &[], modules, absent: Some(why), closed: true, on_disk: None }
+        Self { bytes, absent: Some(why), closed: true, modules, ..Self::empty(name, section) }
     }
 
     /// The name that the build script gave it; of a pack by its path the file's name without its extension.
@@ -373,8 +382,13 @@ impl KernelPack {
     /// The images of all modules, in file order.
     pub fn images(&self) -> impl ExactSizeIterator<Item = PackImage> + Clone + use<> {
         let pack = self.now();
-        let bytes = pack.bytes;
-        pack.images.iter().map(move |record| PackImage { pack: bytes, record })
+        let (bytes, modules, streams) = (pack.bytes, pack.modules, pack.streams);
+        let stream = move |at: usize| {
+            let of = modules.iter().position(|module| module.first <= at && at - module.first < module.count)?;
+            streams.get(of)
+        };
+        let images = pack.images.iter().enumerate();
+        images.map(move |(at, record)| PackImage { pack: bytes, record, stream: stream(at) })
     }
 
     /// The best image for a device of a pack of one module, by the rules of [`mod@crate::select`].
@@ -443,7 +457,8 @@ impl<'pack> Module<'pack> {
     pub fn images(&self) -> impl ExactSizeIterator<Item = PackImage> + Clone + use<> {
         let now = self.now();
         let pack = now.map_or(&[][..], |module| module.pack.bytes);
-        now.map_or(&[][..], |module| module.records()).iter().map(move |record| PackImage { pack, record })
+        let stream = now.and_then(|module| module.stream());
+        now.map_or(&[][..], |module| module.records()).iter().map(move |record| PackImage { pack, record, stream })
     }
 
     /// Itself, or the module of its name in what was read in place of its pack.
@@ -453,6 +468,13 @@ impl<'pack> Module<'pack> {
             Some(_) => pack.find_module(self.record.name),
             None => Some(*self),
         }
+    }
+
+    /// Where it lies in a compressed pack.
+    fn stream(&self) -> Option<&'static StreamRecord> {
+        // By name: a constant that holds a module may refer to a copy of the record.
+        let at = self.pack.modules.iter().position(|module| module.name == self.record.name)?;
+        self.pack.streams.get(at)
     }
 
     const fn records(&self) -> &'static [ImageRecord] {

@@ -21,13 +21,15 @@
 //! ```
 //!
 //! The images of a module follow its `module` line; in a pack of bundles, `bundle` and the offset of the module's own in
-//! bytes stands before them. An `image` line has the target, offset and size in bytes in the pack,
+//! bytes stands before them. In a compressed pack, `stream` stands there too: offset and size in bytes of the module's stream, size
+//! of what comes out of it, and `zstd` or `zlib`; the offsets of its images are those in what comes out. An `image` line has the target, offset and size in bytes in the pack,
 //! the origin, the kind and what belongs to it; the names of its kernels follow, or that they are not known.
 //! A pack that was not built has `absent` and the reason behind `name`, then its modules without images.
 
 #[doc(hidden)]
 pub mod disk;
 
+use crate::compression::Method;
 use crate::embedded::{Origin, PackImageKind};
 use crate::host_object::{DeviceSection, ObjectFormat};
 use crate::target::PtxVersion;
@@ -73,8 +75,23 @@ pub struct IndexModule {
     pub name: String,
     /// Offset in bytes of its bundle from the start of the pack, if the pack is of bundles and this one has any image.
     pub bundle: Option<u64>,
+    /// Where it lies, if the pack is compressed.
+    pub stream: Option<IndexStream>,
     /// Its images, in file order.
     pub images: Vec<IndexImage>,
+}
+
+/// The compressed content of a module. Sizes and offset are in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IndexStream {
+    /// Offset from the start of the pack.
+    pub offset: u64,
+    /// Size.
+    pub size: u64,
+    /// Size of what comes out.
+    pub inflated_size: u64,
+    /// The method.
+    pub method: Method,
 }
 
 /// One image.
@@ -154,7 +171,7 @@ impl Index {
         let mut modules: Vec<IndexModule> = Vec::new();
         while parser.line().is_some() {
             if let Ok(name) = parser.this_field("module") {
-                modules.push(IndexModule { name, bundle: None, images: Vec::new() });
+                modules.push(IndexModule { name, bundle: None, stream: None, images: Vec::new() });
                 continue;
             }
             if let Ok(offset) = parser.this_field("bundle") {
@@ -162,6 +179,13 @@ impl Index {
                 let module = modules.last_mut().filter(|module| module.images.is_empty() && module.bundle.is_none());
                 let (module, offset) = module.zip(offset).ok_or_else(|| parser.error())?;
                 module.bundle = Some(offset);
+                continue;
+            }
+            if let Ok(stream) = parser.this_field("stream") {
+                let stream = parse_stream(&stream).filter(|it| it.offset.saturating_add(it.size) <= size);
+                let module = modules.last_mut().filter(|module| module.images.is_empty() && module.stream.is_none());
+                let (module, stream) = module.zip(stream).ok_or_else(|| parser.error())?;
+                module.stream = Some(stream);
                 continue;
             }
             if parser.text == KERNELS_UNKNOWN || parser.text.starts_with("kernel ") {
@@ -175,7 +199,8 @@ impl Index {
                 }
                 continue;
             }
-            let image = parse_image(parser.text).filter(|image| image.offset.saturating_add(image.size) <= size);
+            let inside = modules.last().and_then(|module| module.stream).map_or(size, |stream| stream.inflated_size);
+            let image = parse_image(parser.text).filter(|image| image.offset.saturating_add(image.size) <= inside);
             let (module, image) = modules.last_mut().zip(image).ok_or_else(|| parser.error())?;
             module.images.push(image);
         }
@@ -214,6 +239,15 @@ impl<'a> Parser<'a> {
     fn error(&self) -> IndexError {
         IndexError { line: self.number, text: self.text.to_string() }
     }
+}
+
+fn parse_stream(text: &str) -> Option<IndexStream> {
+    let mut words = text.split(' ');
+    let mut number = || words.next()?.parse().ok();
+    let (offset, size, inflated_size) = (number()?, number()?, number()?);
+    let method = words.next()?;
+    let method = [Method::Zstd, Method::Zlib].into_iter().find(|it| it.to_string() == method)?;
+    words.next().is_none().then_some(IndexStream { offset, size, inflated_size, method })
 }
 
 fn parse_image(line: &str) -> Option<IndexImage> {
@@ -255,6 +289,9 @@ impl fmt::Display for Index {
         for module in &index.modules {
             writeln!(f, "module {}", module.name)?;
             module.bundle.map_or(Ok(()), |offset| writeln!(f, "bundle {offset}"))?;
+            if let Some(IndexStream { offset, size, inflated_size, method }) = module.stream {
+                writeln!(f, "stream {offset} {size} {inflated_size} {method}")?;
+            }
             module.images.iter().try_for_each(|image| writeln!(f, "{image}"))?;
         }
         Ok(())
@@ -297,7 +334,13 @@ mod tests {
         };
         let module = |name: &str, images: Vec<_>| {
             let bundle = (!images.is_empty()).then_some(128);
-            IndexModule { name: name.into(), bundle, images }
+            let stream = (name == "affine").then_some(IndexStream {
+                offset: 64,
+                size: 4000,
+                inflated_size: 6000,
+                method: Method::Zstd,
+            });
+            IndexModule { name: name.into(), bundle, stream, images }
         };
         let triple = "x86_64-unknown-linux-gnu".to_string();
         Index::Built(PackIndex {

@@ -76,6 +76,11 @@ pub(crate) fn are_of_this_machine(wanted: &[Wanted]) -> bool {
     wanted.is_empty() || wanted.iter().any(is_native)
 }
 
+/// What `native` stands for. The inner error is the trail: who was asked, and what the answer was.
+pub(crate) fn native_gpus(cargo: &Cargo, tools: &Tools<'_>) -> Result<Result<Vec<String>, Vec<String>>, Error> {
+    native::find(cargo, tools, native::Vendor::Any)
+}
+
 /// The names that an item stands for.
 fn names(item: &Item, origin: &str, cargo: &Cargo, tools: &Tools<'_>) -> Result<Vec<String>, Error> {
     Ok(match item {

@@ -57,7 +57,11 @@ pub(super) fn targets_or(cargo: &Cargo, tools: &Tools<'_>, others: &[String]) ->
 }
 
 /// The inner error is the trail: who was asked, and what the answer was.
-fn find(cargo: &Cargo, tools: &Tools<'_>, vendor: Vendor) -> Result<Result<Vec<String>, Vec<String>>, Error> {
+pub(super) fn find(
+    cargo: &Cargo,
+    tools: &Tools<'_>,
+    vendor: Vendor,
+) -> Result<Result<Vec<String>, Vec<String>>, Error> {
     let beside_clang = match tools.clang()? {
         Found::Tool(clang) => clang.path.parent().map(Path::to_owned),
         Found::Missing(_) => None,

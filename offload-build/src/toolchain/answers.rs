@@ -13,7 +13,8 @@ use std::process::Command;
 
 #[derive(Debug)]
 pub(crate) struct Answers {
-    path: PathBuf,
+    /// The file that keeps them.
+    path: Option<PathBuf>,
     /// By questions, in order.
     known: RefCell<Vec<(ContentHash, String)>>,
 }
@@ -22,7 +23,7 @@ impl Answers {
     /// Those of earlier runs, in this file.
     pub(crate) fn open(path: PathBuf) -> Self {
         let text = fs::read_to_string(&path).unwrap_or_default();
-        let answers = Self { path, known: RefCell::default() };
+        let answers = Self { path: Some(path), known: RefCell::default() };
         for line in text.lines() {
             if let Some((question, answer)) = line.split_once(' ')
                 && let Some(question) = ContentHash::parse(question)
@@ -31,6 +32,11 @@ impl Answers {
             }
         }
         answers
+    }
+
+    /// None, which are not kept.
+    pub(crate) fn forgetful() -> Self {
+        Self { path: None, known: RefCell::default() }
     }
 
     /// What a tool prints to its standard output, asked with these arguments. Failures are not remembered.
@@ -69,7 +75,7 @@ impl Answers {
         let known = self.known.borrow();
         let lines: String = known.iter().map(|(question, answer)| format!("{question} {}\n", escape(answer))).collect();
         // Without the file the tools are asked again.
-        let _ = write_if_changed(&self.path, lines.as_bytes());
+        let _ = self.path.as_ref().map(|path| write_if_changed(path, lines.as_bytes()));
     }
 }
 

@@ -22,6 +22,10 @@ pub(crate) struct Clang {
 const VERSIONS: std::ops::RangeInclusive<u32> = 15..=30;
 
 impl Clang {
+    /// What [`Clang::find`] does, in words.
+    pub(crate) const PLACES: &'static str = "OFFLOAD_CLANG, else the first that has lld of: clang in PATH; clang-30 to clang-16 \
+        in PATH and /usr/lib/llvm-*/bin; $ROCM_PATH/llvm/bin or /opt/rocm/llvm/bin";
+
     /// `explicit`, else `OFFLOAD_CLANG`, else the first that has lld of: `clang` in `PATH`; `clang-<n>` in `PATH` and
     /// `/usr/lib/llvm-<n>/bin`, newest first; ROCm's. Else the first without. A named one that does not start is an error.
     pub(crate) fn find(cargo: &Cargo, answers: &Answers, explicit: Option<&Path>) -> Result<Found<Self>, Error> {
@@ -94,6 +98,14 @@ impl Clang {
     fn major(&self) -> Option<u32> {
         let (_, rest) = self.version.split_once("version ")?;
         rest.split('.').next()?.parse().ok()
+    }
+
+    /// The processors of a triple that it lists, of those whose names start so.
+    pub(crate) fn processors(&self, triple: &str, start: &str) -> Vec<String> {
+        let output = Command::new(&self.path).arg(format!("--target={triple}")).arg("--print-supported-cpus").output();
+        // They are listed on standard error.
+        let text = output.map(|output| String::from_utf8_lossy(&output.stderr).into_owned()).unwrap_or_default();
+        text.split_whitespace().filter(|word| word.starts_with(start)).map(str::to_owned).collect()
     }
 
     /// Looks for one of the headers that clang brings; the error says where it is not.

@@ -25,6 +25,10 @@ enum Kind {
 }
 
 impl Cxx {
+    /// Where `cc` looks, in words.
+    pub(crate) const PLACES: &'static str =
+        "CXX_<target>, TARGET_CXX, CXX; c++, clang++ and others in PATH, as the cc crate does";
+
     /// The one for the image `cpu`.
     ///
     /// Returns an error if `cc` finds none, or one that does not take GNU's options.
@@ -81,6 +85,8 @@ impl Cxx {
             .cpp(true)
             .pic(true)
             .target(triple)
+            .host(&cargo.host)
+            .opt_level_str(&cargo.opt_level)
             .cargo_metadata(false)
             .cargo_debug(false)
             .cargo_warnings(false)

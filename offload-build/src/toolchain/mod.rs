@@ -14,13 +14,12 @@ pub(crate) use cxx::Cxx;
 pub(crate) use nvcc::Nvcc;
 pub(crate) use ptxas::Ptxas;
 pub(crate) use rocm::Rocm;
-pub(crate) use search::{Found, Trail, named, program};
+pub(crate) use search::{Found, NO_INPUT, Trail, named, program};
 
 use crate::cargo::Cargo;
 use crate::error::Error;
 use crate::output::OutDir;
 use offload_format::target::NvidiaArch;
-use search::NO_INPUT;
 use std::cell::OnceCell;
 use std::fs;
 use std::path::Path;
@@ -52,6 +51,13 @@ impl<'a> Tools<'a> {
         let answers = Answers::open(output.answers());
         let (clang, ptxas, nvcc, rocm, hip_clang) = Default::default();
         Self { cargo, answers, named, clang, ptxas, nvcc, rocm, hip_clang }
+    }
+
+    /// With what the environment names, and without a memory of earlier runs.
+    pub(crate) fn forgetful(cargo: &'a Cargo) -> Self {
+        let named = Named { clang: None, ptxas: None, nvcc: None };
+        let (clang, ptxas, nvcc, rocm, hip_clang) = Default::default();
+        Self { cargo, answers: Answers::forgetful(), named, clang, ptxas, nvcc, rocm, hip_clang }
     }
 
     pub(crate) fn clang(&self) -> Result<&Found<Clang>, Error> {
@@ -114,6 +120,16 @@ impl<'a> Tools<'a> {
         let text = self.answers.ask(&ptxas.path, &["--help"]).unwrap_or_default();
         // They stand in quotes.
         text.split('\'').filter(|word| word.starts_with("sm_")).filter_map(|it| NvidiaArch::parse(it).ok()).collect()
+    }
+
+    /// The architectures that nvcc lists: machine code, and PTX.
+    pub(crate) fn nvcc_architectures(&self, nvcc: &Nvcc) -> Vec<String> {
+        let lists = ["--list-gpu-code", "--list-gpu-arch"].map(|list| self.answers.ask(&nvcc.path, &[list]));
+        lists
+            .into_iter()
+            .flatten()
+            .flat_map(|text| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+            .collect()
     }
 
     /// The clang that was needed.

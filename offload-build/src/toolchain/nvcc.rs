@@ -25,6 +25,10 @@ pub(crate) struct Nvcc {
 pub(super) const ROOTS: [&str; 4] = ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"];
 
 impl Nvcc {
+    /// What [`Nvcc::find`] does, in words.
+    pub(crate) const PLACES: &'static str = "NVCC_<target>, NVCC, CUDACXX; bin of CUDA_HOME, CUDA_PATH, CUDA_ROOT, \
+        CUDA_TOOLKIT_ROOT_DIR; PATH; /usr/local/cuda*, /opt/cuda; Python's packages";
+
     /// `explicit`, else `NVCC` (`NVCC_<target>` before it) or `CUDACXX`, else `bin` of the installation that a variable names,
     /// else `PATH`, else the usual places.
     ///

@@ -15,6 +15,10 @@ pub(crate) struct Ptxas {
 }
 
 impl Ptxas {
+    /// What [`Ptxas::find`] does, in words.
+    pub(crate) const PLACES: &'static str = "OFFLOAD_PTXAS; bin of CUDA_HOME, CUDA_PATH, CUDA_ROOT, CUDA_TOOLKIT_ROOT_DIR; PATH; \
+        /usr/local/cuda/bin";
+
     /// `explicit`, else `OFFLOAD_PTXAS`, else `bin` of the installation that a variable names, else `PATH`, else
     /// `/usr/local/cuda/bin`.
     pub(crate) fn find(cargo: &Cargo, explicit: Option<&Path>) -> Result<Found<Self>, Error> {

@@ -25,6 +25,10 @@ const ROOTS: [&str; 3] = ["ROCM_PATH", "HIP_PATH", "ROCM_HOME"];
 const HEADER: &str = "include/hip/hip_runtime.h";
 
 impl Rocm {
+    /// What [`Rocm::find`] does, in words.
+    pub(crate) const PLACES: &'static str = "the folder above HIPCC; ROCM_PATH, HIP_PATH, ROCM_HOME; above hipcc in PATH; \
+        /opt/rocm, /opt/rocm-*; /usr";
+
     /// The installation of `HIPCC`, else the one that `ROCM_PATH`, `HIP_PATH` or `ROCM_HOME` names, else that of a `hipcc` in
     /// `PATH`, else `/opt/rocm`, the newest `/opt/rocm-*`, `/usr` (Debian's packages).
     pub(crate) fn find(cargo: &Cargo) -> Found<Self> {
@@ -73,6 +77,16 @@ impl Rocm {
             .filter(|version| device_libraries.join(format!("oclc_abi_version_{version}00.bc")).is_file())
             .max();
         Self { root, device_libraries, clang, newest_code_object }
+    }
+
+    /// The processors that there are device libraries for; ROCm 7 has one for all, and so no list.
+    pub(crate) fn processors(&self) -> Vec<String> {
+        let files = fs::read_dir(&self.device_libraries).into_iter().flatten().flatten().map(|entry| entry.file_name());
+        let name = |file: std::ffi::OsString| {
+            let number = file.to_str()?.strip_prefix("oclc_isa_version_")?.strip_suffix(".bc")?.to_owned();
+            Some(format!("gfx{number}"))
+        };
+        files.filter_map(name).collect()
     }
 
     /// The folder of the runtime's library, to link with.

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// An empty file.
-pub(super) const NO_INPUT: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
+pub(crate) const NO_INPUT: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
 
 /// The places where a tool was looked for, in order, for the message when it is not there.
 #[derive(Debug, Clone, Default)]

@@ -1,5 +1,6 @@
 //! `IMAGES` and `MODULES`: what is known of a pack at compile time.
 
+use offload_format::compression::Method;
 use offload_format::embedded::{Origin, PackImageKind};
 use offload_format::pack_index::{IndexImage, IndexModule};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
@@ -29,7 +30,7 @@ pub(super) fn tables(krate: &TokenStream, modules: &[IndexModule], registered: b
         quote! { const #list: &[&str] = &[#(#names),*]; }
     });
     let mut first = 0;
-    let modules = modules.iter().enumerate().map(|(number, IndexModule { name, bundle, images })| {
+    let modules = modules.iter().enumerate().map(|(number, IndexModule { name, bundle, images, .. })| {
         first += images.len();
         let registered = bundle.filter(|_| registered).map(|_| format_ident!("REGISTERED_{number}"));
         module(krate, name, first - images.len(), images.len(), registered)
@@ -40,6 +41,29 @@ pub(super) fn tables(krate: &TokenStream, modules: &[IndexModule], registered: b
         const IMAGES: &[#krate::embedded::ImageRecord] = &[#(#images),*];
         #modules
     }
+}
+
+/// The constant of a compressed pack: where the stream of each module is; nothing if it is not compressed.
+pub(super) fn streams(krate: &TokenStream, modules: &[IndexModule]) -> Option<TokenStream> {
+    modules.iter().find(|module| module.stream.is_some())?;
+    let streams = modules.iter().map(|module| {
+        let [offset, size, inflated_size] = match module.stream {
+            Some(stream) => [stream.offset, stream.size, stream.inflated_size],
+            // It has no images.
+            None => [0; 3],
+        }
+        .map(Literal::u64_unsuffixed);
+        let is_zstd = module.stream.is_some_and(|stream| stream.method == Method::Zstd);
+        quote! {
+            #krate::embedded::StreamRecord {
+                offset: #offset,
+                size: #size,
+                inflated_size: #inflated_size,
+                is_zstd: #is_zstd
+            }
+        }
+    });
+    Some(quote! { const STREAMS: &[#krate::embedded::StreamRecord] = &[#(#streams),*]; })
 }
 
 fn list_name(number: usize) -> Ident {

@@ -1,6 +1,6 @@
 //! An image of a pack.
 
-use super::{ImageRecord, Origin, PackImageKind};
+use super::{ImageRecord, Origin, PackImageKind, StreamRecord};
 use crate::select::{Candidate, Code};
 use crate::target::{NvidiaArch, TargetId, TargetTriple};
 use core::ffi::c_void;
@@ -11,6 +11,8 @@ use core::fmt;
 pub struct PackImage {
     pub(super) pack: &'static [u8],
     pub(super) record: &'static ImageRecord,
+    /// What it is to be had from, if the pack is compressed.
+    pub(super) stream: Option<&'static StreamRecord>,
 }
 
 impl PackImage {
@@ -40,22 +42,41 @@ impl PackImage {
         self.record.kernels.map(|kernels| kernels.contains(&name))
     }
 
-    /// Offset in bytes from the start of the pack.
+    /// Offset in bytes from the start of the pack; of a compressed one, in what comes out of the module's stream.
     pub fn offset(&self) -> usize {
         self.record.offset
     }
 
     /// The image.
+    ///
+    /// # Panics
+    /// If the pack is compressed: then [`PackImage::decompress`] has it.
     pub fn bytes(&self) -> &'static [u8] {
+        self.assert_plain();
         // `KernelPack::new` has checked the range.
         &self.pack[self.record.offset..][..self.record.size]
     }
 
     /// Where the image starts, fit for `cuModuleLoadData` and `hipModuleLoadData`: PTX is followed by a NUL, code objects
     /// are aligned to at least 8 bytes.
+    ///
+    /// # Panics
+    /// If the pack is compressed: then [`PackImage::decompress`] has it.
     pub fn as_ptr(&self) -> *const c_void {
+        self.assert_plain();
         // Of the pack, not of the image: the NUL behind PTX is outside the image's slice.
         self.pack.as_ptr().wrapping_add(self.record.offset).cast()
+    }
+}
+
+impl PackImage {
+    #[track_caller]
+    fn assert_plain(&self) {
+        assert!(
+            self.stream.is_none(),
+            "the image for {} is compressed, as build.rs asks for with .compress(): decompress() has its bytes",
+            self.record.target
+        );
     }
 }
 

@@ -1,8 +1,9 @@
 //! A pack that is read when the program runs, and not linked into it: what the macro expands to under
 //! `OFFLOAD_FROM_DISK=1`. The expansion reads files, in here is what they mean.
 
-use super::{Index, IndexError, IndexImage, PackIndex};
-use crate::embedded::{ImageRecord, KernelPack, ModuleRecord, PackImageKind};
+use super::{Index, IndexError, IndexImage, IndexStream, PackIndex};
+use crate::compression::Method;
+use crate::embedded::{ImageRecord, KernelPack, ModuleRecord, PackImageKind, StreamRecord};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec;
@@ -70,17 +71,39 @@ fn try_load(name: &'static str, folder: &str, read: Read) -> Result<KernelPack, 
     };
     let bytes = range(index.size, index.library_offset).ok_or_else(|| damaged("it ends before the pack does"))?;
     let PackIndex { section, modules, .. } = index;
-    let (mut images, mut records) = (Vec::new(), Vec::new());
+    let is_compressed = modules.iter().any(|module| module.stream.is_some());
+    let (mut images, mut records, mut streams) = (Vec::new(), Vec::new(), Vec::new());
     for entry in modules {
         records.push(module(entry.name, images.len(), entry.images.len()));
+        streams.push(stream(entry.stream).ok_or_else(|| damaged("a stream starts past the end of its pack"))?);
         for entry in entry.images {
-            let image = image(entry).ok_or_else(|| damaged("an image starts past the end of its pack"))?;
-            image.problem(bytes.len()).map_or(Ok(()), |problem| Err(damaged(problem)))?;
-            images.push(image);
+            images.push(image(entry).ok_or_else(|| damaged("an image starts past the end of its pack"))?);
         }
     }
+    let problem = match is_compressed {
+        true => KernelPack::problem_of_streams(bytes.len(), &images, &records, &streams),
+        false => images.iter().find_map(|image| image.problem(bytes.len())),
+    };
+    problem.map_or(Ok(()), |problem| Err(damaged(problem)))?;
     let bytes = aligned(bytes).ok_or_else(|| damaged("there is no memory that is aligned for it"))?;
-    Ok(KernelPack::new(name, section.elf_name(), bytes, images.leak(), records.leak()))
+    let (section, images, records) = (section.elf_name(), images.leak(), records.leak());
+    Ok(match is_compressed {
+        true => KernelPack::new_compressed(name, section, bytes, images, records, streams.leak()),
+        false => KernelPack::new(name, section, bytes, images, records),
+    })
+}
+
+/// Where the stream of a module is, if there is one.
+fn stream(stream: Option<IndexStream>) -> Option<StreamRecord> {
+    let none = IndexStream { offset: 0, size: 0, inflated_size: 0, method: Method::Zstd };
+    let IndexStream { offset, size, inflated_size, method } = stream.unwrap_or(none);
+    let [offset, size, inflated_size] = [offset, size, inflated_size].map(usize::try_from);
+    Some(StreamRecord {
+        offset: offset.ok()?,
+        size: size.ok()?,
+        inflated_size: inflated_size.ok()?,
+        is_zstd: method == Method::Zstd,
+    })
 }
 
 /// A copy where drivers can take it.

@@ -1,7 +1,7 @@
 //! The command line of `offload`.
 
 use super::{Error, Result};
-use super::{bundle, completions, extract, ls, out, pack, select, size, verify};
+use super::{bundle, completions, doctor, extract, ls, out, pack, select, size, verify};
 use crate::files::Input;
 use crate::inventory::Inventory;
 use clap::builder::Styles;
@@ -64,6 +64,8 @@ enum Command {
     Verify(verify::Args),
     /// Show what takes how much space
     Size(size::Args),
+    /// Show which compilers and runtimes are here, and what can be built
+    Doctor(doctor::Args),
     /// Print completions for a shell
     Completions(completions::Args),
 }
@@ -126,6 +128,7 @@ impl Cli {
             Command::Select(args) => select::run(&args, &context),
             Command::Verify(args) => verify::run(&args, &context),
             Command::Size(args) => size::run(&args, &context),
+            Command::Doctor(args) => doctor::run(&args, &context),
             Command::Completions(args) => completions::run(&args, Cli::command()),
         }
     }

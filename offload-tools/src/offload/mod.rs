@@ -6,6 +6,7 @@
 pub mod bundle;
 pub mod cli;
 pub mod completions;
+pub mod doctor;
 mod error;
 pub mod extract;
 pub mod ls;

@@ -1,0 +1,211 @@
+//! What a build finds on this machine, asked from outside of one: for `offload doctor`, and for whoever wants to know.
+//!
+//! It is found by the code that builds use, so that what is said here is what a build does: the same variables, the same places,
+//! the same questions to the compilers. build.rs can name other compilers, of which nothing is known here.
+
+use crate::cargo::Cargo;
+use crate::jobs::Step;
+use crate::lack::Lack;
+use crate::launcher::Launcher;
+use crate::targets;
+use crate::toolchain::{Clang, Cxx, Found, Nvcc, Ptxas, Rocm, Tools};
+use offload_format::target::{NvidiaCode, OffloadArch};
+use std::fmt;
+use std::path::PathBuf;
+
+/// What was found.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Report {
+    /// The compilers and what belongs to them, each once, also those that are not there.
+    pub tools: Vec<Tool>,
+    /// What `native` stands for here: targets of the machine's GPUs, or who was asked for them, and what the answers were.
+    pub native: Result<Vec<String>, Vec<String>>,
+    /// For each target that was asked about, in that order, why it cannot be built; `None` if it can.
+    pub refusals: Vec<(String, Option<String>)>,
+}
+
+/// A compiler, or what a compiler needs.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Tool {
+    /// Its name: `clang`, `ptxas`, `nvcc`, `ROCm`, `C++ compiler`, `compiler launcher`.
+    pub name: &'static str,
+    /// What builds use it for.
+    pub makes: &'static str,
+    /// Where it is; `None` if there is none that can be used.
+    pub path: Option<PathBuf>,
+    /// What it says of its version, in one line.
+    pub version: Option<String>,
+    /// Where it is looked for, in this order; of one that is not there, what was tried.
+    pub looked: String,
+    /// What keeps it, or part of it, from being used.
+    pub problem: Option<String>,
+    /// The targets that it builds for, as it says itself. For NVIDIA, machine code (`sm_90`) and PTX (`compute_90`) count each.
+    pub targets: Vec<String>,
+}
+
+/// In the order of GPUs, machine code before PTX, each once.
+fn in_order(mut targets: Vec<String>) -> Vec<String> {
+    targets.sort_by_cached_key(|name| match OffloadArch::parse(name) {
+        Ok(OffloadArch::Nvidia(arch)) => (2 + u32::from(arch.code == NvidiaCode::Ptx), arch.number(), name.clone()),
+        _ => {
+            // gfx1100 is of major number 11, and gfx90a of 9.
+            let number = name.trim_start_matches("gfx").split('-').next().unwrap_or_default();
+            let major = if name.contains('-') {
+                number
+            } else {
+                number.get(..number.len().saturating_sub(2)).unwrap_or(number)
+            };
+            (1, major.parse().unwrap_or(u32::MAX), name.clone())
+        }
+    });
+    targets.dedup();
+    targets
+}
+
+/// Looks for everything, for host programs of this target triple, and asks whether each of these targets can be built.
+pub fn examine(triple: &str, targets: &[String]) -> Report {
+    let cargo = Cargo::outside(triple);
+    let tools = Tools::forgetful(&cargo);
+    let found = vec![clang(&tools), ptxas(&tools), nvcc(&tools), rocm(&tools), cxx(&tools, &cargo), launcher(&cargo)];
+    let native = targets::native_gpus(&cargo, &tools).unwrap_or_else(|error| Err(vec![error.to_string()]));
+    let refusals = targets.iter().map(|target| (target.clone(), refusal(&tools, target).err())).collect();
+    Report { tools: found, native, refusals }
+}
+
+impl Tool {
+    fn new(name: &'static str, makes: &'static str, places: &str) -> Self {
+        let (path, version, problem, targets) = Default::default();
+        Self { name, makes, path, version, looked: places.to_owned(), problem, targets }
+    }
+
+    /// Nothing was found: the trail says more than the list of places.
+    fn missing(self, trail: impl fmt::Display) -> Self {
+        Self { looked: trail.to_string(), ..self }
+    }
+
+    fn unusable(self, why: impl fmt::Display) -> Self {
+        Self { problem: Some(why.to_string()), ..self }
+    }
+}
+
+fn clang(tools: &Tools<'_>) -> Tool {
+    let tool = Tool::new("clang", "code objects for AMD, with lld; PTX for NVIDIA", Clang::PLACES);
+    let clang = match tools.clang() {
+        Ok(Found::Tool(clang)) => clang,
+        Ok(Found::Missing(trail)) => return tool.missing(trail),
+        Err(error) => return tool.unusable(error),
+    };
+    let lack = (!clang.has_lld).then(|| Lack::lld(clang).to_string());
+    let amd = if clang.has_lld { clang.processors("amdgcn-amd-amdhsa", "gfx") } else { Vec::new() };
+    let nvidia = clang.processors("nvptx64-nvidia-cuda", "sm_");
+    let ptx = nvidia.iter().map(|name| name.replacen("sm_", "compute_", 1));
+    Tool {
+        path: Some(clang.path.clone()),
+        version: Some(clang.version.clone()),
+        problem: lack,
+        targets: in_order(amd.into_iter().chain(ptx).collect()),
+        ..tool
+    }
+}
+
+fn ptxas(tools: &Tools<'_>) -> Tool {
+    let tool = Tool::new("ptxas", "machine code for NVIDIA", Ptxas::PLACES);
+    match tools.ptxas() {
+        Ok(Found::Tool(ptxas)) => Tool {
+            path: Some(ptxas.path.clone()),
+            version: Some(ptxas.version()),
+            targets: in_order(tools.ptxas_architectures(ptxas).iter().map(ToString::to_string).collect()),
+            ..tool
+        },
+        Ok(Found::Missing(trail)) => tool.missing(trail),
+        Err(error) => tool.unusable(error),
+    }
+}
+
+fn nvcc(tools: &Tools<'_>) -> Tool {
+    let makes = "NVIDIA's images and launchers, where build.rs asks for Compiler::Nvcc";
+    let tool = Tool::new("nvcc", makes, Nvcc::PLACES);
+    match tools.nvcc() {
+        Ok(Found::Tool(nvcc)) => Tool {
+            path: Some(nvcc.path.clone()),
+            version: Some(nvcc.version.clone()),
+            targets: in_order(tools.nvcc_architectures(nvcc)),
+            ..tool
+        },
+        Ok(Found::Missing(trail)) => tool.missing(trail),
+        Err(error) => tool.unusable(error),
+    }
+}
+
+fn rocm(tools: &Tools<'_>) -> Tool {
+    let makes = "headers and device libraries for sources that include <hip/...>";
+    let tool = Tool::new("ROCm", makes, Rocm::PLACES);
+    match tools.rocm() {
+        Found::Tool(rocm) => Tool { path: Some(rocm.root.clone()), targets: in_order(rocm.processors()), ..tool },
+        Found::Missing(trail) => tool.missing(trail),
+    }
+}
+
+fn cxx(tools: &Tools<'_>, cargo: &Cargo) -> Tool {
+    let tool = Tool::new("C++ compiler", "the image for the CPU", Cxx::PLACES);
+    match tools.cxx() {
+        Ok(cxx) => {
+            Tool { path: Some(cxx.path), targets: vec!["cpu".to_owned()], version: Some(cargo.target.clone()), ..tool }
+        }
+        Err(error) => tool.unusable(error),
+    }
+}
+
+fn launcher(cargo: &Cargo) -> Tool {
+    let tool = Tool::new("compiler launcher", "compiles out of a cache, or elsewhere", Launcher::PLACES);
+    match Launcher::from_env(cargo) {
+        Ok(Some(launcher)) => Tool { path: Some(launcher.program().to_owned()), ..tool },
+        Ok(None) => tool.missing("OFFLOAD_COMPILER_LAUNCHER is not set"),
+        Err(error) => tool.unusable(error),
+    }
+}
+
+/// Whether clang, with ptxas, makes an image for a target.
+///
+/// Returns an error with what is missing, or the compiler's refusal.
+fn refusal(tools: &Tools<'_>, target: &str) -> Result<(), String> {
+    let arch = OffloadArch::parse(target).map_err(|error| error.to_string())?;
+    if arch == OffloadArch::Cpu {
+        return tools.cxx().map(drop).map_err(|error| error.to_string());
+    }
+    let found = match tools.clang().map_err(|error| error.to_string())? {
+        Found::Tool(clang) => clang,
+        Found::Missing(trail) => return Err(Lack::clang(trail).to_string()),
+    };
+    let (mode, arch_name) = match arch {
+        OffloadArch::Nvidia(arch) => ("cuda", arch.with_code(NvidiaCode::Cubin).to_string()),
+        _ if !found.has_lld => return Err(Lack::lld(found).to_string()),
+        _ => ("hip", target.to_owned()),
+    };
+    let arch_name = format!("--offload-arch={arch_name}");
+    let words =
+        ["-x", mode, &arch_name, "--cuda-device-only", "-nogpuinc", "-nogpulib", "-c", crate::toolchain::NO_INPUT];
+    let step = Step {
+        program: found.path.clone(),
+        args: words.iter().map(Into::into).collect(),
+        env: Vec::new(),
+        after: Vec::new(),
+    };
+    if let Some(text) = found.refusal(&step) {
+        return Err(Lack::refusal(&found.path, &text).to_string());
+    }
+    match arch {
+        OffloadArch::Nvidia(arch) if arch.code == NvidiaCode::Cubin => {
+            match tools.ptxas().map_err(|error| error.to_string())? {
+                Found::Tool(ptxas) => match ptxas.refusal(arch) {
+                    Some(text) => Err(Lack::refusal(&ptxas.path, &text).to_string()),
+                    None => Ok(()),
+                },
+                Found::Missing(trail) => Err(Lack::ptxas(trail).to_string()),
+            }
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,209 @@
+//! `offload doctor`: what of compilers and runtimes is on this machine, and which targets can be built.
+
+mod runtime;
+
+use super::text::{BAD, FAINT, GOOD, HEADING, TARGET, escaped_str, styled};
+use super::{Context, Result, out};
+use offload_build::doctor::{self, Report, Tool};
+use runtime::Runtime;
+use serde::Serialize;
+use std::io::Write;
+use std::process::{Command, ExitCode};
+
+/// Arguments of `offload doctor`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "The compilers are those that a build script finds which names none. The exit status is 1 if one of the \
+    TARGETs cannot be built; without any, if none for a GPU can be."
+)]
+pub struct Args {
+    /// Targets to ask the compilers for: gfx1100, sm_90a, compute_90, cpu
+    #[arg(value_name = "TARGET")]
+    targets: Vec<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Shows what is there.
+pub fn run(args: &Args, _: &Context) -> Result {
+    let report = doctor::examine(&host(), &args.targets);
+    let runtimes = runtime::all();
+    let mut out = out::stdout();
+    match args.json {
+        true => super::ls::print_json(&mut out, &Record::new(&report, &runtimes))?,
+        false => print(&mut out, &report, &runtimes)?,
+    }
+    out.flush()?;
+    let is_well = match report.refusals.is_empty() {
+        true => report.tools.iter().flat_map(|tool| &tool.targets).any(|target| target != "cpu"),
+        false => report.refusals.iter().all(|(_, refusal)| refusal.is_none()),
+    };
+    Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The target triple that Cargo builds for here, as rustc has it.
+fn host() -> String {
+    let output = Command::new("rustc").arg("-vV").output();
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    let said = text.lines().find_map(|line| line.strip_prefix("host: ")).map(str::to_owned);
+    said.unwrap_or_else(|| match std::env::consts::OS {
+        "windows" => format!("{}-pc-windows-msvc", std::env::consts::ARCH),
+        "macos" => format!("{}-apple-darwin", std::env::consts::ARCH),
+        os => format!("{}-unknown-{os}-gnu", std::env::consts::ARCH),
+    })
+}
+
+/// What is printed for one thing: its name, and lines beside it.
+const INDENT: usize = 20;
+
+fn print(out: &mut out::Out, report: &Report, runtimes: &[Runtime]) -> Result<()> {
+    writeln!(out, "{}", styled(HEADING, "Compilers"))?;
+    for tool in &report.tools {
+        print_tool(out, tool)?;
+    }
+    writeln!(out, "\n{}", styled(HEADING, "Runtimes, where programs are started"))?;
+    for runtime in runtimes {
+        match &runtime.path {
+            Some(path) => entry(out, runtime.name, &styled(GOOD, &escaped_str(&path.display().to_string())))?,
+            None => entry(out, runtime.name, &styled(BAD, "not found"))?,
+        }
+        paragraph(out, "is", runtime.what)?;
+        paragraph(out, "looked for", &runtime.looked)?;
+    }
+    writeln!(out, "\n{}", styled(HEADING, "GPUs of this machine (the target 'native')"))?;
+    match &report.native {
+        Ok(targets) => targets.iter().try_for_each(|target| writeln!(out, "  {}", styled(TARGET, target)))?,
+        Err(trail) => {
+            entry(out, "none", "")?;
+            trail.iter().try_for_each(|line| writeln!(out, "    {}", escaped_str(line)))?;
+        }
+    }
+    if !report.refusals.is_empty() {
+        writeln!(out, "\n{}", styled(HEADING, "Targets"))?;
+    }
+    for (target, refusal) in &report.refusals {
+        match refusal {
+            None => entry(out, &escaped_str(target), &styled(GOOD, "can be built"))?,
+            Some(why) => {
+                entry(out, &escaped_str(target), &styled(BAD, "cannot be built"))?;
+                why.lines().try_for_each(|line| writeln!(out, "    {}", escaped_str(line)))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn print_tool(out: &mut out::Out, tool: &Tool) -> Result<()> {
+    let state = match (&tool.path, &tool.problem) {
+        (Some(path), _) => styled(GOOD, &escaped_str(&path.display().to_string())),
+        (None, Some(_)) => styled(BAD, "cannot be used"),
+        (None, None) => styled(FAINT, "not found"),
+    };
+    entry(out, tool.name, &state)?;
+    if let Some(version) = &tool.version {
+        paragraph(out, "version", version)?;
+    }
+    paragraph(out, "makes", tool.makes)?;
+    paragraph(out, "looked for", &tool.looked)?;
+    if let Some(problem) = &tool.problem {
+        paragraph(out, "but", problem)?;
+    }
+    if !tool.targets.is_empty() {
+        paragraph(out, "builds for", &tool.targets.join(" "))?;
+    }
+    Ok(())
+}
+
+fn entry(out: &mut out::Out, name: &str, state: &str) -> Result<()> {
+    let line = format!("  {name:<width$}{state}", width = INDENT - 2);
+    writeln!(out, "{}", line.trim_end())?;
+    Ok(())
+}
+
+/// Words in lines that fit, behind their heading.
+fn paragraph(out: &mut out::Out, heading: &str, text: &str) -> Result<()> {
+    let width = out::width().unwrap_or(100).saturating_sub(INDENT).max(40);
+    let mut heading = heading;
+    for line in text.lines() {
+        let mut words = String::new();
+        for word in escaped_str(line).split_whitespace() {
+            if !words.is_empty() && words.chars().count() + 1 + word.chars().count() > width {
+                writeln!(out, "    {heading:<indent$}{words}", indent = INDENT - 4)?;
+                (heading, words) = ("", String::new());
+            }
+            words += if words.is_empty() { "" } else { " " };
+            words += word;
+        }
+        writeln!(out, "    {heading:<indent$}{words}", indent = INDENT - 4)?;
+        heading = "";
+    }
+    Ok(())
+}
+
+/// The report in JSON.
+#[derive(Debug, Serialize)]
+struct Record<'a> {
+    /// The compilers, and what they need.
+    tools: Vec<ToolRecord<'a>>,
+    /// What programs need when they run.
+    runtimes: Vec<RuntimeRecord<'a>>,
+    /// Targets of the machine's GPUs; null if none was found.
+    native: Option<&'a [String]>,
+    /// What was asked about.
+    targets: Vec<TargetRecord<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct ToolRecord<'a> {
+    name: &'a str,
+    makes: &'a str,
+    path: Option<String>,
+    version: Option<&'a str>,
+    looked: &'a str,
+    problem: Option<&'a str>,
+    targets: &'a [String],
+}
+
+#[derive(Debug, Serialize)]
+struct RuntimeRecord<'a> {
+    name: &'a str,
+    is: &'a str,
+    path: Option<String>,
+    looked: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+struct TargetRecord<'a> {
+    target: &'a str,
+    /// Why it cannot be built; null if it can.
+    refusal: Option<&'a str>,
+}
+
+impl<'a> Record<'a> {
+    fn new(report: &'a Report, runtimes: &'a [Runtime]) -> Self {
+        let tool = |tool: &'a Tool| ToolRecord {
+            name: tool.name,
+            makes: tool.makes,
+            path: tool.path.as_ref().map(|path| path.display().to_string()),
+            version: tool.version.as_deref(),
+            looked: &tool.looked,
+            problem: tool.problem.as_deref(),
+            targets: &tool.targets,
+        };
+        let runtime = |runtime: &'a Runtime| RuntimeRecord {
+            name: runtime.name,
+            is: runtime.what,
+            path: runtime.path.as_ref().map(|path| path.display().to_string()),
+            looked: &runtime.looked,
+        };
+        let target =
+            |(target, refusal): &'a (String, Option<String>)| TargetRecord { target, refusal: refusal.as_deref() };
+        Self {
+            tools: report.tools.iter().map(tool).collect(),
+            runtimes: runtimes.iter().map(runtime).collect(),
+            native: report.native.as_deref().ok(),
+            targets: report.refusals.iter().map(target).collect(),
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The libraries that programs load to reach a GPU, where the system's loader looks for them. They are not opened: a driver
+//! would start.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A library that programs load when they run.
+#[derive(Debug)]
+pub struct Runtime {
+    /// Its name, as people know it.
+    pub name: &'static str,
+    /// What it is.
+    pub what: &'static str,
+    /// Where it is.
+    pub path: Option<PathBuf>,
+    /// Its file names, and where they were looked for.
+    pub looked: String,
+}
+
+/// The runtimes of both vendors. File names newest first.
+pub fn all() -> [Runtime; 3] {
+    let loader = Loader::new();
+    let (cuda, hip, hsa): (&[&str], &[&str], &[&str]) = match cfg!(windows) {
+        true => (&["nvcuda.dll"], &["amdhip64_7.dll", "amdhip64_6.dll", "amdhip64.dll"], &["hsa-runtime64.dll"]),
+        false => (
+            &["libcuda.so.1"],
+            &["libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"],
+            &["libhsa-runtime64.so.1"],
+        ),
+    };
+    [
+        loader.find("CUDA driver", "NVIDIA's driver: cuModuleLoadData", cuda),
+        loader.find("HIP runtime", "AMD's runtime: hipModuleLoadData", hip),
+        loader.find("HSA runtime", "what the HIP runtime stands on", hsa),
+    ]
+}
+
+/// What the system's loader knows.
+struct Loader {
+    /// The folders that a variable names.
+    named: Vec<PathBuf>,
+    /// The list that the loader keeps, in text: a line for each library, `NAME (KIND) => PATH`.
+    listed: Option<String>,
+}
+
+/// The variable that names folders.
+const VARIABLE: &str = if cfg!(windows) { "PATH" } else { "LD_LIBRARY_PATH" };
+
+/// Where libraries are if the loader keeps no list.
+const FOLDERS: [&str; 6] = [
+    "/lib64",
+    "/usr/lib64",
+    "/usr/lib",
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "C:/Windows/System32",
+];
+
+/// Where they are put without the loader being told.
+const UNKNOWN_TO_LOADER: [&str; 3] = ["/opt/rocm/lib", "/usr/lib/wsl/lib", "/usr/local/cuda/compat"];
+
+impl Loader {
+    fn new() -> Self {
+        let named = env::var_os(VARIABLE).map(|value| env::split_paths(&value).collect()).unwrap_or_default();
+        let list =
+            |program: &str| Command::new(program).arg("-p").output().ok().filter(|output| output.status.success());
+        let listed = ["ldconfig", "/sbin/ldconfig"].into_iter().find_map(list);
+        Self { named, listed: listed.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()) }
+    }
+
+    fn find(&self, name: &'static str, what: &'static str, files: &[&str]) -> Runtime {
+        let in_folder = |folder: &Path| files.iter().map(|file| folder.join(file)).find(|path| path.is_file());
+        let named = self.named.iter().find_map(|folder| in_folder(folder));
+        let path = named.or_else(|| match &self.listed {
+            Some(list) => files.iter().find_map(|file| listed(list, file)),
+            None => FOLDERS.iter().find_map(|folder| in_folder(Path::new(folder))),
+        });
+        let places = match self.listed.is_some() {
+            true => "the list of ldconfig".to_owned(),
+            false => FOLDERS.join(" "),
+        };
+        let mut looked = format!("{} in {VARIABLE}, {places}", files.join(", "));
+        if let (None, Some(hidden)) = (&path, UNKNOWN_TO_LOADER.iter().find_map(|folder| in_folder(Path::new(folder))))
+        {
+            looked += &format!(
+                "\n{} is there, but the loader does not look there: add its folder to {VARIABLE}",
+                hidden.display()
+            );
+        }
+        Runtime { name, what, path, looked }
+    }
+}
+
+/// The path of a library in the loader's list, the first one.
+fn listed(list: &str, file: &str) -> Option<PathBuf> {
+    let line = list.lines().find(|line| line.split_whitespace().next() == Some(file))?;
+    Some(PathBuf::from(line.split_once("=> ")?.1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_loaders_list() {
+        let list = "2 libs found in cache `/etc/ld.so.cache'\n\
+                    \tlibcuda.so.1.1 (libc6,x86-64) => /a/libcuda.so.1.1\n\tlibcuda.so.1 (libc6,x86-64) => /b/libcuda.so.1\n";
+        assert_eq!(listed(list, "libcuda.so.1"), Some("/b/libcuda.so.1".into()));
+        assert_eq!(listed(list, "libcuda.so"), None);
+    }
+}

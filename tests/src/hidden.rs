@@ -1,0 +1,48 @@
+//! A machine without compilers for GPUs, by hiding them.
+
+use std::env;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// What a build of a Rust program starts, and this module.
+const TOOLS: [&str; 11] = ["sh", "cc", "c++", "gcc", "g++", "ld", "ld.bfd", "as", "ar", "mount", "unshare"];
+
+/// What lets other folders stand where compilers are, whatever `PATH` says.
+const HIDE: &str = "for folder in /usr/lib/llvm-* /opt/rocm /usr/local/cuda; do\n  \
+                    if [ -d \"$folder\" ]; then mount -t tmpfs none \"$folder\"; fi\ndone\nexec \"$@\"";
+
+/// Lets a command run where no compiler for GPUs is: not in `PATH`, and not in the usual places. The tools that stay go into a
+/// folder, which this makes. It needs [`Tool::OwnMounts`](crate::tools::Tool::OwnMounts).
+///
+/// # Panics
+/// If a tool that should stay is not there.
+pub fn without_compilers(command: &Command, tools: &Path) -> Command {
+    fs::create_dir_all(tools).expect("the scratch folder can be written");
+    let folders: Vec<_> = env::split_paths(&env::var_os("PATH").expect("PATH is set")).collect();
+    for name in TOOLS {
+        let found = folders.iter().map(|folder| folder.join(name)).find(|path| path.is_file());
+        let Some(found) = found.and_then(|path| path.canonicalize().ok()) else { panic!("no {name} in PATH") };
+        // It may be there from an earlier call.
+        let _ = std::os::unix::fs::symlink(found, tools.join(name));
+    }
+    let mut hidden = Command::new(tools.join("unshare"));
+    hidden.args(["-rm", "sh", "-c", HIDE, "sh"]).arg(command.get_program()).args(command.get_args());
+    if let Some(folder) = command.get_current_dir() {
+        hidden.current_dir(folder);
+    }
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => hidden.env(name, value),
+            None => hidden.env_remove(name),
+        };
+    }
+    for name in ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR", "ROCM_PATH"] {
+        hidden.env_remove(name);
+    }
+    // Cargo's own, which rustc is beside.
+    let cargo = env::var_os("CARGO").map(|cargo| Path::new(&cargo).parent().unwrap_or(Path::new("")).to_owned());
+    let path = env::join_paths([tools.to_owned()].into_iter().chain(cargo)).expect("folders of PATH make a PATH");
+    hidden.env("PATH", path);
+    hidden
+}
