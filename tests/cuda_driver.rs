@@ -81,7 +81,7 @@ fn each_gpu_gets_its_image() {
         // For PTX the stand-in counts as far as the first NUL.
         let expected = [
             "cuDevicePrimaryCtxRetain: GPU 0".to_owned(),
-            format!("cuModuleLoadData: {kind}, {}", described(&prebuilt(file))),
+            format!("cuModuleLoadData: GPU 0, {kind}, {}", described(&prebuilt(file))),
             "cuModuleGetFunction: saxpy".to_owned(),
             "cuLaunchKernel: 4096 blocks of 256 threads".to_owned(),
         ];

@@ -7,7 +7,7 @@ use crate::test;
 use std::process::Command;
 
 /// A step: its name, and Cargo's arguments. Features, tests and fuzzing are steps of their own kind.
-const STEPS: [(&str, &[&str]); 6] = [
+const STEPS: [(&str, &[&str]); 8] = [
     ("fmt", &["fmt", "--all", "--check"]),
     (
         "clippy",
@@ -24,6 +24,22 @@ const STEPS: [(&str, &[&str]); 6] = [
     ),
     // In the workspace all features are on at once: what was forgotten to be switched off shows here.
     ("features", &["clippy", "--package", "offload-format", "--all-targets", "--locked"]),
+    // They are a workspace of their own.
+    ("fmt-examples", &["fmt", "--all", "--check", "--manifest-path", "examples/Cargo.toml"]),
+    (
+        "examples",
+        &[
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--manifest-path",
+            "examples/Cargo.toml",
+            "--locked",
+            "--",
+            "-D",
+            "warnings",
+        ],
+    ),
     ("doc", &["doc", "--workspace", "--no-deps", "--locked"]),
     ("test", &["--locked"]),
     ("fuzz", &[]),

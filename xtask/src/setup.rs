@@ -212,9 +212,9 @@ fn files(mode: Mode, folder: &Path) -> Result {
     )))
 }
 
-/// The crates that both lock files name: tests and fuzz targets are built offline.
+/// The crates that the lock files name: tests, fuzz targets and examples are built offline.
 fn crates(mode: Mode) -> Result {
-    for manifest in ["Cargo.toml", "fuzz/Cargo.toml"] {
+    for manifest in ["Cargo.toml", "fuzz/Cargo.toml", "examples/Cargo.toml"] {
         let mut fetch = run::cargo();
         fetch.args(["fetch", "--locked", "--quiet", "--manifest-path", manifest]);
         if mode == Mode::Check {
