@@ -63,9 +63,32 @@ impl Package {
         Self::in_folder(folder)
     }
 
+    /// A copy of an example as somebody else would make it: nothing is changed, but that this checkout's crates stand for the
+    /// registry's. `name` is that of the scratch folder.
+    ///
+    /// # Panics
+    /// If it cannot be copied.
+    pub fn copied_out(example: &str, name: &str) -> Self {
+        let folder = scratch::folder(name);
+        copy(&scratch::workspace().join("examples").join(example), &folder);
+        let mut manifest = fs::read_to_string(folder.join("Cargo.toml")).expect("a package has a manifest");
+        let used =
+            ["offload-build", "offload-embed-macro", "offload-format"].map(|name| (name, manifest.contains(name)));
+        manifest += "\n# What a copy of the example has in place of a registry.\n[workspace]\n\n[patch.crates-io]\n";
+        for (name, _) in used.into_iter().filter(|(_, used)| *used) {
+            manifest += &format!("{name} = {{ path = \"{}\" }}\n", scratch::workspace().join(name).display());
+        }
+        scratch::write(folder.join("Cargo.toml"), manifest);
+        Self::with_lock(folder, "examples/Cargo.lock")
+    }
+
     fn in_folder(folder: PathBuf) -> Self {
+        Self::with_lock(folder, "Cargo.lock")
+    }
+
+    fn with_lock(folder: PathBuf, lock: &str) -> Self {
         // The versions that this checkout was tested with, and the only ones that are there without a network.
-        let lock = scratch::workspace().join("Cargo.lock");
+        let lock = scratch::workspace().join(lock);
         fs::copy(lock, folder.join("Cargo.lock")).expect("the lock file can be copied");
         // One for all, so that the crates are compiled once; Cargo tells packages apart by their paths.
         let package = Self { folder, target: scratch::target_dir().join("offload-tests-target") };

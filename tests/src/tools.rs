@@ -30,6 +30,8 @@ pub enum Tool {
     PublishedRocrand,
     /// A C and a C++ compiler, and GNU ld.
     Gcc,
+    /// `python3`.
+    Python,
     /// GNU ld that links for 64-bit Windows, which is how the one of Debian for x86-64 is built.
     GnuPe,
     /// No ptxas in `/usr/local/cuda/bin`, from where no variable removes it: what tests need that hide it.
@@ -97,6 +99,7 @@ impl Tool {
                 all_in(Path::new(&folder), files)
             }
             Tool::Gcc => ["gcc", "g++", "ld.bfd"].into_iter().try_for_each(found_in_path),
+            Tool::Python => found_in_path("python3"),
             Tool::GnuPe => {
                 let version = Command::new("ld.bfd").arg("-V").output().map_err(|error| format!("ld.bfd: {error}"))?;
                 match stdout(&version).contains("i386pep") {

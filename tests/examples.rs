@@ -1,0 +1,391 @@
+//! The examples as a new user meets them: copied out of the repository, built and run by the commands of their READMEs, on
+//! machines with the GPUs that a stand-in pretends, and without any.
+
+#[path = "stand_ins/hsa.rs"]
+mod hsa;
+// Each test file uses its part of it.
+#[allow(dead_code)]
+mod stand_ins;
+
+use offload_tests::package::{Package, printed};
+use offload_tests::tools::{Tool, llvm_bin, stderr, stdout, succeed};
+use offload_tests::{scratch, test};
+use stand_ins::{compile, described};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Output};
+use std::sync::LazyLock;
+
+fn main() -> ExitCode {
+    offload_tests::run(vec![
+        test("cuda_vector_add", &[Tool::Gcc], cuda_vector_add),
+        test("hip_vector_add", &[Tool::Gcc], hip_vector_add),
+        test("hip_vector_add_with_the_real_runtime", &[Tool::Gcc, Tool::Llvm22, Tool::Hip5], hip_with_the_real_runtime),
+        test("module_library", &[Tool::Gcc, Tool::Python], module_library),
+        test("one_source", &[Tool::Gcc], one_source),
+        test("several_gpus", &[Tool::Gcc], several_gpus),
+        test("read_a_bundle", &[], read_a_bundle),
+        test("packs_that_cannot_serve_are_told", &[Tool::Gcc], packs_that_cannot_serve),
+        test("readmes_say_first_what_the_examples_need", &[], readmes),
+        test("what_examples_share_is_the_same", &[], what_examples_share),
+    ])
+}
+
+const ALL: [&str; 6] =
+    ["cuda-vector-add", "hip-vector-add", "module-library", "one-source", "several-gpus", "read-a-bundle"];
+
+/// A copy of an example. No compiler for GPUs is asked: its images are the prebuilt ones.
+struct Example {
+    name: &'static str,
+    package: Package,
+    /// The `console` blocks of its README.
+    blocks: Vec<Vec<Step>>,
+}
+
+/// A command, and what the README says that it prints.
+struct Step {
+    command: String,
+    printed: String,
+}
+
+impl Example {
+    fn new(name: &'static str) -> Self {
+        Self::copied(name, name)
+    }
+
+    fn copied(name: &'static str, to: &str) -> Self {
+        let package = Package::copied_out(name, to);
+        // Where the README's commands expect it.
+        std::os::unix::fs::symlink(&package.target, package.folder.join("target")).expect("the folder can be written");
+        let readme = fs::read_to_string(package.folder.join("README.md")).expect("an example has a README");
+        let blocks: Vec<Vec<Step>> = readme.split("```console\n").skip(1).map(steps).collect();
+        assert!(!blocks.is_empty(), "{name}: the README has no commands");
+        Self { name, package, blocks }
+    }
+
+    /// Runs the commands of a block of the README. What they print must be what the README says, after the replacements; an
+    /// error goes with the status 1.
+    #[track_caller]
+    fn follow(&self, block: usize, variables: &[(&str, &str)], replacements: &[(&str, &str)]) {
+        for step in &self.blocks[block] {
+            let output = self.run(&step.command, variables);
+            let mut text = said(&output);
+            for (from, to) in replacements {
+                text = text.replace(from, to);
+            }
+            assert_eq!(text, step.printed, "{}: $ {}", self.name, step.command);
+            let status = i32::from(step.printed.contains("error: "));
+            assert_eq!(output.status.code(), Some(status), "{}: $ {}", self.name, step.command);
+        }
+    }
+
+    fn run(&self, line: &str, variables: &[(&str, &str)]) -> Output {
+        let words: Vec<&str> = line.split(' ').collect();
+        let mut command = match words[..] {
+            ["cargo", verb, ref rest @ ..] => self.package.cargo(&[&[verb, "--quiet"], rest].concat()),
+            [program, ref rest @ ..] => {
+                let mut command = Command::new(program);
+                command.args(rest).current_dir(&self.package.folder);
+                command
+            }
+            [] => panic!("an empty command in the README of {}", self.name),
+        };
+        // GPUs of this machine are hidden; stand-ins look at other variables.
+        for name in ["ROCM_PATH", "HIP_PATH", "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"] {
+            command.env_remove(name);
+        }
+        command.env("OFFLOAD_PREBUILT", "only").env("OFFLOAD_CLANG", "/no/such/clang").envs(variables.iter().copied());
+        command.output().unwrap_or_else(|error| panic!("{line}: {error}"))
+    }
+
+    fn prebuilt(&self, file: &str) -> Vec<u8> {
+        let path = self.package.folder.join("prebuilt").join(file);
+        fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+}
+
+/// What is between the fences of a block.
+fn steps(rest: &str) -> Vec<Step> {
+    let (block, _) = rest.split_once("```").expect("a block of code ends");
+    let mut steps: Vec<Step> = Vec::new();
+    for line in block.lines() {
+        match (line.strip_prefix("$ "), steps.last_mut()) {
+            (Some(command), _) => steps.push(Step { command: command.to_owned(), printed: String::new() }),
+            (None, Some(step)) => {
+                step.printed += line;
+                step.printed += "\n";
+            }
+            (None, None) => panic!("'{line}' comes before a command"),
+        }
+    }
+    steps
+}
+
+/// What a command printed, without what the build says of prebuilt images.
+fn said(output: &Output) -> String {
+    let warning = |line: &&str| line.starts_with("warning: ") && line.contains("@0.1.0: pack \"");
+    let errors: Vec<String> =
+        stderr(output).lines().filter(|line| !warning(line)).map(|line| line.to_owned() + "\n").collect();
+    stdout(output) + &errors.concat()
+}
+
+/// A folder with the stand-in for NVIDIA's driver.
+static DRIVER: LazyLock<PathBuf> = LazyLock::new(|| {
+    let folder = scratch::folder("examples-cuda-driver");
+    compile("cuda_driver.c", &["-shared", "-fPIC", "-Wl,-soname,libcuda.so.1"], &folder.join("libcuda.so.1"));
+    folder
+});
+
+/// The variables by which a program finds pretended NVIDIA GPUs, and a new file for what the stand-in writes down.
+fn on_gpus<'a>(capabilities: &'a str, log: &'a Path) -> Vec<(&'a str, &'a str)> {
+    let _ = fs::remove_file(log);
+    vec![
+        ("LD_LIBRARY_PATH", DRIVER.to_str().expect("the target folder's name is UTF-8")),
+        ("FAKE_GPU", capabilities),
+        ("FAKE_LOG", log.to_str().expect("the target folder's name is UTF-8")),
+    ]
+}
+
+/// The lines of a log, without those of misuse, of which there must be none.
+#[track_caller]
+fn read_log(log: &Path) -> Vec<String> {
+    let lines: Vec<String> = fs::read_to_string(log).unwrap_or_default().lines().map(str::to_owned).collect();
+    assert!(!lines.iter().any(|line| line.contains("misuse")), "{lines:#?}");
+    lines
+}
+
+/// What is said where there is a driver and no GPU, and what READMEs say for the more frequent case.
+const NO_CUDA: (&str, &str) = (
+    "no NVIDIA GPU: the CUDA driver finds none",
+    "no CUDA driver: its library (libcuda.so.1, nvcuda.dll) was not found",
+);
+const NO_HIP: (&str, &str) = (
+    "no AMD GPU: the HIP runtime finds none",
+    "no HIP runtime: libamdhip64.so and libhiprtc.so were not found, also not in $ROCM_PATH/lib",
+);
+const HIDDEN: [(&str, &str); 2] = [("CUDA_VISIBLE_DEVICES", ""), ("HIP_VISIBLE_DEVICES", "-1")];
+
+fn cuda_vector_add() {
+    let example = Example::new("cuda-vector-add");
+    let log = DRIVER.join("cuda-vector-add.log");
+
+    // Four threads ask at once; the module is loaded once.
+    example.follow(0, &on_gpus("9.0", &log), &[("Fake GPU 9.0", "NVIDIA H100 80GB HBM3")]);
+    let lines = read_log(&log);
+    let loads: Vec<&String> = lines.iter().filter(|line| line.starts_with("cuModuleLoadData")).collect();
+    let image = described(&example.prebuilt("vector_add.sm_90.cubin"));
+    assert_eq!(loads, [&format!("cuModuleLoadData: GPU 0, cubin, {image}")]);
+    assert_eq!(lines.iter().filter(|line| line.starts_with("cuLaunchKernel")).count(), 4);
+
+    // PTX goes to the driver as it is, as far as its NUL.
+    let output = example.run("cargo run", &on_gpus("12.1", &log));
+    assert_eq!(said(&output), "Fake GPU 12.1: the compute_80 PTX computed 1048576 sums, all right.\n");
+    let image = described(&example.prebuilt("vector_add.compute_80.ptx"));
+    assert!(read_log(&log).contains(&format!("cuModuleLoadData: GPU 0, PTX, {image}")));
+
+    example.follow(1, &HIDDEN, &[NO_CUDA]);
+    example.follow(2, &on_gpus("7.5", &log), &[]);
+
+    // Threads that ask at once for what cannot be loaded.
+    for (failure, error) in [
+        (
+            "cuModuleLoadData=200",
+            "the CUDA driver does not load the sm_90 cubin: DriverError(CUDA_ERROR_INVALID_IMAGE, ",
+        ),
+        ("cuMemAlloc_v2=2", "the CUDA driver failed: DriverError(CUDA_ERROR_OUT_OF_MEMORY, "),
+        ("cuInit=100", "no NVIDIA GPU: the CUDA driver finds none"),
+        ("cuInit=999", "the CUDA driver failed: DriverError(CUDA_ERROR_UNKNOWN, "),
+    ] {
+        let variables = [on_gpus("9.0", &log), vec![("FAKE_ERROR", failure)]].concat();
+        let output = example.run("cargo run", &variables);
+        assert_eq!(output.status.code(), Some(1), "{failure}: {}", printed(&output));
+        assert!(said(&output).starts_with(&format!("error: {error}")), "{failure}: {}", printed(&output));
+        read_log(&log);
+    }
+    let variables = [on_gpus("9.0", &log), vec![("FAKE_KERNEL_END", "1000")]].concat();
+    let output = example.run("cargo run", &variables);
+    // Of a part, the first 1000 elements.
+    assert_eq!(said(&output), "error: wrong result: element 1000 is 0, not 1001\n");
+}
+
+fn several_gpus() {
+    let example = Example::new("several-gpus");
+    let log = DRIVER.join("several-gpus.log");
+    let named = [
+        ("Fake GPU 8.6", "NVIDIA A10"),
+        ("Fake GPU 9.0", "NVIDIA H100 80GB HBM3"),
+        ("Fake GPU 12.0", "NVIDIA RTX PRO 6000"),
+    ];
+    example.follow(0, &on_gpus("8.6,9.0,12.0", &log), &named);
+    // Each GPU has got its own image, once.
+    let mut loads: Vec<String> =
+        read_log(&log).into_iter().filter(|line| line.starts_with("cuModuleLoadData")).collect();
+    loads.sort();
+    let load = |gpu: usize, kind: &str, file: &str| {
+        format!("cuModuleLoadData: GPU {gpu}, {kind}, {}", described(&example.prebuilt(&format!("vector_add.{file}"))))
+    };
+    let expected = [load(0, "cubin", "sm_80.cubin"), load(1, "cubin", "sm_90.cubin"), load(2, "PTX", "compute_80.ptx")];
+    assert_eq!(loads, expected);
+
+    example.follow(1, &HIDDEN, &[]);
+    example.follow(2, &HIDDEN, &[NO_CUDA]);
+
+    // One that nothing fits does not stop the others.
+    let output = example.run("cargo run", &on_gpus("7.5,8.0", &log));
+    assert_eq!(output.status.code(), Some(1), "{}", printed(&output));
+    assert_eq!(stdout(&output), "GPU 1, Fake GPU 8.0: sm_80 cubin, 10000 of 10000 sums are right\n");
+    let errors = said(&output);
+    assert!(errors.contains("\nGPU 0, Fake GPU 7.5: no image for sm_75 (CUDA driver 12.8)\n"), "{errors}");
+    assert!(errors.ends_with("\nerror: 1 of 2 GPUs did not compute\n"), "{errors}");
+    read_log(&log);
+
+    for (arguments, error) in [
+        ("--pretend", "error: usage: several-gpus [--pretend gfx90a,sm_90,...]\n"),
+        ("--pretend nonsense", "error: 'nonsense': not a device: "),
+    ] {
+        let output = example.run(&format!("cargo run -- {arguments}"), &HIDDEN);
+        assert_eq!(output.status.code(), Some(1), "{arguments}: {}", printed(&output));
+        assert!(said(&output).starts_with(error), "{arguments}: {}", printed(&output));
+    }
+}
+
+fn hip_vector_add() {
+    let example = Example::new("hip-vector-add");
+    example.follow(1, &HIDDEN, &[NO_HIP]);
+}
+
+/// AMD's runtime of version 5 on a pretended GPU, with what HIP 6 would have in addition. It loads the image, and computes
+/// nothing.
+fn hip_with_the_real_runtime() {
+    let libraries = hsa::libraries("examples-hip-runtime");
+    // The binding looks for libamdhip64.so and wants libhiprtc.so beside it.
+    let runtime = libraries.join(hsa::RUNTIME);
+    let (runtime, hip) =
+        (runtime.to_str().expect("the target folder's name is UTF-8"), libraries.join("libamdhip64.so"));
+    compile("hip6_names.c", &["-shared", "-fPIC", "-Wl,--no-as-needed", runtime], &hip);
+    scratch::write(libraries.join("empty.c"), "");
+    let rtc = libraries.join("libhiprtc.so");
+    succeed(Command::new("gcc").args(["-shared", "-o"]).arg(rtc).arg(libraries.join("empty.c")));
+
+    // This runtime takes code objects of version 4 only.
+    let name = "hip-vector-add-5";
+    let example = Example::copied("hip-vector-add", name);
+    let script = fs::read_to_string(example.package.folder.join("build.rs")).expect("the example has a build script");
+    let version_4 = script.replace(".compile(", ".code_object_version(4).compile(");
+    assert_ne!(version_4, script);
+    example.package.write("build.rs", version_4);
+    let (clang, log) = (llvm_bin().join("clang"), libraries.join("log"));
+    let path = |path: &Path| path.to_str().expect("the target folder's name is UTF-8").to_owned();
+    let (clang, folder, log_name) = (path(&clang), path(&libraries), path(&log));
+    let run = |gpu: &str| {
+        let _ = fs::remove_file(&log);
+        let variables = [
+            ("OFFLOAD_CLANG", clang.as_str()),
+            ("OFFLOAD_PREBUILT", "never"),
+            ("OFFLOAD_ARCH", "gfx90a gfx1030"),
+            ("LD_LIBRARY_PATH", &folder),
+            ("FAKE_GPU", gpu),
+            ("FAKE_LOG", &log_name),
+        ];
+        let output = example.run("cargo run", &variables);
+        let lines: Vec<String> = fs::read_to_string(&log).unwrap_or_default().lines().map(str::to_owned).collect();
+        (output, lines)
+    };
+
+    let (output, lines) = run("gfx90a:sramecc+:xnack-");
+    assert_eq!(said(&output), "error: wrong result: element 0 is 0, not 1\n", "{lines:#?}");
+    assert_eq!(output.status.code(), Some(1));
+    let image = example.package.output("debug", "hip-vector-add", "vector_add/gfx90a.hsaco");
+    let image = described(&fs::read(image).expect("the image can be read"));
+    // Four threads asked at once.
+    let loads = lines.iter().filter(|line| **line == format!("code object: {image}")).count();
+    assert_eq!(loads, 1, "{lines:#?}");
+    assert!(lines.iter().any(|line| line == "symbol: vector_add.kd"), "{lines:#?}");
+
+    let (output, lines) = run("gfx906:sramecc+:xnack-");
+    let error = "\
+error: no image for gfx906:sramecc+:xnack-
+  gfx90a   code for another processor
+  gfx1030  code for another processor
+to run on this device, add \"gfx906\" to the targets of build.rs
+";
+    assert_eq!((output.status.code(), &*said(&output)), (Some(1), error));
+    assert!(lines.is_empty(), "{lines:#?}");
+
+    let (output, _) = run("");
+    assert_eq!((output.status.code(), &*said(&output)), (Some(1), "error: no AMD GPU: the HIP runtime finds none\n"));
+}
+
+fn module_library() {
+    let example = Example::new("module-library");
+    for block in 0..example.blocks.len() {
+        example.follow(block, &[], &[]);
+    }
+}
+
+fn one_source() {
+    let example = Example::new("one-source");
+    for block in 0..example.blocks.len() {
+        example.follow(block, &[], &[]);
+    }
+}
+
+fn read_a_bundle() {
+    let example = Example::new("read-a-bundle");
+    example.follow(0, &[], &[]);
+    let output = example.run("cargo run nothing", &[]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(said(&output), "error: nothing: No such file or directory (os error 2)\n");
+}
+
+/// A pack that was skipped, and one with nothing for this vendor: the program says so, and does not panic.
+fn packs_that_cannot_serve() {
+    let example = Example::copied("several-gpus", "several-gpus-without-images");
+    let log = DRIVER.join("several-gpus-without-images.log");
+    for (variable, value, reason) in [
+        ("OFFLOAD_SKIP", "1", "no image for sm_90 (CUDA driver 12.8): the pack was not built: "),
+        ("OFFLOAD_ARCH", "gfx90a", "no image for sm_90 (CUDA driver 12.8)\n  gfx90a  code for an AMD GPU\n"),
+    ] {
+        let variables = [on_gpus("9.0", &log), vec![(variable, value)]].concat();
+        let output = example.run("cargo run", &variables);
+        assert_eq!(output.status.code(), Some(1), "{variable}: {}", printed(&output));
+        let errors = said(&output);
+        assert!(errors.starts_with(&format!("GPU 0, Fake GPU 9.0: {reason}")), "{variable}: {errors}");
+        assert!(errors.ends_with("\nerror: 1 of 1 GPUs did not compute\n"), "{variable}: {errors}");
+        assert_eq!(read_log(&log), ["cuDevicePrimaryCtxRetain: GPU 0"]);
+    }
+}
+
+fn text_of(path: &str) -> String {
+    let path = scratch::workspace().join("examples").join(path);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn readmes() {
+    let list = text_of("README.md");
+    let workspace = text_of("Cargo.toml");
+    for name in ALL {
+        let readme = text_of(&format!("{name}/README.md"));
+        assert!(readme.starts_with("Needs Rust 1.88 or newer"), "{name}");
+        assert!(list.contains(&format!("| [{name}]({name}) | ")), "{name} is not in the list");
+        assert!(workspace.contains(&format!("\"{name}\"")), "{name} is not in the workspace");
+    }
+    let folders = fs::read_dir(scratch::workspace().join("examples")).expect("the folder can be read").flatten();
+    for folder in folders.filter(|entry| entry.path().join("Cargo.toml").is_file()) {
+        let name = folder.file_name();
+        assert!(name == "saxpy" || ALL.iter().any(|it| **it == *name), "{} has no test here", name.display());
+    }
+}
+
+/// Each example can be copied out alone, so that each has its copy.
+fn what_examples_share() {
+    for (path, examples) in [
+        ("src/modules.rs", ["cuda-vector-add", "several-gpus"]),
+        ("src/cpu.rs", ["one-source", "module-library"]),
+        ("kernels/vector_add.cu", ["cuda-vector-add", "several-gpus"]),
+        ("kernels/vector_add.cu", ["cuda-vector-add", "hip-vector-add"]),
+    ] {
+        let [one, other] = examples.map(|example| text_of(&format!("{example}/{path}")));
+        assert!(one == other, "{path} differs between {} and {}", examples[0], examples[1]);
+    }
+}
