@@ -251,7 +251,48 @@ fn several_gpus() {
 
 fn hip_vector_add() {
     let example = Example::new("hip-vector-add");
+    let libraries = scratch::folder("examples-hip");
+    compile("hip_runtime.c", &["-shared", "-fPIC"], &libraries.join("libamdhip64.so"));
+    empty_library(&libraries, "libhiprtc.so");
+    let log = libraries.join("log");
+    let on_gpu = |gpu, failure| {
+        let mut variables = on_gpus(gpu, &log);
+        variables[0].1 = libraries.to_str().expect("the target folder's name is UTF-8");
+        [variables, vec![("FAKE_ERROR", failure)]].concat()
+    };
+
+    // Four threads ask at once; the module is loaded once.
+    example.follow(0, &on_gpu("gfx90a:sramecc+:xnack-", ""), &[]);
+    let mut lines = read_log(&log);
+    let image = described(&example.prebuilt("vector_add.gfx90a.hsaco"));
+    assert_eq!(lines.remove(0), format!("hipModuleLoadData: {image}"));
+    assert_eq!(lines, ["hipModuleLaunchKernel: 1024 blocks of 256 threads"; 4]);
+
     example.follow(1, &HIDDEN, &[NO_HIP]);
+
+    for (gpu, failure, error) in [
+        ("", "", "no AMD GPU: the HIP runtime finds none\n"),
+        ("gfx1201", "", "no image for gfx1201\n  gfx90a         code for another processor\n"),
+        ("", "hipGetDeviceCount=999", "hipGetDeviceCount returned hipErrorUnknown (999)\n"),
+        ("a GPU", "", "the GPU's name for its target: 'a GPU': "),
+        (
+            "gfx1100",
+            "hipModuleLoadData=200",
+            "the HIP runtime does not load the gfx11-generic code object: hipErrorInvalidImage (200)\n",
+        ),
+        ("gfx942", "hipMalloc=2", "hipMalloc returned hipErrorUnknown (2)\n"),
+        ("gfx942", "hipSetDevice=101", "hipSetDevice returned hipErrorUnknown (101)\n"),
+    ] {
+        let output = example.run("cargo run", &on_gpu(gpu, failure));
+        assert_eq!(output.status.code(), Some(1), "{gpu} {failure}: {}", printed(&output));
+        assert!(said(&output).starts_with(&format!("error: {error}")), "{gpu} {failure}: {}", printed(&output));
+    }
+}
+
+/// What cubecl-hip-sys wants to be there, and does not use.
+fn empty_library(folder: &Path, name: &str) {
+    scratch::write(folder.join("empty.c"), "");
+    succeed(Command::new("gcc").current_dir(folder).args(["-shared", "empty.c", "-o", name]));
 }
 
 /// AMD's runtime of version 5 on a pretended GPU, with what HIP 6 would have in addition. It loads the image, and computes
@@ -263,15 +304,14 @@ fn hip_with_the_real_runtime() {
     let (runtime, hip) =
         (runtime.to_str().expect("the target folder's name is UTF-8"), libraries.join("libamdhip64.so"));
     compile("hip6_names.c", &["-shared", "-fPIC", "-Wl,--no-as-needed", runtime], &hip);
-    scratch::write(libraries.join("empty.c"), "");
-    let rtc = libraries.join("libhiprtc.so");
-    succeed(Command::new("gcc").args(["-shared", "-o"]).arg(rtc).arg(libraries.join("empty.c")));
+    empty_library(&libraries, "libhiprtc.so");
 
-    // This runtime takes code objects of version 4 only.
+    // This runtime takes code objects of version 4 only. Without optimization a kernel asks for a service of the host's that the
+    // stand-in has not got.
     let name = "hip-vector-add-5";
     let example = Example::copied("hip-vector-add", name);
     let script = fs::read_to_string(example.package.folder.join("build.rs")).expect("the example has a build script");
-    let version_4 = script.replace(".compile(", ".code_object_version(4).compile(");
+    let version_4 = script.replace(".compile(", ".code_object_version(4).flag(\"-O2\").compile(");
     assert_ne!(version_4, script);
     example.package.write("build.rs", version_4);
     let (clang, log) = (llvm_bin().join("clang"), libraries.join("log"));
@@ -295,7 +335,7 @@ fn hip_with_the_real_runtime() {
     let (output, lines) = run("gfx90a:sramecc+:xnack-");
     assert_eq!(said(&output), "error: wrong result: element 0 is 0, not 1\n", "{lines:#?}");
     assert_eq!(output.status.code(), Some(1));
-    let image = example.package.output("debug", "hip-vector-add", "vector_add/gfx90a.hsaco");
+    let image = example.package.own_output("debug", "vector_add/gfx90a.hsaco");
     let image = described(&fs::read(image).expect("the image can be read"));
     // Four threads asked at once.
     let loads = lines.iter().filter(|line| **line == format!("code object: {image}")).count();

@@ -64,7 +64,8 @@ impl Package {
     }
 
     /// A copy of an example as somebody else would make it: nothing is changed, but that this checkout's crates stand for the
-    /// registry's. `name` is that of the scratch folder.
+    /// registry's. `name` is that of the scratch folder; a second copy also has its own name, since Cargo takes packages of the
+    /// same name for one if they lie in the same place of their workspaces.
     ///
     /// # Panics
     /// If it cannot be copied.
@@ -72,12 +73,15 @@ impl Package {
         let folder = scratch::folder(name);
         copy(&scratch::workspace().join("examples").join(example), &folder);
         let mut manifest = fs::read_to_string(folder.join("Cargo.toml")).expect("a package has a manifest");
-        let used =
-            ["offload-build", "offload-embed-macro", "offload-format"].map(|name| (name, manifest.contains(name)));
-        manifest += "\n# What a copy of the example has in place of a registry.\n[workspace]\n\n[patch.crates-io]\n";
-        for (name, _) in used.into_iter().filter(|(_, used)| *used) {
-            manifest += &format!("{name} = {{ path = \"{}\" }}\n", scratch::workspace().join(name).display());
+        manifest = manifest.replacen(&format!("name = \"{example}\""), &format!("name = \"{name}\""), 1);
+        let mut patches = String::new();
+        for own in
+            ["offload-build", "offload-embed-macro", "offload-format"].into_iter().filter(|own| manifest.contains(own))
+        {
+            patches += &format!("{own} = {{ path = \"{}\" }}\n", scratch::workspace().join(own).display());
         }
+        manifest += "\n# What a copy of the example has in place of a registry.\n[workspace]\n\n[patch.crates-io]\n";
+        manifest += &patches;
         scratch::write(folder.join("Cargo.toml"), manifest);
         Self::with_lock(folder, "examples/Cargo.lock")
     }

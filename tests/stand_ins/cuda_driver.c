@@ -13,7 +13,6 @@
  * a line "misuse: ..." in the log.
  *
  * The macro LACKING leaves out a function that came late into the driver. */
-#include <elf.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -247,23 +246,6 @@ static struct module {
 } modules[MOST_GPUS];
 
 static int current_gpu(void) { return current - retained; }
-
-static uint64_t larger(uint64_t a, uint64_t b) { return a > b ? a : b; }
-
-/* The driver is not told how large an image is. It reads what an ELF file's headers speak of. */
-static size_t elf_size(const unsigned char *image) {
-  Elf64_Ehdr header;
-  memcpy(&header, image, sizeof header);
-  uint64_t end = larger(header.e_shoff + (uint64_t)header.e_shnum * header.e_shentsize,
-                        header.e_phoff + (uint64_t)header.e_phnum * header.e_phentsize);
-  for (unsigned i = 0; i < header.e_shnum; ++i) {
-    Elf64_Shdr section;
-    memcpy(&section, image + header.e_shoff + i * header.e_shentsize, sizeof section);
-    if (section.sh_type != SHT_NOBITS)
-      end = larger(end, section.sh_offset + section.sh_size);
-  }
-  return end;
-}
 
 CUresult cuModuleLoadData(void **out, const void *image) {
   IN_CONTEXT();

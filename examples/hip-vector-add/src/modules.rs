@@ -23,11 +23,12 @@ pub fn gpu_count() -> Result<c_int, LoadError> {
     let mut count = 0;
     // SAFETY: it writes one int.
     let result = unsafe { hip::hipGetDeviceCount(&mut count) };
-    if count == 0 || result == hip::hipError_t_hipErrorNoDevice {
+    // Which of the two it is depends on the version.
+    if [hip::hipError_t_hipErrorNoDevice, hip::hipError_t_hipErrorInvalidDevice].contains(&result) {
         return Err(LoadError::NoGpu);
     }
     check("hipGetDeviceCount", result)?;
-    Ok(count)
+    if count == 0 { Err(LoadError::NoGpu) } else { Ok(count) }
 }
 
 /// A pack of one module, and what is loaded of it, which stays loaded. A `static` can hold it.
