@@ -221,7 +221,7 @@ fn errors_while_looking_are_told() {
 fn errors_while_cleaning_up_are_no_failure() {
     for (function, left) in [
         ("cuMemFree_v2", "misuse: a buffer of 4194304 bytes is left"),
-        ("cuModuleUnload", "misuse: a module is left"),
+        ("cuModuleUnload", "misuse: the module of GPU 0 is left"),
         ("cuDevicePrimaryCtxRelease_v2", "misuse: the context of GPU 0 is left"),
     ] {
         let log = DRIVER.join(format!("{function}.log"));

@@ -19,6 +19,7 @@ use std::sync::LazyLock;
 fn main() -> ExitCode {
     offload_tests::run(vec![
         test("cuda_vector_add", &[Tool::Gcc], cuda_vector_add),
+        test("cuda_vector_add_on_a_real_gpu", &[Tool::NvidiaGpu], cuda_on_a_real_gpu),
         test("hip_vector_add", &[Tool::Gcc], hip_vector_add),
         test("hip_vector_add_with_the_real_runtime", &[Tool::Gcc, Tool::Llvm22, Tool::Hip5], hip_with_the_real_runtime),
         test("module_library", &[Tool::Gcc, Tool::Python], module_library),
@@ -206,6 +207,21 @@ fn cuda_vector_add() {
     let output = example.run("cargo run", &variables);
     // Of a part, the first 1000 elements.
     assert_eq!(said(&output), "error: wrong result: element 1000 is 0, not 1001\n");
+}
+
+/// What is prebuilt, machine code and PTX, on the GPU of this machine.
+fn cuda_on_a_real_gpu() {
+    let example = Example::copied("cuda-vector-add", "cuda-vector-add-real");
+    let output = example.run("cargo run", &[]);
+    assert_eq!(output.status.code(), Some(0), "{}", printed(&output));
+    assert!(said(&output).ends_with(" computed 1048576 sums, all right.\n"), "{}", printed(&output));
+    let output = example.run("cargo run", &[("OFFLOAD_ARCH", "compute_80")]);
+    assert_eq!(output.status.code(), Some(0), "{}", printed(&output));
+    assert!(
+        said(&output).ends_with(": the compute_80 PTX computed 1048576 sums, all right.\n"),
+        "{}",
+        printed(&output)
+    );
 }
 
 fn several_gpus() {

@@ -451,7 +451,7 @@ __attribute__((destructor)) static void look_for_leaks(void) {
     (void)MISUSE(0, "%d events are left", events);
   for (int i = 0; i < MOST_GPUS; ++i) {
     if (modules[i].loaded)
-      (void)MISUSE(0, "a module is left on GPU %d", i);
+      (void)MISUSE(0, "the module of GPU %d is left", i);
     if (retained[i])
       (void)MISUSE(0, "the context of GPU %d is left", i);
   }
