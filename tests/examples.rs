@@ -8,7 +8,7 @@ mod hsa;
 mod stand_ins;
 
 use offload_tests::package::{Package, printed};
-use offload_tests::tools::{Tool, llvm_bin, stderr, stdout, succeed};
+use offload_tests::tools::{Tool, llvm, llvm_bin, stderr, stdout, succeed};
 use offload_tests::{scratch, test};
 use stand_ins::{compile, described};
 use std::fs;
@@ -26,14 +26,23 @@ fn main() -> ExitCode {
         test("one_source", &[Tool::Gcc], one_source),
         test("several_gpus", &[Tool::Gcc], several_gpus),
         test("read_a_bundle", &[], read_a_bundle),
+        test("rust_kernels", &[Tool::Gcc], rust_kernels),
+        test("rust_kernels_from_source", &[Tool::Llvm22, Tool::RustGpu], rust_kernels_from_source),
         test("packs_that_cannot_serve_are_told", &[Tool::Gcc], packs_that_cannot_serve),
         test("readmes_say_first_what_the_examples_need", &[], readmes),
         test("what_examples_share_is_the_same", &[], what_examples_share),
     ])
 }
 
-const ALL: [&str; 6] =
-    ["cuda-vector-add", "hip-vector-add", "module-library", "one-source", "several-gpus", "read-a-bundle"];
+const ALL: [&str; 7] = [
+    "cuda-vector-add",
+    "hip-vector-add",
+    "module-library",
+    "one-source",
+    "several-gpus",
+    "read-a-bundle",
+    "rust-kernels",
+];
 
 /// A copy of an example. No compiler for GPUs is asked: its images are the prebuilt ones.
 struct Example {
@@ -394,6 +403,64 @@ fn read_a_bundle() {
     assert_eq!(said(&output), "error: nothing: No such file or directory (os error 2)\n");
 }
 
+fn rust_kernels() {
+    let example = Example::new("rust-kernels");
+    let log = DRIVER.join("rust-kernels.log");
+    example.follow(0, &on_gpus("9.0", &log), &[("Fake GPU 9.0", "NVIDIA H100 80GB HBM3")]);
+    assert!(read_log(&log).contains(&"cuLaunchKernel: 40 blocks of 256 threads".to_owned()));
+    example.follow(1, &HIDDEN, &[NO_CUDA]);
+}
+
+/// The script compiles the kernels to what is checked in, if the compiler is that with which it was made.
+fn rust_kernels_from_source() {
+    let name = "rust-kernels-from-source";
+    let example = Example::copied("rust-kernels", name);
+    let folder = &example.package.folder;
+    let images = ["saxpy.compute_80.ptx", "saxpy.gfx90a.hsaco"];
+    let read = |image: &str| fs::read(folder.join("images").join(image)).expect("the image can be read");
+    let before = images.map(read);
+    fs::remove_dir_all(folder.join("images")).expect("the copy has images");
+
+    let rust = PathBuf::from(std::env::var_os("OFFLOAD_TEST_RUST_GPU").expect("Tool::RustGpu was checked"));
+    // What Cargo would download for `core` is vendored beside it.
+    let home = scratch::folder("rust-kernels-cargo-home");
+    let vendor = rust.join("usr/lib/rustlib/src/rust/library/vendor");
+    let config = format!(
+        "[source.crates-io]\nreplace-with = \"vendored\"\n[source.vendored]\ndirectory = \"{}\"\n",
+        vendor.display()
+    );
+    scratch::write(home.join("config.toml"), config);
+    let rustc = rust.join("usr/bin/rustc");
+    let mut script = Command::new("sh");
+    // Cargo's own variables, which it sets for tests, are not for another Cargo.
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_") || text.starts_with("RUST") && text != "RUSTUP_HOME" {
+            script.env_remove(&name);
+        }
+    }
+    script
+        .arg("kernels/build.sh")
+        .current_dir(folder)
+        .env("CARGO", std::env::var_os("CARGO").unwrap_or("cargo".into()));
+    script.env("LD_LIBRARY_PATH", rust.join("usr/lib/x86_64-linux-gnu")).env("LLD", llvm_bin().join("ld.lld"));
+    script.env("RUSTC", &rustc).env("RUSTC_BOOTSTRAP", "1").env("CARGO_HOME", home).env("CARGO_NET_OFFLINE", "true");
+    script.env("CARGO_TARGET_DIR", scratch::target_dir().join("rust-kernels-target"));
+    succeed(&mut script);
+
+    let after = images.map(read);
+    let ptx = String::from_utf8_lossy(&after[0]);
+    assert!(ptx.contains(".target sm_80\n") && ptx.contains(".visible .entry saxpy("), "{ptx}");
+    let header = stdout(&succeed(llvm("llvm-readelf").arg("--file-header").arg(folder.join("images").join(images[1]))));
+    assert!(header.contains("gfx90a"), "{header}");
+    let version = stdout(&succeed(
+        Command::new(&rustc).arg("--version").env("LD_LIBRARY_PATH", rust.join("usr/lib/x86_64-linux-gnu")),
+    ));
+    if version.starts_with("rustc 1.96.0 ") {
+        assert!(before == after, "the images are not what kernels/build.sh makes today");
+    }
+}
+
 /// A pack that was skipped, and one with nothing for this vendor: the program says so, and does not panic.
 fn packs_that_cannot_serve() {
     let example = Example::copied("several-gpus", "several-gpus-without-images");
@@ -437,6 +504,7 @@ fn readmes() {
 fn what_examples_share() {
     for (path, examples) in [
         ("src/modules.rs", ["cuda-vector-add", "several-gpus"]),
+        ("src/modules.rs", ["cuda-vector-add", "rust-kernels"]),
         ("src/cpu.rs", ["one-source", "module-library"]),
         ("kernels/vector_add.cu", ["cuda-vector-add", "several-gpus"]),
         ("kernels/vector_add.cu", ["cuda-vector-add", "hip-vector-add"]),

@@ -38,6 +38,9 @@ pub enum Tool {
     HideablePtxas,
     /// `script`, which runs a program in a terminal, and a system that gives it one.
     Terminal,
+    /// A Rust compiler for GPUs with the sources of `core`, unpacked in the folder that `OFFLOAD_TEST_RUST_GPU` names;
+    /// `cargo xtask rust-kernels` sees to it.
+    RustGpu,
     /// No AMD GPU with a driver, which nothing hides: what tests need of a machine without a GPU.
     NoAmdGpu,
     /// An NVIDIA GPU with a driver.
@@ -52,7 +55,10 @@ pub fn required() -> bool {
 impl Tool {
     /// Whether set-up can see to it, so that it can be required.
     pub fn is_installable(self) -> bool {
-        !matches!(self, Tool::NvidiaGpu | Tool::NoAmdGpu | Tool::HideablePtxas | Tool::GnuPe | Tool::Terminal)
+        !matches!(
+            self,
+            Tool::NvidiaGpu | Tool::NoAmdGpu | Tool::HideablePtxas | Tool::GnuPe | Tool::Terminal | Tool::RustGpu
+        )
     }
 
     /// Says what is missing.
@@ -119,6 +125,10 @@ impl Tool {
                     false => Err(stderr(&output).lines().next().unwrap_or("script fails").to_owned()),
                 }
             }
+            Tool::RustGpu => match env::var_os("OFFLOAD_TEST_RUST_GPU") {
+                Some(folder) => all_in(Path::new(&folder), &["usr/bin/rustc"]),
+                None => Err("OFFLOAD_TEST_RUST_GPU is not set".to_owned()),
+            },
             Tool::NoAmdGpu => match Path::new("/sys/class/kfd/kfd/topology/nodes").exists() {
                 true => Err("there is an AMD GPU in /sys/class/kfd".to_owned()),
                 false => Ok(()),

@@ -7,6 +7,7 @@ mod fuzz;
 mod prebuilt;
 mod published;
 mod run;
+mod rust_kernels;
 mod setup;
 mod test;
 mod tools;
@@ -27,6 +28,8 @@ The project's own commands:
                                   fuzz each target for N seconds (takes a nightly compiler)
   cargo xtask prebuilt [--check]  remake the prebuilt GPU images of the examples
                                   (--check: then fail if git sees a difference)
+  cargo xtask rust-kernels        compile the kernels of examples/rust-kernels (unpacks Debian's Rust
+                                  compiler for it: 120 MB to download, 700 MB on disk)
   cargo xtask help                this text
 
 Set-up uses apt-get (Debian, Ubuntu; as root or through sudo) and puts everything else into .tools/.
@@ -54,6 +57,7 @@ fn dispatch(command: &str, args: &[String]) -> Result {
         "fuzz" => fuzz::command(args),
         "bench" => bench::command(args),
         "prebuilt" => prebuilt::command(args),
+        "rust-kernels" => rust_kernels::command(args),
         "help" | "-h" | "--help" => {
             print!("{HELP}");
             Ok(())
