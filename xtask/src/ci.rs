@@ -2,12 +2,13 @@
 
 use crate::fuzz;
 use crate::run::{self, Failure, Result};
+use crate::rust_kernels;
 use crate::setup::{self, Setup};
 use crate::test;
 use std::process::Command;
 
-/// A step: its name, and Cargo's arguments. Features, tests and fuzzing are steps of their own kind.
-const STEPS: [(&str, &[&str]); 8] = [
+/// A step: its name, and Cargo's arguments. Features, tests, Rust kernels and fuzzing are steps of their own kind.
+const STEPS: [(&str, &[&str]); 9] = [
     ("fmt", &["fmt", "--all", "--check"]),
     (
         "clippy",
@@ -42,6 +43,7 @@ const STEPS: [(&str, &[&str]); 8] = [
     ),
     ("doc", &["doc", "--workspace", "--no-deps", "--locked"]),
     ("test", &["--locked"]),
+    ("rust-kernels", &[]),
     ("fuzz", &[]),
 ];
 
@@ -76,6 +78,9 @@ fn step(setup: &Setup, name: &str, arguments: &[&str]) -> Result {
     if name == "test" {
         let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
         return test::run(setup, &arguments).map_err(|_| failed(&format!("cargo xtask test {}", arguments.join(" "))));
+    }
+    if name == "rust-kernels" {
+        return rust_kernels::in_ci(setup);
     }
     if name == "fuzz" {
         return fuzz::in_ci();

@@ -2,7 +2,8 @@
 //! else needs and minutes of building `core`, and since the targets are unstable.
 
 use crate::run::{self, Failure, Result};
-use crate::{apt, setup, tools};
+use crate::setup::{self, Setup};
+use crate::{apt, tools};
 use std::path::PathBuf;
 
 /// `cargo xtask rust-kernels`
@@ -11,17 +12,33 @@ pub fn command(args: &[String]) -> Result {
         return Err(Failure::Usage(format!("`rust-kernels` does not know `{other}`")));
     }
     let setup = setup::prepare()?;
-    let folder = run::var(tools::RUST_GPU_VARIABLE)
-        .map_or_else(|| run::workspace().join(".tools").join("rust-gpu"), PathBuf::from);
+    let folder = folder();
     if !tools::RUST_GPU.is_unpacked(&folder) {
         if !apt::is_here() {
             let need = tools::RUST_GPU;
-            eprintln!("xtask rust-kernels: skipped: no {} in `{}`; {}", need.what, folder.display(), need.elsewhere);
-            return Ok(());
+            let text = format!("no {} in `{}`; {}", need.what, folder.display(), need.elsewhere);
+            return Err(Failure::Failed(text));
         }
         apt::unpack(tools::RUST_GPU.packages, &folder)?;
     }
+    test(&setup)
+}
+
+/// As a step of `ci`: only where the compiler is, since it is a large one for a small test.
+pub fn in_ci(setup: &Setup) -> Result {
+    if tools::RUST_GPU.is_unpacked(&folder()) {
+        return test(setup);
+    }
+    eprintln!("xtask ci: rust-kernels is skipped: `cargo xtask rust-kernels` fetches the compiler that it needs");
+    Ok(())
+}
+
+fn folder() -> PathBuf {
+    run::var(tools::RUST_GPU_VARIABLE).map_or_else(|| tools::rust_gpu(&run::workspace()), PathBuf::from)
+}
+
+fn test(setup: &Setup) -> Result {
     let mut test = setup.cargo();
     test.args(["test", "--locked", "--package", "offload-tests", "--test", "examples", "--", "rust_kernels"]);
-    run::check(test.env(tools::RUST_GPU_VARIABLE, folder))
+    run::check(test.env(tools::RUST_GPU_VARIABLE, folder()))
 }

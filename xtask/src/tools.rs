@@ -101,10 +101,10 @@ pub const RUST_GPU: Need = Need {
     packages: &["rustc-web", "rust-web-src", "libstd-rust-web-dev", "libstd-rust-web-1.96"],
     why: "compiles the kernels of examples/rust-kernels",
     elsewhere: "set OFFLOAD_TEST_RUST_GPU to a folder with these packages of Debian 12, unpacked",
-    files: &["usr/bin/rustc", "usr/lib/rustlib/src/rust/library/vendor"],
+    files: &["usr/bin/rustc", "usr/lib/rustlib/src/rust/library/Cargo.lock"],
 };
 
-/// The folder that the packages of [`RUST_GPU`] are unpacked into, for the tests.
+/// Leads to that folder, for the tests; or to another.
 pub const RUST_GPU_VARIABLE: &str = "OFFLOAD_TEST_RUST_GPU";
 
 /// A library that Debian built for AMD's GPUs, whose bundle has target IDs with features: unpacked, as it is only read.
@@ -245,6 +245,11 @@ pub fn cuda_home(workspace: &Path) -> PathBuf {
 /// The folder that the packages of [`ROC_OBJ`] are unpacked into.
 pub fn roc_obj(workspace: &Path) -> PathBuf {
     workspace.join(".tools").join("roc-obj")
+}
+
+/// The folder that the packages of [`RUST_GPU`] are unpacked into.
+pub fn rust_gpu(workspace: &Path) -> PathBuf {
+    workspace.join(".tools").join("rust-gpu")
 }
 
 /// The folder that the files of [`PUBLISHED`] are put into.
