@@ -11,6 +11,7 @@ use offload_tests::package::{Package, printed};
 use offload_tests::tools::{Tool, llvm, llvm_bin, stderr, stdout, succeed};
 use offload_tests::{scratch, test};
 use stand_ins::{compile, described};
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Output};
@@ -104,6 +105,9 @@ impl Example {
         for name in ["ROCM_PATH", "HIP_PATH", "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"] {
             command.env_remove(name);
         }
+        if let Some(path) = &*HIP_OF_THE_BINDING {
+            command.env("PATH", path);
+        }
         command.env("OFFLOAD_PREBUILT", "only").env("OFFLOAD_CLANG", "/no/such/clang").envs(variables.iter().copied());
         command.output().unwrap_or_else(|error| panic!("{line}: {error}"))
     }
@@ -155,6 +159,21 @@ fn on_gpus<'a>(capabilities: &'a str, log: &'a Path) -> Vec<(&'a str, &'a str)> 
         ("FAKE_LOG", log.to_str().expect("the target folder's name is UTF-8")),
     ]
 }
+
+/// `PATH` with a `hipconfig` of a version that cubecl-hip-sys has bindings for, where this machine has some `hipconfig`: its
+/// build fails where it does not know the version.
+static HIP_OF_THE_BINDING: LazyLock<Option<OsString>> = LazyLock::new(|| {
+    let path = std::env::var_os("PATH")?;
+    if !std::env::split_paths(&path).any(|folder| folder.join("hipconfig").is_file()) {
+        return None;
+    }
+    let folder = scratch::folder("examples-hipconfig");
+    scratch::write(folder.join("hipconfig"), "#!/bin/sh\necho 7.14.60850-0\n");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(folder.join("hipconfig"), mode).expect("the scratch folder can be written");
+    let folders = [folder].into_iter().chain(std::env::split_paths(&path));
+    Some(std::env::join_paths(folders).expect("the folders came out of PATH"))
+});
 
 /// The lines of a log, without those of misuse, of which there must be none.
 #[track_caller]
