@@ -156,6 +156,8 @@ fn on_gpus<'a>(capabilities: &'a str, log: &'a Path) -> Vec<(&'a str, &'a str)> 
     vec![
         ("LD_LIBRARY_PATH", DRIVER.to_str().expect("the target folder's name is UTF-8")),
         ("FAKE_GPU", capabilities),
+        // Threads that do not wait for the one that loads are found out.
+        ("FAKE_SLOW", "50"),
         ("FAKE_LOG", log.to_str().expect("the target folder's name is UTF-8")),
     ]
 }

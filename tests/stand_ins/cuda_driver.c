@@ -6,6 +6,7 @@
  *   FAKE_DRIVER      what cuDriverGetVersion says. Not set: 12080.
  *   FAKE_ERROR       FUNCTION=CODE: this function fails with this code.
  *   FAKE_KERNEL_END  the kernel leaves out all elements from this index on.
+ *   FAKE_SLOW        loading a module takes this many milliseconds.
  *   FAKE_LOG         a file that gets a line for each call that matters.
  *
  * A program that breaks the driver's rules (a call before cuInit or without a context, a handle that is none, a copy past
@@ -248,6 +249,7 @@ static struct module {
 static int current_gpu(void) { return current - retained; }
 
 CUresult cuModuleLoadData(void **out, const void *image) {
+  take_time();
   IN_CONTEXT();
   const char *kind = "PTX";
   size_t size;

@@ -3,6 +3,7 @@
  *
  *   FAKE_GPU    the GPU's target, as HIP names it: "gfx90a:sramecc+:xnack-". Not set or empty: no GPU.
  *   FAKE_ERROR  FUNCTION=CODE: this function fails with this code.
+ *   FAKE_SLOW   loading a module takes this many milliseconds.
  *   FAKE_LOG    a file that gets a line for each load and launch. */
 #include <stdint.h>
 #include <string.h>
@@ -39,6 +40,7 @@ int hipGetDevicePropertiesR0600(char *properties, int device) {
 }
 
 int hipModuleLoadData(void **out, const void *image) {
+  take_time();
   FAIL_IF_ASKED();
   size_t size = elf_size(image);
   log_line("hipModuleLoadData: %zu bytes, fnv1a %016llx", size, (unsigned long long)fnv1a(image, size));

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void log_line(const char *format, ...) {
   const char *path = getenv("FAKE_LOG");
@@ -21,6 +22,13 @@ static void log_line(const char *format, ...) {
   va_end(values);
   fputc('\n', file);
   fclose(file);
+}
+
+/* Waits as long as FAKE_SLOW says, in milliseconds: time enough for other threads to do the same. */
+__attribute__((unused)) static void take_time(void) {
+  const char *wish = getenv("FAKE_SLOW");
+  if (wish)
+    usleep(1000 * atoi(wish));
 }
 
 /* Of an image, for the log; stand_ins/mod.rs has the same. */

@@ -6,7 +6,7 @@ use std::ffi::{CStr, c_int};
 use std::fmt;
 use std::mem::MaybeUninit;
 use std::ptr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cubecl_hip_sys as hip;
 use offload_format::Device;
@@ -34,7 +34,8 @@ pub fn gpu_count() -> Result<c_int, LoadError> {
 /// A pack of one module, and what is loaded of it, which stays loaded. A `static` can hold it.
 pub struct Modules {
     pack: &'static KernelPack,
-    loaded: Mutex<BTreeMap<c_int, Loaded>>,
+    // A lock for each GPU, so that those of one do not wait for another.
+    loaded: Mutex<BTreeMap<c_int, Arc<Mutex<Option<Loaded>>>>>,
 }
 
 /// An image that is on a GPU.
@@ -63,9 +64,9 @@ impl Modules {
     pub fn on(&self, gpu: c_int) -> Result<Loaded, LoadError> {
         // SAFETY: an index that is out of range is an error.
         check("hipSetDevice", unsafe { hip::hipSetDevice(gpu) })?;
-        // The table is whole even if a thread that held it panicked.
-        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = loaded.get(&gpu) {
+        let slot = Arc::clone(lock(&self.loaded).entry(gpu).or_default());
+        let mut slot = lock(&slot);
+        if let Some(found) = &*slot {
             return Ok(*found);
         }
         let image = self.pack.select(&device(gpu)?)?.into_image();
@@ -75,10 +76,13 @@ impl Modules {
         if result != hip::HIP_SUCCESS {
             return Err(LoadError::Refused { image, result });
         }
-        let new = Loaded { image, module };
-        loaded.insert(gpu, new);
-        Ok(new)
+        Ok(*slot.insert(Loaded { image, module }))
     }
+}
+
+/// What is behind a lock is whole even if a thread that held it panicked.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What selection needs to know of a GPU: the name of its target, with its features.

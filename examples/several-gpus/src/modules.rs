@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cudarc::driver::{CudaContext, CudaModule, DriverError, sys};
 use cudarc::nvrtc::Ptx;
@@ -27,7 +27,8 @@ pub fn gpu(index: usize) -> Result<Arc<CudaContext>, LoadError> {
 /// A pack of one module, and what is loaded of it. A `static` can hold it, or whoever uses the pack.
 pub struct Modules {
     pack: &'static KernelPack,
-    loaded: Mutex<BTreeMap<usize, Loaded>>,
+    // A lock for each GPU, so that those of one do not wait for another.
+    loaded: Mutex<BTreeMap<usize, Arc<Mutex<Option<Loaded>>>>>,
 }
 
 /// An image that is on a GPU.
@@ -52,9 +53,9 @@ impl Modules {
     pub fn on(&self, gpu: &Arc<CudaContext>) -> Result<Loaded, LoadError> {
         // cudarc does not do it when it looks for kernels.
         gpu.bind_to_thread()?;
-        // The table is whole even if a thread that held it panicked.
-        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = loaded.get(&gpu.ordinal()) {
+        let slot = Arc::clone(lock(&self.loaded).entry(gpu.ordinal()).or_default());
+        let mut slot = lock(&slot);
+        if let Some(found) = &*slot {
             return Ok(found.clone());
         }
         let image = self.pack.select(&device(gpu)?)?.into_image();
@@ -64,10 +65,13 @@ impl Modules {
             _ => Ptx::from_binary(image.bytes().to_vec()),
         };
         let module = gpu.load_module(contents).map_err(|error| LoadError::Refused { image, error })?;
-        let new = Loaded { image, module };
-        loaded.insert(gpu.ordinal(), new.clone());
-        Ok(new)
+        Ok(slot.insert(Loaded { image, module }).clone())
     }
+}
+
+/// What is behind a lock is whole even if a thread that held it panicked.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What selection needs to know of a GPU.
