@@ -3,8 +3,9 @@
 
 use offload_format::image::Bitcode;
 use offload_tests::data::read;
+use offload_tests::judges::{assert_is_for, image_file_name};
 use offload_tests::package::Package;
-use offload_tests::tools::{Tool, cuda, llvm, llvm_bin, stdout, succeed};
+use offload_tests::tools::{Tool, cuda, llvm, llvm_bin, succeed};
 use offload_tests::{run, test};
 use std::fs;
 use std::path::Path;
@@ -109,7 +110,7 @@ fn main() {
 
 fn matrix() {
     let package = Package::new("build_matrix");
-    package.write("src/lib.rs", "").write("build.rs", BUILD);
+    package.feature("containers").write("src/lib.rs", "").write("build.rs", BUILD);
     let kernels = package.folder.join("kernels");
     for (name, text) in [
         ("dialect.cu", DIALECT),
@@ -140,8 +141,9 @@ fn matrix() {
     assert!(!printed.contains("unused") && !printed.contains("not found"), "a compiler warns:\n{printed}");
     for (module, targets) in MODULES {
         for target in *targets {
-            let image = package.output("debug", "build_matrix", &format!("matrix/{module}.{}", file_name(target)));
-            check_header(module, target, &image);
+            let image =
+                package.output("debug", "build_matrix", &format!("matrix/{module}.{}", image_file_name(target)));
+            assert_is_for(module, target, &image);
             let origin = match *module {
                 "text" if *target == "compute_90" => "ReadyMade",
                 "mixed" if ["gfx1100", "sm_80"].contains(target) => "ReadyMade",
@@ -165,7 +167,7 @@ fn matrix() {
         ("ready_archive", "gfx90a", "gfx90a.hsaco"),
         ("mixed", "gfx1100", "gfx1100.hsaco"),
     ] {
-        let image = package.output("debug", "build_matrix", &format!("matrix/{module}.{}", file_name(target)));
+        let image = package.output("debug", "build_matrix", &format!("matrix/{module}.{}", image_file_name(target)));
         assert!(read(&image) == read(kernels.join("made").join(source)), "{module} for {target}");
     }
 }
@@ -253,45 +255,6 @@ fn bundle(kernels: &Path, name: &str, options: &[&str]) {
     );
 }
 
-/// Whether an image is for its target, as others read it.
-fn check_header(module: &str, target: &str, image: &Path) {
-    if target.starts_with("gfx") {
-        let header = stdout(&succeed(llvm("llvm-readelf").arg("-h").arg(image)));
-        let flags = if target == "gfx90a" { "gfx90a, xnack, sramecc" } else { target };
-        assert!(
-            header.contains("EM_AMDGPU") && header.contains(&format!(", {flags}\n")),
-            "{module} {target}:\n{header}"
-        );
-    } else if let Some(number) = target.strip_prefix("sm_") {
-        let text = stdout(&succeed(cuda("cuobjdump").arg("-elf").arg(image)));
-        let expected = [format!(" sm={number},"), format!("arch = sm_{number}\n")];
-        assert!(expected.iter().any(|it| text.contains(it)), "{module} {target}:\n{text}");
-    } else if target == "cpu" {
-        let header = stdout(&succeed(Command::new("file").arg("-b").arg(image)));
-        assert!(
-            header.contains("shared object") && header.contains(std::env::consts::ARCH.replace('_', "-").as_str()),
-            "{header}"
-        );
-    } else {
-        let text = String::from_utf8(read(image)).expect("PTX is text");
-        let expected = format!(".target {}", target.replace("compute_", "sm_"));
-        let line = text.lines().find(|line| line.starts_with(".target"));
-        // With debug information there is a word more.
-        assert_eq!(line.and_then(|line| line.split(',').next()), Some(&*expected), "{module}");
-    }
-}
-
-/// The part of an image's file name behind the module's.
-fn file_name(target: &str) -> String {
-    let extension = match target {
-        "cpu" => "so",
-        gpu if gpu.starts_with("gfx") => "hsaco",
-        gpu if gpu.starts_with("sm_") => "cubin",
-        _ => "ptx",
-    };
-    format!("{target}.{extension}")
-}
-
 fn cargo_build(package: &Package) -> Command {
     let mut command = package.cargo(&["build"]);
     command.env("OFFLOAD_CLANG", llvm_bin().join("clang"));
@@ -301,12 +264,7 @@ fn cargo_build(package: &Package) -> Command {
 /// With the feature for it, also what is compressed is taken apart.
 fn compressed() {
     let package = Package::new("build_compressed");
-    let manifest = fs::read_to_string(package.folder.join("Cargo.toml")).expect("the package has a manifest");
-    package.write(
-        "Cargo.toml",
-        manifest.replace("/offload-build\" }", "/offload-build\", features = [\"compression\"] }"),
-    );
-    package.write("src/lib.rs", "").write("kernels/dialect.cu", DIALECT).write(
+    package.feature("compression").write("src/lib.rs", "").write("kernels/dialect.cu", DIALECT).write(
         "build.rs",
         "fn main() {\n    offload_build::Build::new().modules([\"kernels/zlib.hipfb\", \"kernels/zstd.bundle\"])\n        \
          .archs([\"gfx1100\", \"gfx90a\"]).compile(\"compressed\");\n}\n",
@@ -336,7 +294,7 @@ fn compressed() {
     for module in ["zlib", "zstd"] {
         for target in ["gfx90a", "gfx1100"] {
             let image = package.output("debug", "build_compressed", &format!("compressed/{module}.{target}.hsaco"));
-            check_header(module, target, &image);
+            assert_is_for(module, target, &image);
             assert!(read(&image) == read(kernels.join(format!("made/{target}.hsaco"))), "{module} for {target}");
         }
     }
@@ -378,7 +336,7 @@ fn rocm_headers() {
     let index = package.index("debug", "add");
     let targets: Vec<&str> = index.images().map(|image| &*image.target).collect();
     assert_eq!(targets, ["gfx90a"], "ROCm's headers are for AMD GPUs");
-    check_header("add", "gfx90a", &package.output("debug", "build_rocm_headers", "add/gfx90a.hsaco"));
+    assert_is_for("add", "gfx90a", &package.output("debug", "build_rocm_headers", "add/gfx90a.hsaco"));
 }
 
 /// What a clang can do, its own folder says and not its version.

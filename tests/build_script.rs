@@ -355,6 +355,12 @@ fn one_job() {
     let calls = watched.calls();
     assert!(calls.iter().filter(|call| !call.starts_with(OVERLAP)).count() > 15, "{calls:#?}");
     assert!(!calls.iter().any(|call| call == OVERLAP), "two compilers at a time:\n{calls:#?}");
+
+    // What is allowed is done: the same with four jobs.
+    package.write("kernels/a.cu", kernel("a", "2.0f")).write("kernels/b.cu", kernel("b", "2.0f"));
+    succeed(watched.set(&mut cargo_build(&package, "debug")).arg("-j4"));
+    let calls = watched.calls();
+    assert!(calls.iter().any(|call| call == OVERLAP), "never two compilers at a time:\n{calls:#?}");
 }
 
 fn capped_jobs() {

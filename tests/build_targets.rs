@@ -121,6 +121,13 @@ fn field() {
             &["CUDA_COMPUTE_CAPS="],
         ),
         (&[("CUDAARCHS", "80;90a-real;90-virtual")], &["sm_80", "compute_80", "sm_90a", "compute_90"], &["CUDAARCHS="]),
+        (
+            &[("CUDAARCHS", "80-real;90a-virtual")],
+            &["sm_80", "compute_90a"],
+            &[
+                "compute_90a is all the PTX there is, and its letter binds it to few GPUs: later ones cannot use it, as they could compute_90",
+            ],
+        ),
         (&[("TORCH_CUDA_ARCH_LIST", "8.0;9.0+PTX")], &["sm_80", "sm_90", "compute_90"], &["TORCH_CUDA_ARCH_LIST="]),
         (
             &[("AMDGPU_TARGETS", "gfx90a:xnack-;gfx1100"), ("GPU_TARGETS", "gfx942")],

@@ -83,7 +83,8 @@ fn again(folder: &Path, clang: &Path) {
 
 const OFFLOAD_BUILD: &str = concat!("offload-build = { path = \"", env!("CARGO_MANIFEST_DIR"), "/../offload-build\" }");
 
-/// Packages whose build script depends on one crate and does nothing, in empty target folders.
+/// Packages whose build script depends on one crate and does nothing, in empty target folders. Nothing is compiled
+/// incrementally: Cargo does that with crates in folders, as ours is here, and never with those from a registry.
 fn cold(folder: &Path) {
     let crates = [
         ("cc", "cc = \"1\""),
@@ -110,6 +111,7 @@ fn cold(folder: &Path) {
         for (_, package, times) in &mut rows {
             let _ = fs::remove_dir_all(package.folder.join("target"));
             let mut command = package.cargo(&["build", "--quiet", "--offline"]);
+            command.env("CARGO_INCREMENTAL", "0");
             times.push(time(|| succeed(&mut command)));
         }
     }

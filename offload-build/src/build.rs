@@ -1,6 +1,8 @@
 //! The builder.
 
 use crate::cargo::Cargo;
+use crate::compiler::Compiler;
+use crate::dependency;
 use crate::error::Error;
 use crate::module::Module;
 use crate::options::Request;
@@ -8,11 +10,12 @@ use crate::output::{self, OutDir};
 use crate::pack::{self, Pack};
 use crate::plan;
 use crate::run::Run;
+use crate::selector::Selector;
 use crate::source::Source;
+use crate::static_library::{self, StaticLibrary};
 use crate::targets::{self, Wanted};
-use crate::toolchain::Tools;
+use crate::toolchain::{Named, Tools};
 use std::borrow::Borrow;
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -89,6 +92,22 @@ impl Build {
         self
     }
 
+    /// The targets that the pack supports, as [selectors](crate#selectors): of the targets that are listed, here or in the
+    /// environment, it is built for those. For packs that are for one vendor, or for few GPUs: `.targets(["nvidia"])`,
+    /// `.targets(["sm_90a"])`. If the list is that of `OFFLOAD_ARCH`, a line says what is left of it. That nothing is left is an
+    /// error, unless [`Build::allow_empty`] was called.
+    pub fn targets<S: Into<String>>(&mut self, selectors: impl IntoIterator<Item = S>) -> &mut Self {
+        self.request.targets.extend(selectors.into_iter().map(Selector::new));
+        self
+    }
+
+    /// Lets the pack, and each of its modules, be without images where it supports none of the targets. Programs that embed it
+    /// compile, and its `select` says why there are none.
+    pub fn allow_empty(&mut self) -> &mut Self {
+        self.request.may_be_empty = true;
+        self
+    }
+
     /// Adds a folder in which `#include` looks.
     pub fn include(&mut self, folder: impl AsRef<Path>) -> &mut Self {
         self.request.options.includes.push(folder.as_ref().to_owned());
@@ -145,6 +164,19 @@ impl Build {
         self
     }
 
+    /// Who compiles CUDA and HIP sources, for the GPUs that this compiler is for; clang unless said. It may be called once for
+    /// each vendor.
+    pub fn compiler(&mut self, compiler: Compiler) -> &mut Self {
+        self.request.options.compilers.push(compiler);
+        self
+    }
+
+    /// The nvcc to use where [`Compiler::Nvcc`] is asked for, before `NVCC` and the other variables and places.
+    pub fn nvcc(&mut self, path: impl AsRef<Path>) -> &mut Self {
+        self.request.nvcc = Some(path.as_ref().to_owned());
+        self
+    }
+
     /// The most compilers that run at a time for this pack, at least one; `OFFLOAD_JOBS` is before it. Without it as many run
     /// as `cargo build -j` allows. For compilers that need much memory.
     pub fn max_parallel(&mut self, most: usize) -> &mut Self {
@@ -167,7 +199,7 @@ impl Build {
             cargo.flush();
             Ok(pack)
         });
-        made.unwrap_or_else(|error| error.report(name))
+        made.unwrap_or_else(|error| error.report(&format!("the pack \"{name}\"")))
     }
 
     /// Compiles, packs, and tells Cargo.
@@ -186,33 +218,108 @@ impl Build {
         made
     }
 
+    /// Compiles the files, host and device code in one source, to a static library that carries its device code for all
+    /// targets, and tells Cargo to link it and the vendor's runtime. The host's functions are called from Rust as any C
+    /// function is (`extern "C"`); they launch the kernels (`<<<...>>>`). Ends the build script with the reason if that fails.
+    ///
+    /// ```no_run
+    /// use offload_build::{Build, Compiler};
+    ///
+    /// Build::new().file("kernels/launch.cu").compiler(Compiler::Nvcc).archs(["sm_80", "compute_90"]).compile_static("launch");
+    /// ```
+    ///
+    /// For NVIDIA's GPUs it is compiled by nvcc, if [`Compiler::Nvcc`] is asked for, or by clang, either with the headers of the
+    /// CUDA toolkit; its runtime is linked statically, so that the program starts without a driver and calls return the
+    /// runtime's error. For AMD's GPUs it is compiled by clang with ROCm's headers, and needs ROCm's runtime
+    /// (`libamdhip64.so`) to start, which cannot be linked statically. One library is for the GPUs of one vendor.
+    ///
+    /// Cargo passes the library on to the package's lib target and what depends on it; a `main.rs` beside a `lib.rs` gets the
+    /// functions by way of that. Each source is compiled by itself: `__device__` functions of another source cannot be called.
+    /// Prebuilt sets have no static libraries.
+    pub fn compile_static(&self, name: &str) -> StaticLibrary {
+        let made = Cargo::from_env().and_then(|cargo| {
+            let library = self.compile_static_for(name, &cargo)?;
+            cargo.flush();
+            Ok(library)
+        });
+        made.unwrap_or_else(|error| error.report(&format!("the static library \"{name}\"")))
+    }
+
+    /// The same, and returns.
+    ///
+    /// Returns an error if the targets are not of one vendor, and for the reasons that [`Build::try_compile`] has.
+    pub fn try_compile_static(&self, name: &str) -> Result<StaticLibrary, Error> {
+        let cargo = Cargo::from_env()?;
+        let made = self.compile_static_for(name, &cargo);
+        if made.is_err() {
+            cargo.run_again();
+        }
+        cargo.flush();
+        made
+    }
+
+    fn compile_static_for(&self, name: &str, cargo: &Cargo) -> Result<StaticLibrary, Error> {
+        claim_name(name)?;
+        if self.skips(cargo)?.is_some() {
+            return Ok(StaticLibrary::absent(name));
+        }
+        let output = OutDir::create(&cargo.out_dir, name)?;
+        let tools = Tools::new(cargo, &output, self.named());
+        let targets = targets::resolve(cargo, &tools, &self.archs, self.request.code_object_version)?;
+        let modules = plan::plan(&self.request, name, static_library::modules(&self.request)?, &targets, cargo)?;
+        if modules.iter().all(|module| module.targets.is_empty()) {
+            return Ok(StaticLibrary::absent(name));
+        }
+        static_library::make(&Run::new(&self.request, &self.archs, name, cargo, &output, &tools), name, &modules)
+    }
+
+    /// Why nothing is to be compiled.
+    fn skips(&self, cargo: &Cargo) -> Result<Option<&'static str>, Error> {
+        if cargo.user_var("DOCS_RS").is_some() {
+            return Ok(Some("docs.rs has no GPU compilers"));
+        }
+        match cargo.user_var("OFFLOAD_SKIP").as_deref() {
+            None | Some("0") => Ok(None),
+            Some("1") => Ok(Some("OFFLOAD_SKIP was set")),
+            Some(other) => Err(Error::config(format!("OFFLOAD_SKIP is '{other}'; it can be 1 or 0"))),
+        }
+    }
+
+    /// The tools that build.rs names.
+    fn named(&self) -> Named<'_> {
+        let path = Option::as_deref;
+        let request = &self.request;
+        Named { clang: path(&request.clang), ptxas: path(&request.ptxas), nvcc: path(&request.nvcc) }
+    }
+
     fn compile_for(&self, name: &str, cargo: &Cargo) -> Result<Pack, Error> {
         claim_name(name)?;
         let output = OutDir::create(&cargo.out_dir, name)?;
+        dependency::offer(name, &output, cargo);
         let modules = plan::modules(&self.request, name);
         let absent = |why| {
             // Sources that are missing here are no error where nothing is made of them.
             let modules = modules.iter().flatten().map(|(name, _)| name.clone()).collect();
             pack::write_absent(name, why, modules, &output)
         };
-        if cargo.user_var("DOCS_RS").is_some() {
-            return absent("docs.rs has no GPU compilers");
+        if let Some(why) = self.skips(cargo)? {
+            return absent(why);
         }
-        match cargo.user_var("OFFLOAD_SKIP").as_deref() {
-            None | Some("0") => {}
-            Some("1") => return absent("OFFLOAD_SKIP was set"),
-            Some(other) => return Err(Error::config(format!("OFFLOAD_SKIP is '{other}'; it can be 1 or 0"))),
-        }
-        let tools = Tools::new(cargo, &output, self.request.clang.as_deref(), self.request.ptxas.as_deref());
+        let tools = Tools::new(cargo, &output, self.named());
         let targets = targets::resolve(cargo, &tools, &self.archs, self.request.code_object_version)?;
         let modules = plan::plan(&self.request, name, modules?, &targets, cargo)?;
-        Run::new(&self.request, name, cargo, &output, &tools).make_pack(&modules)
+        if modules.iter().all(|module| module.targets.is_empty()) {
+            let why = format!("it supports none of the targets {}", targets.join(", "));
+            let modules = modules.into_iter().map(|module| module.name).collect();
+            return pack::write_absent(name, &why, modules, &output);
+        }
+        Run::new(&self.request, &self.archs, name, cargo, &output, &tools).make_pack(&modules)
     }
 }
 
 /// A pack's name is one of a file, and of one pack.
-fn claim_name(name: &str) -> Result<(), Error> {
-    static NAMES: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+pub(crate) fn claim_name(name: &str) -> Result<(), Error> {
+    static NAMES: Mutex<Vec<String>> = Mutex::new(Vec::new());
     if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') {
         return Err(Error::config(format!("a pack's name has letters, digits, '_' and '-'; '{name}' does not")));
     }
@@ -220,10 +327,11 @@ fn claim_name(name: &str) -> Result<(), Error> {
         return Err(Error::config(format!("'{name}' cannot be a pack's name: the kernel header's folder has it")));
     }
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-    match names.insert(name.to_owned()) {
-        true => Ok(()),
-        false => Err(Error::config(format!(
+    if names.iter().any(|it| it == name) {
+        return Err(Error::config(format!(
             "build.rs makes two packs of the name '{name}': the second would replace the first"
-        ))),
+        )));
     }
+    names.push(name.to_owned());
+    Ok(())
 }

@@ -83,6 +83,7 @@ pub(crate) fn record(
         let text = fs::read_to_string(file).map_err(|error| Error::io("read the dependency file", file, error))?;
         paths.extend(depfile::parse(&text));
     }
+    paths.retain(|path| !compilation.tool_folders.iter().any(|folder| path.starts_with(folder)));
     let mut inputs: Vec<Input> = Vec::new();
     for path in paths {
         if inputs.iter().all(|input| input.path != path) {

@@ -12,6 +12,7 @@ pub(crate) struct Cargo {
     /// The package's folder, which is also the working folder.
     pub(crate) manifest_dir: PathBuf,
     pub(crate) package: String,
+    version: String,
     /// The host program's target triple.
     pub(crate) target: String,
     pub(crate) target_arch: String,
@@ -22,6 +23,8 @@ pub(crate) struct Cargo {
     pub(crate) host: String,
     pub(crate) opt_level: String,
     pub(crate) debug: bool,
+    /// Whether dependents are told what this build script tells them.
+    pub(crate) has_links: bool,
     /// What Cargo is to be told, and how much of it has been.
     told: RefCell<(Vec<String>, usize)>,
 }
@@ -45,6 +48,7 @@ impl Cargo {
             out_dir: var("OUT_DIR")?.into(),
             manifest_dir: var("CARGO_MANIFEST_DIR")?.into(),
             package: var("CARGO_PKG_NAME")?,
+            version: var("CARGO_PKG_VERSION")?,
             target: var("TARGET")?,
             target_arch: var("CARGO_CFG_TARGET_ARCH")?,
             target_os: var("CARGO_CFG_TARGET_OS")?,
@@ -53,6 +57,7 @@ impl Cargo {
             host: var("HOST")?,
             opt_level: var("OPT_LEVEL")?,
             debug: var("DEBUG").is_ok_and(|debug| !matches!(debug.as_str(), "false" | "0" | "none")),
+            has_links: var("CARGO_MANIFEST_LINKS").is_ok(),
             told: RefCell::default(),
         })
     }
@@ -66,6 +71,14 @@ impl Cargo {
     /// An environment variable that makes no difference to what is built, so that nothing is to be done when it changes.
     pub(crate) fn untracked_var(&self, name: &str) -> Option<String> {
         env::var(name).ok().filter(|value| !value.is_empty())
+    }
+
+    /// How to reach the jobserver that Cargo passes on: what stands behind `--jobserver-auth=`, or behind the older name, last.
+    pub(crate) fn jobserver(&self) -> Option<String> {
+        let flags = ["CARGO_MAKEFLAGS", "MAKEFLAGS", "MFLAGS"].iter().find_map(|name| env::var(name).ok())?;
+        let behind = |name: &str| flags.rsplit_once(name).map(|(_, rest)| rest);
+        let auth = behind("--jobserver-auth=").or_else(|| behind("--jobserver-fds="))?;
+        auth.split(' ').next().map(str::to_owned)
     }
 
     /// The variables that may have a say in which host compiler there is and what it is told, as text and in order. That
@@ -127,6 +140,41 @@ impl Cargo {
         self.tell(format!("rustc-link-search=native={}", folder.display()));
     }
 
+    /// Whether the package's folder is one that `cargo package` has written, here or where it was published.
+    pub(crate) fn is_packaged(&self) -> bool {
+        self.manifest_dir.join("Cargo.toml.orig").is_file()
+    }
+
+    /// Whether this is the build by which `cargo package` and `cargo publish` check what they have written: in
+    /// `<target>/package/<name>-<version>`. Registries' packages lie in folders of other names.
+    pub(crate) fn is_packaging(&self) -> bool {
+        let name = format!("{}-{}", self.package, self.version);
+        let folder = self.manifest_dir.parent();
+        self.is_packaged() && self.manifest_dir.ends_with(name) && folder.is_some_and(|it| it.ends_with("package"))
+    }
+
+    /// Something for the build scripts of dependents.
+    pub(crate) fn metadata(&self, key: &str, value: &str) {
+        self.tell(format!("metadata={key}={value}"));
+    }
+
+    /// What the build script of a dependency told under this key.
+    pub(crate) fn of_dependency(&self, links: &str, key: &str) -> Option<String> {
+        env::var(dependency_variable(links, key)).ok()
+    }
+
+    /// All that it told under keys that start so.
+    pub(crate) fn all_of_dependency(&self, links: &str, key: &str) -> Vec<String> {
+        let start = dependency_variable(links, key);
+        let all = env::vars_os().filter(|(name, _)| name.to_str().is_some_and(|name| name.starts_with(&start)));
+        all.filter_map(|(_, value)| value.into_string().ok()).collect()
+    }
+
+    /// A library to link with, as `-l` takes it.
+    pub(crate) fn link_library(&self, library: &str) {
+        self.tell(format!("rustc-link-lib={library}"));
+    }
+
     /// One line that the user sees.
     pub(crate) fn warn(&self, line: &str) {
         println!("cargo::warning={line}");
@@ -151,4 +199,10 @@ impl Cargo {
         lines[*printed..].iter().for_each(|line| println!("cargo::{line}"));
         *printed = lines.len();
     }
+}
+
+/// The variable in which Cargo has what a dependency told.
+fn dependency_variable(links: &str, key: &str) -> String {
+    let capitals = |text: &str| text.to_uppercase().replace('-', "_");
+    format!("DEP_{}_{}", capitals(links), capitals(key))
 }

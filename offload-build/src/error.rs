@@ -28,6 +28,8 @@ pub enum ErrorKind {
     KernelMissing,
     /// The prebuilt set does not fit.
     Prebuilt,
+    /// A dependency offers no such pack.
+    Dependency,
     /// Cargo's environment is missing: this is no build script.
     Environment,
     /// A file could not be read or written.
@@ -54,9 +56,9 @@ impl Error {
         self.kind
     }
 
-    /// Prints the error as a build script should and ends it.
-    pub(crate) fn report(&self, pack: &str) -> ! {
-        let mut text = format!("error: offload-build could not make the pack \"{pack}\"\n{self}");
+    /// Prints the error as a build script that was to make this should and ends it.
+    pub(crate) fn report(&self, what: &str) -> ! {
+        let mut text = format!("error: offload-build could not make {what}\n{self}");
         let mut source = std::error::Error::source(self);
         while let Some(error) = source {
             text.push_str(&format!("\ncaused by: {error}"));

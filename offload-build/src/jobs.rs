@@ -1,16 +1,18 @@
 //! Runs steps in parallel, as many at a time as Cargo's jobserver allows.
 
 use crate::error::{Error, ErrorKind};
+use crate::jobserver::{Jobserver, Token};
+use crate::launcher::Launcher;
 use crate::outcome;
-use jobserver::{Acquired, Client};
 use std::ffi::OsString;
 use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 /// One run of a tool.
 #[derive(Debug, Clone)]
@@ -29,6 +31,18 @@ impl Step {
         self.args.get(at + 1).map(Path::new)
     }
 
+    /// Whether it reads one source and writes one object.
+    pub(crate) fn is_compilation(&self) -> bool {
+        self.args.iter().any(|arg| arg == "-c")
+    }
+
+    /// The dependency file that is asked of clang's compiler proper, past its driver.
+    pub(crate) fn compiler_proper_depfile(&self) -> Option<&OsString> {
+        let at = self.args.iter().position(|arg| arg == "-dependency-file")?;
+        // Between them stands another -Xclang.
+        self.args.get(at + 2)
+    }
+
     /// Whether it reads a source, as clang and GCC take it.
     fn compiles(&self) -> bool {
         self.args.iter().any(|arg| arg == "-c" || arg == "-S")
@@ -36,12 +50,16 @@ impl Step {
 }
 
 /// How steps are run, which makes no difference to what comes out.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) struct How {
     /// The most steps at a time, if that is less than what the jobserver allows.
     pub(crate) most: usize,
+    /// How to reach the jobserver, in the words of the environment. Without one, processors count.
+    pub(crate) jobserver: Option<String>,
     /// Whether compilers colour their messages.
     pub(crate) colour: bool,
+    /// What compilers are started through.
+    pub(crate) launcher: Option<Launcher>,
 }
 
 /// The command line, to be copied into a shell.
@@ -62,29 +80,66 @@ impl fmt::Display for Step {
     }
 }
 
-enum Event {
-    Token(io::Result<Acquired>),
-    Ended(usize, io::Result<Output>),
+/// The number of a step that has ended, and what it printed.
+type Ended = (usize, io::Result<Output>);
+
+/// What has ended, in order. A channel would do, and is much more to compile.
+#[derive(Default)]
+struct Events {
+    waiting: Mutex<Vec<Ended>>,
+    came: Condvar,
 }
+
+impl Events {
+    fn add(&self, ended: Ended) {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).push(ended);
+        self.came.notify_one();
+    }
+
+    /// Waits for the next, or no longer than this.
+    fn next(&self, at_most: Option<Duration>) -> Option<Ended> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        while waiting.is_empty() {
+            waiting = match at_most {
+                None => self.came.wait(waiting).unwrap_or_else(PoisonError::into_inner),
+                Some(pause) => {
+                    let (waiting, result) =
+                        self.came.wait_timeout(waiting, pause).unwrap_or_else(PoisonError::into_inner);
+                    if result.timed_out() && waiting.is_empty() {
+                        return None;
+                    }
+                    waiting
+                }
+            };
+        }
+        Some(waiting.remove(0))
+    }
+}
+
+/// Between two looks for a token of the jobserver. Nothing next to the run of a compiler.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// Runs all steps, each after those it names, and first those behind which most work waits; `work` says how much each of
 /// them is, in any unit. After a failure no further step starts. Returns what the tools had to say although they
 /// succeeded: warnings.
 ///
 /// Returns an error with the command line and the tool's own text, whole, for the first step that fails.
-pub(crate) fn run(steps: &[Step], work: &[u64], how: How) -> Result<Vec<String>, Error> {
-    let (sender, events) = channel();
-    let client = jobserver_client()?;
-    let token_sender = sender.clone();
-    let helper = client.into_helper_thread(move |token| {
-        // The loop below may have ended with requests open.
-        let _ = token_sender.send(Event::Token(token));
-    });
-    let helper =
-        helper.map_err(|error| Error::new(ErrorKind::Io, format!("could not wait for the jobserver: {error}")))?;
+pub(crate) fn run(steps: &[Step], work: &[u64], how: &How) -> Result<Vec<String>, Error> {
+    if let Some(launcher) = &how.launcher {
+        launcher.check(steps.iter())?;
+    }
+    let jobserver = how.jobserver.as_ref().map(|auth| Jobserver::open(auth));
+    let most = match jobserver {
+        Some(Some(_)) => usize::MAX,
+        // As make does that is not let at the jobserver of the one around it.
+        Some(None) => 1,
+        None => thread::available_parallelism().map_or(1, usize::from),
+    };
     let mut state = State {
         steps,
         how,
+        most: how.most.clamp(1, most),
+        jobserver: jobserver.flatten(),
         ahead: work_ahead(steps, work),
         ended: vec![false; steps.len()],
         waiting: (0..steps.len()).collect(),
@@ -92,23 +147,22 @@ pub(crate) fn run(steps: &[Step], work: &[u64], how: How) -> Result<Vec<String>,
         tokens: Vec::new(),
         warnings: Vec::new(),
     };
-    let mut asked = 0;
+    let events = Arc::<Events>::default();
     let mut failure = None;
     loop {
-        if failure.is_none() {
-            state.start(&sender);
-        }
+        let needs_token = match failure {
+            None => state.start(&events).unwrap_or_else(|error| {
+                failure = Some(error);
+                false
+            }),
+            Some(_) => false,
+        };
         if state.running == 0 {
             break;
         }
-        // One token for each step that could start now and has none.
-        let room = how.most.saturating_sub(state.running);
-        let ready = if failure.is_none() { state.ready().count().min(room) } else { 0 };
-        while asked < ready {
-            helper.request_token();
-            asked += 1;
-        }
-        if let Err(error) = state.wait(&events, &mut asked) {
+        if let Some((index, output)) = events.next(needs_token.then_some(PAUSE))
+            && let Err(error) = state.end(index, output)
+        {
             failure.get_or_insert(error);
         }
     }
@@ -117,30 +171,56 @@ pub(crate) fn run(steps: &[Step], work: &[u64], how: How) -> Result<Vec<String>,
 
 struct State<'a> {
     steps: &'a [Step],
-    how: How,
+    how: &'a How,
+    /// The most steps at a time.
+    most: usize,
+    jobserver: Option<Jobserver>,
     /// The work of each step and of the longest chain of steps behind it.
     ahead: Vec<u64>,
     ended: Vec<bool>,
     waiting: Vec<usize>,
     running: usize,
     /// Tokens beside the one that every process started by a jobserver has from the beginning.
-    tokens: Vec<Acquired>,
+    tokens: Vec<Token>,
     warnings: Vec<String>,
 }
 
 impl State<'_> {
+    /// A step as it is run.
+    fn step(&self, index: usize) -> Step {
+        let step = &self.steps[index];
+        self.how.launcher.as_ref().map_or_else(|| step.clone(), |launcher| launcher.launch(step))
+    }
+
     fn ready(&self) -> impl DoubleEndedIterator<Item = usize> + '_ {
         self.waiting.iter().copied().filter(|&step| self.steps[step].after.iter().all(|&before| self.ended[before]))
     }
 
-    fn start(&mut self, sender: &Sender<Event>) {
-        while self.running < self.how.most.clamp(1, 1 + self.tokens.len()) {
+    /// Starts what may start now. Returns whether more could, had the jobserver a token.
+    fn start(&mut self, events: &Arc<Events>) -> Result<bool, Error> {
+        let mut needs_token = false;
+        while self.running < self.most {
             // Of several with as much the first.
             let Some(index) = self.ready().rev().max_by_key(|&step| self.ahead[step]) else { break };
+            if let Some(jobserver) = &self.jobserver
+                && self.running > self.tokens.len()
+            {
+                match jobserver.take() {
+                    Ok(Some(token)) => self.tokens.push(token),
+                    Ok(None) => {
+                        needs_token = true;
+                        break;
+                    }
+                    Err(error) => {
+                        let what = format!("could not take a token from the jobserver: {error}");
+                        return Err(Error::new(ErrorKind::Io, what));
+                    }
+                }
+            }
             self.waiting.retain(|&step| step != index);
             self.running += 1;
-            let step = self.steps[index].clone();
-            let sender = sender.clone();
+            let step = self.step(index);
+            let events = Arc::clone(events);
             let colour = self.how.colour && step.compiles();
             thread::spawn(move || {
                 // What an earlier run left would pass for this one's.
@@ -149,31 +229,20 @@ impl State<'_> {
                 command.args(&step.args).envs(step.env.clone()).stdin(Stdio::null());
                 // The pipe is no terminal, so a compiler has to be told.
                 command.args(colour.then_some("-fdiagnostics-color=always"));
-                let _ = sender.send(Event::Ended(index, command.output()));
+                events.add((index, command.output()));
             });
         }
         // What is not used goes back at once: other build scripts wait for it.
         self.tokens.truncate(self.running.saturating_sub(1));
+        Ok(needs_token)
     }
 
-    fn wait(&mut self, events: &Receiver<Event>, asked: &mut usize) -> Result<(), Error> {
-        match events.recv().expect("this function's caller holds a sender") {
-            Event::Token(token) => {
-                *asked -= 1;
-                let token = token.map_err(|error| {
-                    Error::new(ErrorKind::Io, format!("could not take a token from the jobserver: {error}"))
-                })?;
-                self.tokens.push(token);
-                Ok(())
-            }
-            Event::Ended(index, output) => {
-                self.running -= 1;
-                self.ended[index] = true;
-                let text = outcome::judge(&self.steps[index], output)?;
-                self.warnings.extend((!text.trim().is_empty()).then_some(text));
-                Ok(())
-            }
-        }
+    fn end(&mut self, index: usize, output: io::Result<Output>) -> Result<(), Error> {
+        self.running -= 1;
+        self.ended[index] = true;
+        let text = outcome::judge(&self.step(index), output)?;
+        self.warnings.extend((!text.trim().is_empty()).then_some(text));
+        Ok(())
     }
 }
 
@@ -186,21 +255,6 @@ fn work_ahead(steps: &[Step], work: &[u64]) -> Vec<u64> {
         }
     }
     ahead
-}
-
-fn jobserver_client() -> Result<Client, Error> {
-    // SAFETY: the descriptors that CARGO_MAKEFLAGS or MAKEFLAGS names were opened by the process that started this build
-    // script, and were inherited; nothing in a build script closes descriptors that it did not open.
-    #[allow(unsafe_code)]
-    let inherited = unsafe { Client::from_env() };
-    match inherited {
-        Some(client) => Ok(client),
-        None => {
-            let jobs = thread::available_parallelism().map_or(1, usize::from);
-            Client::new(jobs - 1)
-                .map_err(|error| Error::new(ErrorKind::Io, format!("could not make a jobserver: {error}")))
-        }
-    }
 }
 
 #[cfg(test)]

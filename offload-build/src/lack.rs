@@ -2,7 +2,7 @@
 
 use crate::error::{Error, ErrorKind};
 use crate::prebuilt::Prebuilt;
-use crate::toolchain::{Clang, Trail};
+use crate::toolchain::{Clang, Nvcc, Trail};
 use std::path::Path;
 
 const INSTALL_CLANG: &str = "install clang and lld, 16 or newer; new GPUs need new ones (Debian 12: apt install clang-22 \
@@ -13,6 +13,14 @@ const INSTALL_GPUINTRIN: &str = "gpuintrin.h came with clang 20, kernels (__gpu_
 const INSTALL_PTXAS: &str = "install the CUDA toolkit and set CUDA_HOME, or only its compiler (pip download --no-deps \
                              nvidia-cuda-nvcc, unpack the wheel) and name ptxas in OFFLOAD_PTXAS; \
                              or list PTX, which needs neither: compute_90 in place of sm_90";
+const INSTALL_NVCC: &str = "install the CUDA toolkit and set CUDA_HOME, or name nvcc in NVCC; Python's packages will do (pip \
+                            install nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime nvidia-cuda-cccl: \
+                            then CUDA_HOME is .../site-packages/nvidia/cu13)";
+const INSTALL_CCBIN: &str = "install one (Debian, Ubuntu: apt install g++; Fedora: dnf install gcc-c++; Windows: Visual Studio's \
+                             build tools with C++) or name it in NVCC_CCBIN or CXX";
+const INSTALL_ROCM: &str = "install HIP's headers and the libraries for devices (Debian: apt install libamdhip64-dev \
+                            rocm-device-libs; others: ROCm from AMD) and set ROCM_PATH if they are elsewhere than in \
+                            /opt/rocm";
 const INSTALL_LLD: &str = "install lld of the same version (Debian, Ubuntu: apt install lld-22 beside clang-22)";
 
 /// The reason for one target.
@@ -34,6 +42,21 @@ impl Lack {
 
     pub(crate) fn ptxas(trail: &Trail) -> Self {
         Self::tool("ptxas", trail, INSTALL_PTXAS)
+    }
+
+    pub(crate) fn nvcc(trail: &Trail) -> Self {
+        Self::tool("nvcc", trail, INSTALL_NVCC)
+    }
+
+    pub(crate) fn rocm(trail: &Trail) -> Self {
+        Self::tool("ROCm", trail, INSTALL_ROCM)
+    }
+
+    /// nvcc is there, and nothing that it has the host's part of sources done by.
+    pub(crate) fn ccbin(nvcc: &Nvcc, why: &str) -> Self {
+        let long = format!("{} needs a C++ compiler for the host: {why}", nvcc.path.display());
+        let short = "nvcc finds no C++ compiler for the host".to_owned();
+        Self { short, long, cure: Some(INSTALL_CCBIN), kind: ErrorKind::ToolNotFound }
     }
 
     fn tool(name: &str, trail: &Trail, cure: &'static str) -> Self {
@@ -93,4 +116,17 @@ pub(crate) fn missing(failures: &[(&String, Lack, String)], set: Option<&Prebuil
         );
     }
     Error::new(failures[0].1.kind, message.trim_end())
+}
+
+/// The package that is being made has a prebuilt set that does not fit it, for these reasons, each with its targets.
+pub(crate) fn stale_package(reasons: &[(String, Vec<&str>)], package: &str) -> Error {
+    let reasons = reasons.iter().map(|(reason, targets)| format!("{}: {reason}", targets.join(", ")));
+    let message = format!(
+        "the prebuilt set of this package does not fit it:\n  {}\n\
+         Remake it where the compilers are, then package again:\n  \
+         OFFLOAD_PREBUILT=update cargo build --release -p {package}\n\
+         (A file that is there and not in the package is left out by .gitignore, or by exclude or include in Cargo.toml.)",
+        reasons.collect::<Vec<_>>().join("\n  ")
+    );
+    Error::new(ErrorKind::Prebuilt, message)
 }

@@ -1,5 +1,6 @@
 //! The languages of sources: the one table that says which goes to which kind of target, and how.
 
+use crate::compiler::Compiler;
 use crate::selector::Family;
 use std::path::Path;
 
@@ -22,17 +23,20 @@ pub enum Language {
     Assembly,
     /// `.ptx`: for the PTX target that the text names, and through ptxas for the machine code of that and later GPUs.
     Ptx,
-    /// Ready-made images, alone or several in a file: AMD code objects (`.hsaco`, `.co`), cubins (`.cubin`), NVIDIA's fatbins
-    /// (`.fatbin`), offload bundles (`.hipfb`, `.bundle`, compressed ones with the feature `compression`), offload binaries
-    /// (`.offload`), archives of any of these (`.a`). What a file is and which targets it is for, its bytes say.
+    /// Ready-made images: AMD code objects (`.hsaco`, `.co`), cubins (`.cubin`). With the feature `containers` also several in
+    /// a file: NVIDIA's fatbins (`.fatbin`), offload bundles (`.hipfb`, `.bundle`), offload binaries (`.offload`), archives of
+    /// any of these (`.a`); compressed ones with the feature `compression`. What a file is and which targets it is for, its
+    /// bytes say.
     Image,
 }
 
 /// How a source gets into an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// clang's driver of offloading languages, in this mode, to LLVM bitcode; the kernel header in front.
-    Offload(&'static str),
+    /// clang's driver of offloading languages, in this mode and with these headers, to LLVM bitcode.
+    Offload(&'static str, Headers),
+    /// nvcc, with its own headers: one source to the image, several to relocatable cubins.
+    Nvcc,
     /// clang for this one target, in this mode and with these options, to LLVM bitcode.
     Direct(&'static str, &'static [&'static str]),
     /// clang's assembler for this one target, to an object.
@@ -43,6 +47,17 @@ pub(crate) enum Way {
     Ptx,
     /// The file has the image. Nothing can be linked with it.
     TakeOut,
+}
+
+/// Whose headers a source of an offloading language is compiled with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Headers {
+    /// This crate's, in front of the source.
+    Ours,
+    /// Those of a CUDA toolkit.
+    Cuda,
+    /// ROCm's.
+    Rocm,
 }
 
 impl Way {
@@ -77,8 +92,8 @@ const TABLE: &[Row] = &[
         name: "CUDA dialect",
         extensions: &["cu"],
         is_preprocessed: true,
-        amd: Some(Way::Offload("hip")),
-        nvidia: Some(Way::Offload("cuda")),
+        amd: Some(Way::Offload("hip", Headers::Ours)),
+        nvidia: Some(Way::Offload("cuda", Headers::Ours)),
         cpu: Some(Way::Host),
     },
     Row {
@@ -86,8 +101,8 @@ const TABLE: &[Row] = &[
         name: "HIP",
         extensions: &["hip"],
         is_preprocessed: true,
-        amd: Some(Way::Offload("hip")),
-        nvidia: Some(Way::Offload("cuda")),
+        amd: Some(Way::Offload("hip", Headers::Ours)),
+        nvidia: Some(Way::Offload("cuda", Headers::Ours)),
         cpu: Some(Way::Host),
     },
     Row {
@@ -176,20 +191,26 @@ impl Language {
         self.row().is_preprocessed
     }
 
-    /// How it gets into an image for this kind of target, if it does.
-    pub(crate) fn way(self, family: Family) -> Option<Way> {
+    /// How it gets into an image for this kind of target, if it does, by the compilers that build.rs asks for.
+    pub(crate) fn way(self, family: Family, compilers: &[Compiler]) -> Option<Way> {
         let row = self.row();
-        match family {
+        let way = match family {
             Family::Amd => row.amd,
             Family::Nvidia => row.nvidia,
             Family::Cpu => row.cpu,
+        };
+        match (way?, Compiler::of(compilers, family)) {
+            (Way::Offload(..), Compiler::Nvcc) => Some(Way::Nvcc),
+            (Way::Offload(mode, _), Compiler::ClangCuda) => Some(Way::Offload(mode, Headers::Cuda)),
+            (Way::Offload(mode, _), Compiler::Hip) => Some(Way::Offload(mode, Headers::Rocm)),
+            (way, _) => Some(way),
         }
     }
 
     /// The words that select the kinds of targets it goes to.
     pub(crate) fn families(self) -> Vec<String> {
         let all = [Family::Amd, Family::Nvidia, Family::Cpu];
-        all.into_iter().filter(|family| self.way(*family).is_some()).map(|family| family.to_string()).collect()
+        all.into_iter().filter(|family| self.way(*family, &[]).is_some()).map(|family| family.to_string()).collect()
     }
 }
 

@@ -66,8 +66,10 @@
 //! ```
 //!
 //! A module may say which targets it supports ([`Module::targets`]), and so may each of its sources ([`Source::targets`]). An
-//! image is made of the sources that support its target. A module that is built for fewer targets than the pack is named in
-//! what `cargo build -vv` prints; one that is built for none is an error, or empty if [`Module::allow_empty`] was called.
+//! image is made of the sources that support its target. What the whole pack supports, [`Build::targets`] says. A module that
+//! is built for fewer targets than are listed is named: in a warning, if the list is that of `OFFLOAD_ARCH`, else in what
+//! `cargo build -vv` prints. One that is built for none is an error, or empty if [`Module::allow_empty`] or
+//! [`Build::allow_empty`] was called.
 //!
 //! # Selectors
 //!
@@ -90,7 +92,8 @@
 //! | `.ll`, `.bc`: LLVM IR | by its triple | by its triple | |
 //! | `.s`: assembly | yes | | |
 //! | `.ptx`: PTX | | for its own target; through ptxas, machine code of that and later ones | |
-//! | code objects, cubins, fatbins, bundles, offload binaries, archives of these | by their own headers | by their own headers | |
+//! | code objects, cubins | by their own headers | by their own headers | |
+//! | fatbins, bundles, offload binaries, archives of these (feature `containers`; `compression` for compressed ones) | by their own headers | by their own headers | |
 //!
 //! The extensions of ready-made files are on [`Language::Image`]. [`Source::language`] says it for a file of another name. What
 //! a file says of its targets counts as if build.rs had said it. Ready-made images, PTX, and assembly that has kernels are not
@@ -98,9 +101,46 @@
 //!
 //! # Compilers
 //!
-//! No SDK is needed: `.cu` sources are compiled with the header `offload/kernel.h` of this crate in front, which has what
-//! kernels of the CUDA dialect use. An image whose compiler is missing comes from the package's prebuilt set, if that was
-//! made from the same sources and options; the build says so. See [`Build::prebuilt`].
+//! Clang 15 or newer is found by itself; an older one is used where it is named, and builds what it can. No SDK is needed:
+//! `.cu` sources are compiled with the header `offload/kernel.h` of this crate in front, which has what kernels of the CUDA
+//! dialect use. An image whose compiler is missing comes from the package's prebuilt set, if that was made from the same
+//! sources and options; the build says so. See [`Build::prebuilt`].
+//!
+//! # Shipping without a compiler
+//!
+//! ```text
+//! OFFLOAD_PREBUILT=update cargo build --release      # where the compilers are
+//! ```
+//!
+//! writes the prebuilt set: a folder `prebuilt` beside build.rs, with every image but the CPU's and a manifest for each module
+//! that says from which sources, with which options and by which compiler they were made. It is committed, or at least
+//! packaged. From then on an image whose compiler is missing comes from there, in this package's own builds and in those
+//! of everybody who gets it from a registry. When sources or options have moved on, `cargo package` and `cargo publish` fail in
+//! their own build of the package, also on a machine that has the compilers, and say what to run.
+//!
+//! # Packs of other packages
+//!
+//! A package with kernels can offer its packs to those that depend on it: it has a `links` key in its `Cargo.toml`, and
+//! nothing more. The one that embeds calls [`embed_from`] in its build.rs, and `include_offload!` as for a pack of its own.
+//!
+//! ## NVIDIA's and AMD's own
+//!
+//! Sources that need a vendor's headers say so, for the build or for a module:
+//!
+//! | [`Build::compiler`] | compiles | with the headers | found by |
+//! |---|---|---|---|
+//! | [`Compiler::Clang`] (unless said) | CUDA and HIP sources for all GPUs | of this crate | `OFFLOAD_CLANG`, `PATH`, … |
+//! | [`Compiler::Nvcc`] | CUDA and HIP sources for NVIDIA's GPUs | of the CUDA toolkit | [`Build::nvcc`]; `NVCC_<target>`, `NVCC`, `CUDACXX`; `CUDA_HOME`, `CUDA_PATH`, `CUDA_ROOT`, `CUDA_TOOLKIT_ROOT_DIR`; `PATH`; `/usr/local/cuda`, `/opt/cuda`, `/usr/local/cuda-*`; Python's packages (`nvidia/cu13`) of the active environment, the user and the system |
+//! | [`Compiler::ClangCuda`] | the same | the same | the same |
+//! | [`Compiler::Hip`] | the same for AMD's GPUs, also `.hip` sources that include `<hip/…>` | of ROCm | `HIPCC`; `ROCM_PATH`, `HIP_PATH`, `ROCM_HOME`; a `hipcc` in `PATH`; `/opt/rocm`, `/opt/rocm-*`, `/usr` |
+//!
+//! nvcc is asked whether it compiles for a target before anything is compiled. Variables that lead to two different toolkits are
+//! an error. The C++ compiler that nvcc needs is that of `NVCC_CCBIN`, or else what the `cc` crate finds (on Windows Visual
+//! Studio's). Options are the compiler's own: `--use_fast_math` for nvcc where clang has `-ffast-math`, so give them with
+//! [`Build::flag_for`]. nvcc links several sources of a module to machine code, and not to PTX. Lines for debuggers (Cargo's
+//! `debug`) have absolute paths with nvcc; without them the same sources give the same bytes wherever they lie.
+//!
+//! Sources with host code that launches kernels (`<<<...>>>`) become a static library: [`Build::compile_static`].
 //!
 //! # Environment variables
 //!
@@ -108,8 +148,14 @@
 //! |---|---|
 //! | `OFFLOAD_ARCH_<package>`, `OFFLOAD_ARCH` | targets in place of those in build.rs; `,` `;` or spaces between them. `-` in the package's name is `_` here |
 //! | `OFFLOAD_JOBS` | the most compilers at a time, if that is less than `cargo build -j` allows; before [`Build::max_parallel`] |
+//! | `OFFLOAD_COMPILER_LAUNCHER` | what compilers are started through; see [below](#compiler-launchers) |
 //! | `OFFLOAD_CLANG` | the clang to use |
 //! | `OFFLOAD_PTXAS` | the ptxas to use; else `CUDA_HOME`, `CUDA_PATH`, `CUDA_ROOT`, `CUDA_TOOLKIT_ROOT_DIR` with `/bin/ptxas` |
+//! | `NVCC`, `NVCC_<target>`, `CUDACXX` | the nvcc to use where build.rs asks for it; else those of the four variables above, with `/bin/nvcc`; then `VIRTUAL_ENV`, `CONDA_PREFIX`, `HOME` for Python's packages |
+//! | `NVCC_CCBIN` | the C++ compiler that nvcc uses for the host's part |
+//! | `NVCC_PREPEND_FLAGS`, `NVCC_APPEND_FLAGS` | what nvcc itself reads |
+//! | `HIPCC`, `ROCM_PATH`, `HIP_PATH`, `ROCM_HOME` | the ROCm whose headers are used; `HIP_DEVICE_LIB_PATH` and `HIP_CLANG_PATH` for its parts, `HIPCC_COMPILE_FLAGS_APPEND` for more options |
+//! | `CXXSTDLIB` | the C++ library that static libraries are linked with, as in `cc` |
 //! | `CXX`, `CXXFLAGS`, … | the C++ compiler for the `cpu` image, as documented by `cc` |
 //! | `OFFLOAD_PREBUILT_<package>`, `OFFLOAD_PREBUILT` | `update`: write the prebuilt set; `only`: take every GPU image from it; `never`: don't look at it |
 //! | `OFFLOAD_SKIP=1`, `DOCS_RS` | compile nothing: an empty pack, whose `select` says so. For rust-analyzer: `"rust-analyzer.cargo.extraEnv": {"OFFLOAD_SKIP": "1"}` |
@@ -121,15 +167,33 @@
 //! notice: a compiler that is replaced by one with an older time stamp, one that is put into a folder of `PATH` before the
 //! one that was found, and for `native` another GPU. Then touch build.rs.
 //!
+//! # Compiler launchers
+//!
+//! `OFFLOAD_COMPILER_LAUNCHER=sccache` starts compilers through sccache; `ccache`, `icecc`, `distcc` and whatever else takes a
+//! compiler with its arguments do as well. Arguments of its own stand between semicolons, as in CMake's lists:
+//! `env;SCCACHE_DIR=/fast/disk;sccache`. It gets the steps that read one source: from there to LLVM bitcode, or for the CPU to
+//! an object; sccache also gets ptxas. Putting bitcode together, and links, run directly. A launcher changes no bytes: nothing
+//! is compiled again because of it.
+//!
+//! | launcher | `.cu`, `.hip` | `.c`, `.ll` | `ptxas` |
+//! |---|---|---|---|
+//! | sccache 0.16 | cached | cached | cached, but for those with `-g` |
+//! | ccache 4.7 | NVIDIA: cached; AMD: run as is | cached | not asked |
+//! | icecc 1.4, distcc 3.4 | run as is | spread | not asked |
+//!
+//! When one machine is too small, let `cargo build -j` start more compilers than it has processors, and spread them with icecc,
+//! or with sccache and its scheduler.
+//!
 //! # What is in `OUT_DIR`
 //!
 //! ```text
 //! offload/
-//! ├── include/offload/               the header kernel.h and its parts
+//! ├── include/                       the header offload/kernel.h and its parts, cuda_fp16.h and its kin
 //! ├── tools.answers                  what the compilers have said of themselves
 //! ├── saxpy.index                    what include_offload!("saxpy") reads
 //! ├── saxpy.pack                     the pack as it is embedded
 //! ├── liboffload_saxpy_<hash>.a      the pack in a host object
+//! ├── liblaunch.a                    a static library
 //! └── saxpy/                         an image for each target, also of earlier builds: gfx90a.hsaco, sm_80.cubin, …;
 //!     │                              of modules that have names: fp8.gfx90a.hsaco, …
 //!     └── work/                      what lies between source and image, and what each image was made from
@@ -154,6 +218,9 @@
 //! | integers | `__popc`, `__clz`, `__ffs`, `__brev`, `__umulhi` and kin, `__float_as_int` and kin, `min`, `max`, `abs`, `__ldg` | instructions | instructions | plain C++ |
 //! | exact math | `sqrt`, `fma`, `fabs`, `copysign`, `fmin`, `fmax`, `floor`, `ceil`, `trunc`, `rint`, `round`, `fmod`, `ldexp`, `frexp`, `isnan`, … | instructions | instructions | the C library |
 //! | math | `exp`, `exp2`, `exp10`, `expm1`, `log`, `log2`, `log10`, `log1p`, `pow`, `cbrt`, `hypot`, `rsqrt`, `sin`, `cos`, `sincos`, `tan`, `sinpi`, `cospi`, `asin`, `acos`, `atan`, `atan2`, `sinh`, `cosh`, `tanh`, `asinh`, `acosh`, `atanh`, `erf`, `erfc` | our own functions | the same | the C library |
+//! | vectors | `float4`, `uchar2` and kin, `make_float4`; `__dp4a`, `__vsubss4` and kin | plain C++ | the same | the same |
+//! | small numbers | `<cuda_fp16.h>`: `__half`, `__half2`; `<cuda_bf16.h>`: `__nv_bfloat16`, `__nv_bfloat162`; `<cuda_fp8.h>`: `__nv_fp8_e4m3`, `__nv_fp8_e5m2`; their conversions, arithmetic and functions | by way of `float`, rounded to nearest | the same | the same |
+//! | other headers | `<cuda_runtime.h>`, `<cuda.h>` (nothing beside the above), `<cuda/std/limits>`; `assert`, `memcpy`, `memset` | a trap; instructions | the same | the C library |
 //! | fast math | `__expf`, `__logf`, `__powf`, `__sinf`, `__cosf`, `__fdividef` and kin | `v_exp_f32` and kin | `ex2.approx` and kin | the functions above |
 //!
 //! Mathematical functions are there for `float` (`sinf`, or `sin` of a float) and `double`. Our own ones were measured over
@@ -170,7 +237,9 @@
 //!   only the lanes of their own half.
 //! - `atomicAdd` for floating point is a loop on AMD's GPUs where the instruction is not safe for all memory; the flag
 //!   `-munsafe-fp-atomics` takes it anyway. Minima and maxima of floating point are loops on every target.
-//! - Not there: `__half`, textures, cooperative groups, `printf`, `__match_*_sync`, `__reduce_*_sync`.
+//! - `__CUDA_ARCH__` is defined for NVIDIA's GPUs only. Sources that ask it for what a GPU has take the way for the oldest one on
+//!   AMD's and on the CPU; `flag_for("amd", "-D__CUDA_ARCH__=890")` leads them elsewhere, as long as there is no PTX.
+//! - Not there: textures, cooperative groups, `mma.h`, `printf`, `__match_*_sync`, `__reduce_*_sync`.
 //!
 //! # Kernels on the CPU
 //!
@@ -189,19 +258,45 @@
 //! Threads that have returned are not waited for; threads that wait for each other for ever end the program with a message
 //! that counts them. Changing stacks is a few instructions on x86-64 and AArch64, and `ucontext` for other processors with
 //! glibc or a BSD; elsewhere, on Windows among others, a kernel that can wait does not compile for the CPU.
+//!
+//! # What this crate does not do
+//!
+//! - Choose targets: no targets is an error, and what the building machine has counts only if `native` is asked for. A GPU that the
+//!   compilers do not know is refused, never replaced by the nearest that they know.
+//! - Look for sources: `src/**/*.cu` is for the `glob` crate to list. Name the folder with `cargo::rerun-if-changed`, or a new
+//!   file in it goes unnoticed.
+//! - Fetch headers such as CUTLASS: give the folder of a submodule, or one that a package with `links` names, to
+//!   [`Build::include`].
+//! - Write constants with the images' text: [`Build::modules`] and `PACK.module("affine")` are in their place, with a name that
+//!   the compiler checks.
+//! - Compile kernels written in Rust: their own builders and toolchains do. The PTX or code object that comes out is a
+//!   source like any other. Metal and Vulkan's SPIR-V, whose drivers do not take these containers, have no place in a pack.
+//! - Guess how much memory a compiler needs: [`Build::max_parallel`] and `OFFLOAD_JOBS` say how many may run. PyTorch's
+//!   `MAX_JOBS` is not read, since Cargo's `-j` is there.
+//! - Keep images outside of `OUT_DIR`: `cargo clean` means clean.
+//! - Show progress: Cargo shows what build scripts print only after they have failed, or as warnings, of which a build
+//!   that works has none. `cargo build -vv` has the rest.
+//! - Write `compile_commands.json`, as `cc` does for host code: most kernels are compiled once for each target, and editors
+//!   take one entry for a file.
+//! - Link the program with a runtime, load, or launch: that is for the host's crates (`cudarc`, `cust`, HIP bindings).
 #![deny(unsafe_code)]
 
 mod build;
 mod cache;
 mod cargo;
+mod compiler;
+mod dependency;
 mod depfile;
 mod error;
 mod facts;
 mod hash;
 mod image;
 mod jobs;
+mod jobserver;
+mod kernels;
 mod lack;
 mod language;
+mod launcher;
 mod module;
 mod options;
 mod outcome;
@@ -211,16 +306,21 @@ mod plan;
 mod prebuilt;
 mod ready;
 mod run;
+mod sdk;
 mod selector;
 mod source;
+mod static_library;
 mod steps;
 mod targets;
 mod toolchain;
 
 pub use build::Build;
+pub use compiler::Compiler;
+pub use dependency::{embed_from, try_embed_from};
 pub use error::{Error, ErrorKind};
 pub use language::Language;
 pub use module::Module;
 pub use offload_format::embedded::Origin;
 pub use pack::{Pack, PackedImage, PackedModule};
 pub use source::Source;
+pub use static_library::StaticLibrary;

@@ -1,5 +1,6 @@
 //! One module, with what is said of it alone.
 
+use crate::compiler::Compiler;
 use crate::options::Options;
 use crate::selector::Selector;
 use crate::source::Source;
@@ -90,6 +91,12 @@ impl Module {
     /// The same for the targets that a [selector](crate#selectors) selects.
     pub fn flag_for(&mut self, selector: &str, flag: impl Into<String>) -> &mut Self {
         self.options.flag(Some(selector), flag.into());
+        self
+    }
+
+    /// Who compiles this module's CUDA and HIP sources, in place of what the build says, for the GPUs that this compiler is for.
+    pub fn compiler(&mut self, compiler: Compiler) -> &mut Self {
+        self.options.compilers.push(compiler);
         self
     }
 

@@ -1,5 +1,6 @@
 //! What build.rs asks for.
 
+use crate::compiler::Compiler;
 use crate::module::Module;
 use crate::selector::Selector;
 use offload_format::target::OffloadArch;
@@ -13,6 +14,8 @@ pub(crate) struct Options {
     pub(crate) defines: Vec<(String, Option<String>)>,
     /// Each for all targets, or for those that are selected.
     flags: Vec<(Option<Selector>, String)>,
+    /// Of those that compile for a target, the last counts.
+    pub(crate) compilers: Vec<Compiler>,
 }
 
 impl Options {
@@ -29,6 +32,7 @@ impl Options {
         self.includes.extend(other.includes.iter().cloned());
         self.defines.extend(other.defines.iter().cloned());
         self.flags.extend(other.flags.iter().cloned());
+        self.compilers.extend(&other.compilers);
     }
 
     pub(crate) fn selectors(&self) -> impl Iterator<Item = &Selector> {
@@ -59,6 +63,7 @@ impl fmt::Display for Options {
             Some(only) => format!("{only}?{flag}"),
             None => flag.clone(),
         }));
+        words.extend(self.compilers.iter().map(|compiler| format!("({compiler})")));
         f.write_str(&words.join(" "))
     }
 }
@@ -72,9 +77,14 @@ pub(crate) struct Request {
     pub(crate) exclude: Vec<String>,
     /// For all modules.
     pub(crate) options: Options,
+    /// The targets that the pack supports; none for all.
+    pub(crate) targets: Vec<Selector>,
+    /// Whether it may have no images.
+    pub(crate) may_be_empty: bool,
     pub(crate) code_object_version: Option<u32>,
     pub(crate) clang: Option<PathBuf>,
     pub(crate) ptxas: Option<PathBuf>,
+    pub(crate) nvcc: Option<PathBuf>,
     /// The most compilers at a time.
     pub(crate) max_parallel: Option<usize>,
     /// The folder of the prebuilt set, if it is not the usual one.
@@ -88,9 +98,12 @@ impl Default for Request {
             modules: Vec::new(),
             exclude: Vec::new(),
             options: Options::default(),
+            targets: Vec::new(),
+            may_be_empty: false,
             code_object_version: None,
             clang: None,
             ptxas: None,
+            nvcc: None,
             max_parallel: None,
             prebuilt: None,
         }

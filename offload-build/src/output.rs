@@ -24,40 +24,68 @@ macro_rules! headers {
     ($($name:literal),*) => { [$(($name, include_str!(concat!("../include/", $name)))),*] };
 }
 
-/// `offload/kernel.h` and what it includes, by the names that `#include` gives them.
-const HEADERS: [(&str, &str); 11] = headers![
+/// `offload/kernel.h` and what sources include beside it, by the names that `#include` gives them.
+const HEADERS: [(&str, &str); 19] = headers![
     "offload/kernel.h",
     "offload/atomics.h",
     "offload/bits.h",
     "offload/cpu.h",
     "offload/fibers.h",
+    "offload/float16.h",
     "offload/gpu.h",
     "offload/math.h",
     "offload/math_angle.h",
     "offload/math_base.h",
     "offload/math_exp.h",
-    "offload/warp.h"
+    "offload/vectors.h",
+    "offload/warp.h",
+    // What CUDA's own headers are called.
+    "cuda.h",
+    "cuda_bf16.h",
+    "cuda_fp16.h",
+    "cuda_fp8.h",
+    "cuda_runtime.h",
+    "cuda/std/limits"
 ];
 
 impl OutDir {
-    /// Makes the folders and writes the kernel header with its parts.
-    pub(crate) fn create(out_dir: &Path, pack: &str) -> Result<Self, Error> {
+    /// Makes the folder for packs, and nothing that a compiler needs.
+    pub(crate) fn open(out_dir: &Path, pack: &str) -> Result<Self, Error> {
         let root = out_dir.join("offload");
+        fs::create_dir_all(&root).map_err(|error| Error::io("make the folder", &root, error))?;
         let images = root.join(pack);
         let dir = Self { work: images.join("work"), images, root, pack: pack.to_owned() };
-        for folder in [&dir.work, &dir.include().join("offload")] {
-            fs::create_dir_all(folder).map_err(|error| Error::io("make the folder", folder, error))?;
+        dir.remove_earlier_indexes();
+        Ok(dir)
+    }
+
+    /// Makes the folders and writes the kernel header with its parts.
+    pub(crate) fn create(out_dir: &Path, pack: &str) -> Result<Self, Error> {
+        let dir = Self::open(out_dir, pack)?;
+        for folder in [dir.work.clone(), dir.include().join("offload"), dir.include().join("cuda/std")] {
+            fs::create_dir_all(&folder).map_err(|error| Error::io("make the folder", &folder, error))?;
         }
         for (name, text) in HEADERS {
             write_if_changed(&dir.include().join(name), text.as_bytes())?;
         }
-        dir.remove_earlier_indexes();
         Ok(dir)
+    }
+
+    pub(crate) fn pack_name(&self) -> &str {
+        &self.pack
     }
 
     /// What `-I` needs for `#include <offload/kernel.h>`.
     pub(crate) fn include(&self) -> PathBuf {
         self.root.join(INCLUDE)
+    }
+
+    /// A folder with an empty header of this name.
+    pub(crate) fn empty_header(&self, name: &str) -> Result<PathBuf, Error> {
+        let folder = self.include().join("empty");
+        fs::create_dir_all(&folder).map_err(|error| Error::io("make the folder", &folder, error))?;
+        write_if_changed(&folder.join(name), b"")?;
+        Ok(folder)
     }
 
     /// The name under which one of our headers is included, by its path.
@@ -178,6 +206,13 @@ fn starts_with(file: &mut impl Read, mut expected: impl Read) -> io::Result<bool
             }
         }
     }
+}
+
+/// Gives a file a second name in another folder; where that cannot be, copies it.
+pub(crate) fn link_or_copy(from: &Path, to: &Path) -> Result<(), Error> {
+    remove(to)?;
+    let made = fs::hard_link(from, to).or_else(|_| fs::copy(from, to).map(drop));
+    made.map_err(|error| Error::io("copy", from, error))
 }
 
 /// Removes a file, if it is there.

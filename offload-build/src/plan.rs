@@ -1,14 +1,15 @@
 //! What is to be made: the modules of a pack, each with its targets, and for each target the sources that go into it.
 
 use crate::cargo::Cargo;
+use crate::compiler::Compiler;
 use crate::error::{Error, ErrorKind};
 use crate::facts::Facts;
-use crate::language::{Language, Way};
+use crate::language::{Headers, Language, Way};
 use crate::module::{Module, RequiredKernel};
 use crate::options::{Options, Request};
 use crate::selector::{Family, Selector};
 use crate::source::Source;
-use offload_format::target::OffloadArch;
+use offload_format::target::{NvidiaCode, OffloadArch};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -34,6 +35,8 @@ pub(crate) struct PlannedSource {
     pub(crate) options: Options,
     /// What build.rs says it is for.
     declared: Vec<Selector>,
+    /// Those that build.rs asks for.
+    compilers: Vec<Compiler>,
     /// What its bytes say it is for.
     pub(crate) facts: Facts,
 }
@@ -47,7 +50,11 @@ impl PlannedSource {
 
     /// How it gets there.
     pub(crate) fn way(&self, arch: &OffloadArch<'_>) -> Option<Way> {
-        self.language.way(Family::of(arch))
+        let way = self.language.way(Family::of(arch), &self.compilers)?;
+        match (&self.facts, way) {
+            (Facts::RocmHeaders, Way::Offload(mode, _)) => Some(Way::Offload(mode, Headers::Rocm)),
+            (_, way) => Some(way),
+        }
     }
 
     /// What limits its targets, in words.
@@ -140,7 +147,7 @@ pub(crate) fn modules(request: &Request, pack: &str) -> Result<Vec<(String, Modu
     }
 }
 
-/// The modules with their targets, of those that the pack is built for. Says which module is built for fewer.
+/// The modules with their targets, of those that are listed. Says which are built for fewer.
 ///
 /// Returns an error if a source is not there, of no known language, or for other targets than build.rs says; if sources
 /// cannot be linked; or if no target is left for a module.
@@ -154,42 +161,72 @@ pub(crate) fn plan(
     let mut planned = Vec::new();
     for (name, module) in modules {
         check_selectors(request, &module)?;
-        let sources = module.sources.iter().map(|source| look_into(source, cargo)).collect::<Result<Vec<_>, _>>()?;
         let mut options = request.options.clone();
         options.append(&module.options);
+        let look_into = |source| look_into(source, &options.compilers, cargo);
+        let sources = module.sources.iter().map(look_into).collect::<Result<Vec<_>, _>>()?;
         let prefix = module.name.as_ref().map(|name| format!("{name}.")).unwrap_or_default();
         let mut it = PlannedModule { name, prefix, options, sources, targets: Vec::new(), required: module.required };
         for target in targets {
             let arch = OffloadArch::parse(target).map_err(|error| Error::config(error.to_string()))?;
-            let declared = module.targets.is_empty() || module.targets.iter().any(|selector| selector.selects(&arch));
-            if declared && is_built(&it, &arch)? {
+            let may_be = |list: &[Selector]| list.is_empty() || list.iter().any(|selector| selector.selects(&arch));
+            if may_be(&request.targets) && may_be(&module.targets) && is_built(&it, &arch)? {
                 it.targets.push(target.clone());
             }
         }
-        if it.targets.is_empty() && !module.may_be_empty {
+        if it.targets.is_empty() && !module.may_be_empty && !request.may_be_empty {
             let mut limits = Vec::new();
+            if !request.targets.is_empty() {
+                limits.push(format!("the pack is for {}, as build.rs says", list(&request.targets)));
+            }
             if !module.targets.is_empty() {
                 limits.push(format!("the module is for {}, as build.rs says", list(&module.targets)));
             }
             let is_limited = |source: &&PlannedSource| !source.declared.is_empty() || source.facts.limit().is_some();
             limits.extend(it.sources.iter().filter(is_limited).map(PlannedSource::limits));
             return Err(Error::config(format!(
-                "no target is left for the module \"{}\": {}; the pack is for {}. \
+                "no target is left for the module \"{}\": {}; the list is {}. \
                  Add a target, or let the module have no images: .allow_empty()",
                 it.name,
                 limits.join("; "),
                 targets.join(", ")
             )));
         }
-        if it.targets.len() < targets.len() {
-            let built = if it.targets.is_empty() { "none".to_owned() } else { it.targets.join(", ") };
-            cargo.note(&format!("pack \"{pack}\": module \"{}\" is for {built} of {}", it.name, targets.join(", ")));
-        }
         planned.push(it);
     }
-    match planned.iter().all(|module| module.targets.is_empty()) {
-        false => Ok(planned),
-        true => Err(Error::config(format!("no module is for any of the targets {}", targets.join(", ")))),
+    if !request.may_be_empty && planned.iter().all(|module| module.targets.is_empty()) {
+        return Err(Error::config(format!("no module is for any of the targets {}", targets.join(", "))));
+    }
+    say_what_is_left(&planned, pack, targets, cargo);
+    Ok(planned)
+}
+
+/// Says which modules are built for fewer targets than are listed: where the user listed them for this build, so that he sees it.
+fn say_what_is_left(modules: &[PlannedModule], pack: &str, targets: &[String], cargo: &Cargo) {
+    let variable = cargo.package_var("OFFLOAD_ARCH").map(|(variable, _)| variable);
+    let mut groups: Vec<(&[String], Vec<String>)> = Vec::new();
+    for module in modules.iter().filter(|module| module.targets.len() < targets.len()) {
+        let name = format!("\"{}\"", module.name);
+        match groups.iter_mut().find(|(others, _)| *others == module.targets) {
+            Some((_, names)) => names.push(name),
+            None => groups.push((&module.targets, vec![name])),
+        }
+    }
+    for (left, names) in groups {
+        let all = names.len() == modules.len();
+        let what = match (all, names.len()) {
+            (true, _) => String::new(),
+            (false, 1) => format!(" module {}", names[0]),
+            (false, _) => format!(" modules {}", names.join(", ")),
+        };
+        let left = if left.is_empty() { "none".to_owned() } else { left.join(", ") };
+        let targets = targets.join(", ");
+        match &variable {
+            Some(variable) => {
+                cargo.warn(&format!("pack \"{pack}\":{what} built for {left}, of {targets} in {variable}"));
+            }
+            None => cargo.note(&format!("pack \"{pack}\":{what} built for {left}, of {targets}")),
+        }
     }
 }
 
@@ -220,10 +257,36 @@ fn is_built(module: &PlannedModule, arch: &OffloadArch<'_>) -> Result<bool, Erro
             )));
         }
     }
+    check_nvcc(module, arch, &sources)?;
     Ok(!sources.is_empty())
 }
 
-fn look_into(source: &Source, cargo: &Cargo) -> Result<PlannedSource, Error> {
+/// nvcc makes machine code of each source by itself, and its linker makes one of them; no other compiler's output takes part.
+fn check_nvcc(module: &PlannedModule, arch: &OffloadArch<'_>, sources: &[&PlannedSource]) -> Result<(), Error> {
+    let (by_nvcc, others): (Vec<&PlannedSource>, Vec<&PlannedSource>) =
+        sources.iter().partition(|source| source.way(arch) == Some(Way::Nvcc));
+    let is_ptx = matches!(arch, OffloadArch::Nvidia(arch) if arch.code == NvidiaCode::Ptx);
+    match (&by_nvcc[..], &others[..]) {
+        ([one, other, ..], []) if is_ptx => Err(Error::config(format!(
+            "for {arch}, the module \"{}\" has {} and {}, and nvcc has no linker for PTX: make them two modules, \
+             leave {arch} out, or let clang compile them (Compiler::Clang)",
+            module.name,
+            one.path.display(),
+            other.path.display()
+        ))),
+        ([one, ..], [other, ..]) => Err(Error::config(format!(
+            "for {arch}, the module \"{}\" has {}, which nvcc compiles, and {}, which is {} and cannot be linked with it; \
+             make them two modules",
+            module.name,
+            one.path.display(),
+            other.path.display(),
+            other.language.name()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn look_into(source: &Source, compilers: &[Compiler], cargo: &Cargo) -> Result<PlannedSource, Error> {
     let path = &source.path;
     let language = match source.language {
         Some(language) => language,
@@ -243,6 +306,7 @@ fn look_into(source: &Source, cargo: &Cargo) -> Result<PlannedSource, Error> {
         language,
         options: source.options.clone(),
         declared: source.targets.clone(),
+        compilers: compilers.to_owned(),
         facts: Facts::read(path, language)?,
     })
 }
@@ -251,7 +315,7 @@ fn check_selectors(request: &Request, module: &Module) -> Result<(), Error> {
     let of_sources = module.sources.iter().flat_map(|source| source.targets.iter().chain(source.options.selectors()));
     let required = module.required.iter().filter_map(|kernel| kernel.only.as_ref());
     let options = request.options.selectors().chain(module.options.selectors());
-    let mut all = of_sources.chain(required).chain(&module.targets).chain(options);
+    let mut all = of_sources.chain(required).chain(&module.targets).chain(&request.targets).chain(options);
     all.try_for_each(Selector::check).map_err(Error::config)
 }
 

@@ -16,7 +16,8 @@
 //!
 //! Our own headers go by the names that sources include them by: they lie in `OUT_DIR`, which is elsewhere for everybody.
 //! An image is used if the options are the same and every input has the same bytes. Compiler and optimization are there
-//! to be read: they are what is missing, or Cargo's profile.
+//! to be read: they are what is missing, or Cargo's profile. Our headers count while somebody works on the package; a published
+//! one may be built with another version of this crate.
 
 use crate::cache::Input;
 use crate::cargo::Cargo;
@@ -46,7 +47,8 @@ pub(crate) struct Prebuilt {
     misfit: OnceCell<Option<String>>,
 }
 
-fn manifest_path(folder: &Path, stem: &str) -> PathBuf {
+/// Where the manifest of a module is, whose files' names start with `stem`.
+pub(crate) fn manifest_path(folder: &Path, stem: &str) -> PathBuf {
     folder.join(format!("{stem}.manifest"))
 }
 
@@ -89,7 +91,7 @@ impl Prebuilt {
         match key {
             "compiler" => self.compiler = value.to_owned(),
             "options" => self.options = value.to_owned(),
-            "ptxas" | "optimization" => {}
+            "ptxas" | "nvcc" | "optimization" => {}
             "input" => {
                 let (hash, path) = value.split_once(' ')?;
                 self.inputs.push((path.to_owned(), ContentHash::parse(hash)?));
@@ -118,8 +120,12 @@ impl Prebuilt {
         if self.options != portable(options, cargo) {
             return Some(format!("{manifest} was made with other options ({})", self.options));
         }
+        let is_published = cargo.is_packaged() && !cargo.is_packaging();
         for (name, recorded) in &self.inputs {
             let ours = name.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
+            if ours.is_some() && is_published {
+                continue;
+            }
             let path = match ours {
                 Some(header) => output.include().join(header),
                 None => PathBuf::from(name.replace(OUT_DIR, &cargo.out_dir.to_string_lossy())),

@@ -3,25 +3,29 @@
 use crate::cache::{self, Input, Made};
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
+use crate::facts::Facts;
 use crate::hash::ContentHash;
 use crate::image::{self, Image};
 use crate::jobs::{self, How};
 use crate::lack::{self, Lack};
-use crate::language::{Language, Way};
+use crate::language::{Headers, Language, Way};
+use crate::launcher::Launcher;
 use crate::options::Request;
 use crate::output::{OutDir, write_if_changed};
 use crate::pack::{self, ModuleImages, Pack};
 use crate::plan::{PlannedModule, PlannedSource};
 use crate::prebuilt::{self, Prebuilt};
 use crate::ready;
+use crate::sdk::Sdk;
 use crate::steps::{Compilation, Compilations, image_file_name};
-use crate::toolchain::{Found, Tools};
+use crate::targets::{self, Wanted};
+use crate::toolchain::{Clang, Found, Tools};
 use offload_format::embedded::Origin;
-use offload_format::target::{NvidiaCode, OffloadArch};
+use offload_format::target::{NvidiaArch, NvidiaCode, OffloadArch};
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::time::SystemTime;
 
 /// What `OFFLOAD_PREBUILT` asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,13 +39,15 @@ enum PrebuiltUse {
 /// One build of one pack.
 #[derive(Debug)]
 pub(crate) struct Run<'a> {
-    request: &'a Request,
+    pub(crate) request: &'a Request,
+    /// The targets as build.rs lists them.
+    archs: &'a [Wanted],
     name: &'a str,
-    cargo: &'a Cargo,
-    output: &'a OutDir,
-    tools: &'a Tools<'a>,
+    pub(crate) cargo: &'a Cargo,
+    pub(crate) output: &'a OutDir,
+    pub(crate) tools: &'a Tools<'a>,
     /// What the tools said to questions that modules have in common.
-    answers: RefCell<BTreeMap<String, Option<String>>>,
+    answers: RefCell<Vec<(String, Option<String>)>>,
 }
 
 /// Where the image of one target comes from.
@@ -60,12 +66,13 @@ enum Source {
 impl<'a> Run<'a> {
     pub(crate) fn new(
         request: &'a Request,
+        archs: &'a [Wanted],
         name: &'a str,
         cargo: &'a Cargo,
         output: &'a OutDir,
         tools: &'a Tools<'a>,
     ) -> Self {
-        Self { request, name, cargo, output, tools, answers: RefCell::default() }
+        Self { request, archs, name, cargo, output, tools, answers: RefCell::default() }
     }
 
     /// Makes the pack.
@@ -73,6 +80,9 @@ impl<'a> Run<'a> {
         let machine = pack::machine(self.cargo)?;
         let prebuilt_use = self.prebuilt_use()?;
         let folder = self.request.prebuilt.clone().unwrap_or_else(|| "prebuilt".into());
+        if self.cargo.is_packaging() && prebuilt_use != PrebuiltUse::Never {
+            self.check_packaged_set(modules, &folder)?;
+        }
         let mut sources = Vec::new();
         let mut failures = Vec::new();
         let mut sets = Vec::new();
@@ -121,6 +131,40 @@ impl<'a> Run<'a> {
         pack::write(self.name, &packed, machine, self.output, self.cargo)
     }
 
+    /// While the package is made: what is published with a prebuilt set must fit it.
+    ///
+    /// Returns an error that says what does not, and how to mend it.
+    fn check_packaged_set(&self, modules: &[PlannedModule], folder: &Path) -> Result<(), Error> {
+        let mut sets = Vec::new();
+        for module in modules {
+            sets.push(Prebuilt::load(folder, &self.prebuilt_stem(module))?);
+        }
+        if self.request.prebuilt.is_none() && sets.iter().all(Option::is_none) {
+            return Ok(());
+        }
+        let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
+        for (module, set) in modules.iter().zip(sets) {
+            for target in module.targets.iter().filter(|target| is_compiled(module, target)) {
+                let misfit = match &set {
+                    Some(set) => set.image(target, &self.prebuilt_options(module), self.output, self.cargo)?.err(),
+                    None => {
+                        let manifest = prebuilt::manifest_path(folder, &self.prebuilt_stem(module));
+                        Some(format!("{} is not in the package", manifest.display()))
+                    }
+                };
+                let Some(misfit) = misfit else { continue };
+                match reasons.iter_mut().find(|(reason, _)| *reason == misfit) {
+                    Some((_, targets)) => targets.push(target),
+                    None => reasons.push((misfit, vec![target])),
+                }
+            }
+        }
+        match reasons.is_empty() {
+            true => Ok(()),
+            false => Err(lack::stale_package(&reasons, &self.cargo.package)),
+        }
+    }
+
     /// What the names of a module's files in the prebuilt set start with.
     fn prebuilt_stem(&self, module: &PlannedModule) -> String {
         format!("{}.{}", self.name, module.prefix).trim_end_matches('.').to_owned()
@@ -145,6 +189,10 @@ impl<'a> Run<'a> {
             "update" if self.cargo.package_var("OFFLOAD_ARCH").is_some() => {
                 refuse("a prebuilt set is made for the targets of build.rs: unset OFFLOAD_ARCH")
             }
+            "update" if targets::are_of_this_machine(self.archs) => refuse(
+                "a prebuilt set is made for the targets that build.rs names, as in .archs([\"gfx90a\", \"sm_80\"]): \
+                        'native', and variables such as CUDAARCHS, mean others on other machines",
+            ),
             "update" if self.cargo.opt_level == "0" => {
                 refuse("a prebuilt set is made with optimization: build with --release")
             }
@@ -169,11 +217,17 @@ impl<'a> Run<'a> {
         {
             return Ok(Ok(Source::ReadyMade(image)));
         }
+        let (sdk, clang_of_sdk) = match self.sdk(&sources, &arch)? {
+            Ok(found) => found,
+            Err(_) if prebuilt_use == PrebuiltUse::Only => return Ok(Err(Lack::only_prebuilt())),
+            Err(lack) => return Ok(Err(lack)),
+        };
         let compilations = Compilations {
             module,
             target,
             arch,
             code_object_version: self.request.code_object_version,
+            sdk: &sdk,
             output: self.output,
             cargo: self.cargo,
         };
@@ -186,6 +240,9 @@ impl<'a> Run<'a> {
         }
         if prebuilt_use == PrebuiltUse::Only {
             return Ok(Err(Lack::only_prebuilt()));
+        }
+        if let (OffloadArch::Nvidia(arch), Some(Way::Nvcc)) = (arch, sources.first().and_then(|it| it.way(&arch))) {
+            return self.compile_by_nvcc(&compilations, arch);
         }
         // What a cubin takes beside clang.
         let assembles = match arch {
@@ -206,9 +263,9 @@ impl<'a> Run<'a> {
             let source = source(compilations.cubin_of_ptx(arch, ptxas, of));
             return Ok(refused_by_ptxas(&source).map_or(Ok(source), Err));
         }
-        let clang = match self.tools.clang()? {
-            Found::Tool(clang) => clang,
-            Found::Missing(trail) => return Ok(Err(Lack::clang(trail))),
+        let clang = match (clang_of_sdk, self.tools.clang()?) {
+            (Some(clang), _) | (None, Found::Tool(clang)) => clang,
+            (None, Found::Missing(trail)) => return Ok(Err(Lack::clang(trail))),
         };
         let source = source(match (arch, assembles) {
             (OffloadArch::Nvidia(arch), Some((_, ptxas))) => compilations.cubin(arch, clang, ptxas),
@@ -230,6 +287,64 @@ impl<'a> Run<'a> {
             }
         }
         Ok(refused_by_ptxas(&source).map_or(Ok(source), Err))
+    }
+
+    /// The vendor's headers that sources are compiled with, and the clang that they are for, if it is not the one that compiles
+    /// everything else. The inner error says what is missing.
+    fn sdk(
+        &self,
+        sources: &[&PlannedSource],
+        arch: &OffloadArch<'_>,
+    ) -> Result<Result<(Sdk, Option<&Clang>), Lack>, Error> {
+        let headers =
+            |source: &&&PlannedSource, wanted| matches!(source.way(arch), Some(Way::Offload(_, it)) if it == wanted);
+        if sources.iter().any(|source| headers(&source, Headers::Cuda)) {
+            return match self.tools.nvcc()? {
+                Found::Tool(toolkit) => Ok(Ok((Sdk::cuda(toolkit, self.output)?, None))),
+                Found::Missing(trail) => Ok(Err(Lack::nvcc(trail))),
+            };
+        }
+        let Some(source) = sources.iter().find(|source| headers(source, Headers::Rocm)) else {
+            return Ok(Ok(Default::default()));
+        };
+        let rocm = match self.tools.rocm() {
+            Found::Tool(rocm) => rocm,
+            // clang may know of one that is not here.
+            Found::Missing(_) if matches!(source.facts, Facts::RocmHeaders) => return Ok(Ok(Default::default())),
+            Found::Missing(trail) => return Ok(Err(Lack::rocm(trail))),
+        };
+        let own = self.tools.rocm_clang(rocm);
+        let clang = match (own, self.tools.clang()?) {
+            (Some(clang), _) | (None, Found::Tool(clang)) => clang,
+            (None, Found::Missing(trail)) => return Ok(Err(Lack::clang(trail))),
+        };
+        let OffloadArch::Amdgpu(id) = *arch else { return Ok(Ok(Default::default())) };
+        Ok(Ok((Sdk::rocm(rocm, clang, id, self.tools, self.cargo), own)))
+    }
+
+    fn compile_by_nvcc(
+        &self,
+        compilations: &Compilations<'_>,
+        arch: NvidiaArch,
+    ) -> Result<Result<Source, Lack>, Error> {
+        let nvcc = match self.tools.nvcc()? {
+            Found::Tool(nvcc) => nvcc,
+            Found::Missing(trail) => return Ok(Err(Lack::nvcc(trail))),
+        };
+        // No host code comes of it, so it is the building machine's compiler that reads the source.
+        let ccbin = match self.tools.ccbin(&self.cargo.host) {
+            Ok(ccbin) => ccbin,
+            Err(why) => return Ok(Err(Lack::ccbin(nvcc, &why))),
+        };
+        let compilation = compilations.nvcc(arch, nvcc, &ccbin);
+        if let Some(made) = cache::fresh(&compilation, self.output, self.cargo) {
+            return Ok(Ok(Source::Fresh(compilation, made)));
+        }
+        let answer = self.ask(format!("nvcc {arch}"), || self.tools.nvcc_refusal(nvcc, arch, &ccbin));
+        Ok(match answer {
+            Some(text) => Err(Lack::refusal(&nvcc.path, &text)),
+            None => Ok(Source::Compile(compilation)),
+        })
     }
 
     /// The image that a source has, if it need not be compiled.
@@ -261,8 +376,14 @@ impl<'a> Run<'a> {
     }
 
     /// What a compiler said to this question, or says now.
-    fn ask(&self, question: String, answer: impl FnOnce() -> Option<String>) -> Option<String> {
-        self.answers.borrow_mut().entry(question).or_insert_with(answer).clone()
+    pub(crate) fn ask(&self, question: String, answer: impl FnOnce() -> Option<String>) -> Option<String> {
+        let mut answers = self.answers.borrow_mut();
+        if let Some((_, known)) = answers.iter().find(|(asked, _)| *asked == question) {
+            return known.clone();
+        }
+        let answer = answer();
+        answers.push((question, answer.clone()));
+        answer
     }
 
     /// One line for each reason why a prebuilt image is used.
@@ -286,21 +407,10 @@ impl<'a> Run<'a> {
 
     /// Runs what has to run; returns every image with its inputs, in the order of the sources.
     fn make_images(&self, sources: Vec<Source>) -> Result<Vec<(Image, Vec<Input>)>, Error> {
-        let mut steps = Vec::new();
-        let mut work = Vec::new();
-        for source in &sources {
-            if let Source::Compile(compilation) = source {
-                cache::forget(compilation, self.output)?;
-                let first = steps.len();
-                work.resize(first + compilation.steps.len(), compilation.source_bytes);
-                steps.extend(compilation.steps.iter().cloned().map(|mut step| {
-                    step.after.iter_mut().for_each(|before| *before += first);
-                    step
-                }));
-            }
-        }
-        let start = if steps.is_empty() { None } else { Some(cache::file_time(self.output)?) };
-        self.pass_on(&jobs::run(&steps, &work, self.how()?)?);
+        let start = self.run_steps(sources.iter().filter_map(|source| match source {
+            Source::Compile(compilation) => Some(compilation),
+            _ => None,
+        }))?;
 
         let open = |compilation: &Compilation, hash| {
             Image::open(&compilation.target, &compilation.image, hash, Origin::Compiled, &self.cargo.target)
@@ -325,6 +435,27 @@ impl<'a> Run<'a> {
         Ok(images)
     }
 
+    /// Runs the steps of all these compilations; returns when that began, if there are any.
+    pub(crate) fn run_steps<'c>(
+        &self,
+        compilations: impl Iterator<Item = &'c Compilation>,
+    ) -> Result<Option<SystemTime>, Error> {
+        let mut steps = Vec::new();
+        let mut work = Vec::new();
+        for compilation in compilations {
+            cache::forget(compilation, self.output)?;
+            let first = steps.len();
+            work.resize(first + compilation.steps.len(), compilation.source_bytes);
+            steps.extend(compilation.steps.iter().cloned().map(|mut step| {
+                step.after.iter_mut().for_each(|before| *before += first);
+                step
+            }));
+        }
+        let start = if steps.is_empty() { None } else { Some(cache::file_time(self.output)?) };
+        self.pass_on(&jobs::run(&steps, &work, &self.how()?)?);
+        Ok(start)
+    }
+
     /// How compilers are run, as build.rs and the environment want it.
     fn how(&self) -> Result<How, Error> {
         let most = match self.cargo.untracked_var("OFFLOAD_JOBS") {
@@ -336,7 +467,7 @@ impl<'a> Run<'a> {
             })?,
         };
         let colour = self.cargo.untracked_var("CARGO_TERM_COLOR").is_some_and(|when| when == "always");
-        Ok(How { most, colour })
+        Ok(How { most, jobserver: self.cargo.jobserver(), colour, launcher: Launcher::from_env(self.cargo)? })
     }
 
     /// Shows the compilers' warnings, each once: most come from every target alike.
@@ -363,6 +494,9 @@ impl<'a> Run<'a> {
         if let Some(clang) = self.tools.used_clang() {
             tools.push(("compiler", clang.version.clone()));
         }
+        if let Some(nvcc) = self.tools.used_nvcc() {
+            tools.push(("nvcc", nvcc.version.clone()));
+        }
         if let Some(ptxas) = self.tools.used_ptxas() {
             tools.push(("ptxas", ptxas.version()));
         }
@@ -377,6 +511,18 @@ impl<'a> Run<'a> {
         let (stem, options) = (self.prebuilt_stem(module), self.prebuilt_options(module));
         prebuilt::update(folder, &stem, &options, &tools, &images, self.output, self.cargo)
     }
+}
+
+/// Whether the prebuilt set has an image for this target: one for a GPU that is not ready-made.
+fn is_compiled(module: &PlannedModule, target: &str) -> bool {
+    let Ok(arch) = OffloadArch::parse(target) else { return false };
+    let is_ptx = matches!(arch, OffloadArch::Nvidia(arch) if arch.code == NvidiaCode::Ptx);
+    let is_ready = |source: &&PlannedSource| match source.way(&arch) {
+        Some(Way::TakeOut) => true,
+        Some(Way::Ptx) => is_ptx,
+        _ => false,
+    };
+    arch != OffloadArch::Cpu && !module.sources_for(&arch).iter().any(is_ready)
 }
 
 /// Whether a module's images have the kernels that build.rs requires.

@@ -5,17 +5,21 @@
 //! | AMD | clang, to LLVM bitcode; assembly: to an object | clang, all bitcode together to an object; lld: code object |
 //! | `compute_*` | clang, to LLVM bitcode | clang: PTX |
 //! | `sm_*` | the same; or it is PTX | the same, then ptxas: cubin |
+//! | NVIDIA, by nvcc | nvcc: the image; of several sources relocatable cubins | nvlink: cubin |
 //! | `cpu` | the C++ compiler, to an object | the C++ compiler: shared object |
 //!
 //! Which mode of clang a language takes is in `language.rs`. Sources become bitcode and not objects so that calls between
 //! them can be inlined, and because PTX has no linker.
 
+mod nvcc;
+mod object;
+
 use crate::cargo::Cargo;
-use crate::facts::Facts;
 use crate::jobs::Step;
-use crate::language::Way;
+use crate::language::{Headers, Way};
 use crate::output::OutDir;
 use crate::plan::{PlannedModule, PlannedSource};
+use crate::sdk::Sdk;
 use crate::toolchain::{Clang, Cxx, Ptxas, identity};
 use offload_format::target::{NvidiaArch, NvidiaCode, OffloadArch, TargetId, amdgpu};
 use std::ffi::OsString;
@@ -36,6 +40,8 @@ pub(crate) struct Compilation {
     pub(crate) sources: Vec<PathBuf>,
     /// Written by the steps: what each source includes.
     pub(crate) depfiles: Vec<PathBuf>,
+    /// What dependency files list from these folders is not watched: identities stand for it.
+    pub(crate) tool_folders: Vec<PathBuf>,
     /// Of the tools, for the rebuild key.
     pub(crate) identities: Vec<String>,
 }
@@ -50,6 +56,7 @@ pub(crate) struct Compilations<'a> {
     pub(crate) target: &'a str,
     pub(crate) arch: OffloadArch<'a>,
     pub(crate) code_object_version: Option<u32>,
+    pub(crate) sdk: &'a Sdk,
     pub(crate) output: &'a OutDir,
     pub(crate) cargo: &'a Cargo,
 }
@@ -69,7 +76,7 @@ impl<'a> Compilations<'a> {
         let mut link = direct.clone();
         // Older compilers make an earlier version unless told, and then refuse generic targets.
         let generic = amdgpu::is_generic(id.processor()).then_some(amdgpu::FIRST_GENERIC_VERSION);
-        let version = self.code_object_version.or(generic);
+        let version = self.code_object_version.or(generic).or(self.sdk.code_object_version);
         let version = version.map(|version| OsString::from(format!("-mcode-object-version={version}")));
         link.extend(version.clone());
         let parts = self.compile_device(&mut compilation, clang, &offload, &direct, version);
@@ -126,7 +133,7 @@ impl<'a> Compilations<'a> {
 
     pub(crate) fn cpu(&self, cxx: &Cxx) -> Compilation {
         let mut compilation = self.compilation("so", &[&cxx.path]);
-        compilation.identities.extend(cxx.env.iter().map(|(name, value)| format!("{name:?}={value:?}")));
+        compilation.identities.extend(cxx.env_identities());
         let mut common = cxx.args.clone();
         common.extend(args(["-fPIC"]));
         let mut objects = Vec::new();
@@ -174,6 +181,7 @@ impl<'a> Compilations<'a> {
             source_bytes: self.sources().iter().filter_map(|it| fs::metadata(&it.path).ok()).map(|it| it.len()).sum(),
             sources: Vec::new(),
             depfiles: Vec::new(),
+            tool_folders: Vec::new(),
             identities: tools.iter().map(|tool| identity(tool)).collect(),
         }
     }
@@ -219,7 +227,7 @@ impl<'a> Compilations<'a> {
             let mut compile = Vec::new();
             let way = source.way(&self.arch);
             match way {
-                Some(Way::Offload(mode)) => {
+                Some(Way::Offload(mode, headers)) => {
                     compile.extend(args(["-x", mode]));
                     compile.extend_from_slice(offload);
                     compile.extend(version.clone());
@@ -227,9 +235,12 @@ impl<'a> Compilations<'a> {
                     compile.extend(args(["-std=c++17", "-fms-extensions"]));
                     // Each source's own, and the same wherever the package lies: clang's default is a hash of the full path.
                     compile.push(format!("-cuid={index}").into());
-                    if !matches!(source.facts, Facts::RocmHeaders) {
-                        compile.extend(args(["-nogpuinc", "-nogpulib"]));
-                        compile.extend(self.kernel_header());
+                    match headers {
+                        Headers::Ours => {
+                            compile.extend(args(["-nogpuinc", "-nogpulib"]));
+                            compile.extend(self.kernel_header());
+                        }
+                        Headers::Cuda | Headers::Rocm => compile.extend(self.sdk.args.iter().cloned()),
                     }
                 }
                 Some(Way::Direct(mode, options)) => {
@@ -303,6 +314,12 @@ impl<'a> Compilations<'a> {
 }
 
 impl Compilation {
+    /// Adds a step that waits for no other.
+    fn add(&mut self, program: &Path, args: Vec<OsString>) -> &mut Step {
+        self.steps.push(Step { program: program.to_owned(), args, env: vec![], after: vec![] });
+        self.steps.last_mut().expect("a step was just added")
+    }
+
     /// Adds a step that comes after all there are.
     fn then(&mut self, program: &Path, args: Vec<OsString>) -> &mut Step {
         let after = (0..self.steps.len()).collect();

@@ -81,11 +81,6 @@ impl Error {
         self
     }
 
-    /// Whether more bytes might make it good.
-    pub(crate) fn is_cut_short(&self) -> bool {
-        matches!(self.kind, ErrorKind::Truncated { .. } | ErrorKind::OutOfBounds { .. })
-    }
-
     /// The part that is wrong, in the format's words: `code object`, `string pairs`.
     pub fn part(&self) -> &'static str {
         self.what

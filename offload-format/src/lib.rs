@@ -22,10 +22,11 @@
 //!
 //! | feature | adds |
 //! |---|---|
+//! | `containers` | [`compressed`], [`text_bundle`], [`nv_fatbin`], reading of [`archive`]s: what packs are not made of |
 //! | `zlib`, `zstd`, or both as `compression` | what is inside compressed containers, and writing them; needs std |
 //! | `object` | `object_bundle`, `device_archive`, `fat_file`: all that reads host files |
 //!
-//! None is on by default, and without them there are no dependencies.
+//! They are off by default; the last two lines bring the first. Only they bring dependencies.
 //!
 //! ```
 //! use offload_format::bundle::{BundleBuilder, Bundle};
@@ -42,12 +43,14 @@
 //! assert_eq!(entry.code_object(), code_object);
 //! ```
 #![no_std]
-#![forbid(unsafe_code)]
+// But for the list of packs, which is in memory whose ends the linker names.
+#![deny(unsafe_code)]
 
 extern crate alloc;
 
 pub mod archive;
 pub mod bundle;
+#[cfg(feature = "containers")]
 pub mod compressed;
 pub mod compression;
 #[cfg(feature = "object")]
@@ -59,6 +62,7 @@ pub mod fat_file;
 pub mod host_object;
 pub mod image;
 pub mod layout;
+#[cfg(feature = "containers")]
 pub mod nv_fatbin;
 #[cfg(feature = "object")]
 pub mod object_bundle;
@@ -70,6 +74,7 @@ mod reader;
 pub mod select;
 mod string_table;
 pub mod target;
+#[cfg(feature = "containers")]
 pub mod text_bundle;
 
 pub use embedded::KernelPack;

@@ -4,43 +4,59 @@
 
 #[cfg(feature = "object")]
 use crate::{Error, ErrorKind, Result};
-use alloc::collections::BTreeMap;
+use alloc::vec;
 use alloc::vec::Vec;
+use core::cmp::Ordering;
 
 /// A finished string table.
 #[derive(Debug)]
 pub(crate) struct StringTable<'a> {
     /// All of it, with what it starts with.
     pub(crate) bytes: Vec<u8>,
-    offsets: BTreeMap<&'a [u8], u64>,
+    /// The strings of each group in their order, with their offsets.
+    groups: Vec<Vec<(&'a [u8], u64)>>,
 }
 
 impl<'a> StringTable<'a> {
     /// A table without strings: the bytes that it starts with. If that is a NUL, it is the empty string.
     pub(crate) fn new(start: &[u8]) -> Self {
-        let empty = start.starts_with(b"\0").then_some((b"".as_slice(), 0));
-        Self { bytes: start.to_vec(), offsets: empty.into_iter().collect() }
+        let empty: &[u8] = b"";
+        let groups = if start.starts_with(b"\0") { vec![vec![(empty, 0)]] } else { Vec::new() };
+        Self { bytes: start.to_vec(), groups }
     }
 
     /// Adds a group of strings behind those that are there; those that are there already are not added.
     pub(crate) fn add(&mut self, strings: impl IntoIterator<Item = &'a [u8]>) {
-        let mut sorted: Vec<&[u8]> = strings.into_iter().filter(|it| !self.offsets.contains_key(it)).collect();
-        sorted.sort_unstable_by(|a, b| b.iter().rev().cmp(a.iter().rev()));
+        let mut sorted: Vec<&[u8]> = strings.into_iter().filter(|it| self.find(it).is_none()).collect();
+        sorted.sort_unstable_by(|a, b| order(a, b));
         let mut last: &[u8] = b"";
+        let mut group = Vec::with_capacity(sorted.len());
         for string in sorted {
             if !last.ends_with(string) {
                 self.bytes.extend_from_slice(string);
                 self.bytes.push(0);
                 last = string;
             }
-            self.offsets.insert(string, (self.bytes.len() - 1 - string.len()) as u64);
+            group.push((string, (self.bytes.len() - 1 - string.len()) as u64));
         }
+        self.groups.push(group);
     }
 
     /// Offset in bytes of a string that the table was made of, from the table's start.
     pub(crate) fn offset(&self, string: &[u8]) -> u64 {
-        self.offsets[string]
+        self.find(string).expect("the table was made of it")
     }
+
+    fn find(&self, string: &[u8]) -> Option<u64> {
+        self.groups.iter().find_map(|group| {
+            let at = group.binary_search_by(|(other, _)| order(other, string)).ok()?;
+            Some(group[at].1)
+        })
+    }
+}
+
+fn order(a: &[u8], b: &[u8]) -> Ordering {
+    b.iter().rev().cmp(a.iter().rev())
 }
 
 /// Names in a string table of a file.

@@ -1,6 +1,7 @@
 //! offload/kernel.h: what a kernel may say, compiled for both vendors' GPUs and the CPU.
 
 mod cpu;
+mod float16;
 mod gpu;
 mod math;
 
@@ -17,6 +18,7 @@ fn main() -> ExitCode {
         test("headers_of_the_standard_library_and_names_of_users_live_beside_it", NEEDS, neighbours),
     ];
     tests.extend(cpu::tests());
+    tests.extend(float16::tests());
     tests.extend(gpu::tests());
     tests.extend(math::tests());
     run(tests)

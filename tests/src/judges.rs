@@ -4,6 +4,7 @@ use crate::data::read;
 use crate::tools::{cuda, llvm, roc_obj_ls, stdout, succeed};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// An entry of a bundle: the bundle entry ID, where it starts in the file, its size.
 pub type Listed = (String, u64, u64);
@@ -87,4 +88,46 @@ pub fn cuobjdump_extracts(path: &Path, folder: &Path) -> Vec<(String, Vec<u8>)> 
         (format!("{arch}.{extension}"), bytes)
     };
     lines.map(image).collect()
+}
+
+/// That an image is for its target, as others read it; `module` is for messages.
+///
+/// # Panics
+/// If it is not.
+pub fn assert_is_for(module: &str, target: &str, image: &Path) {
+    if target.starts_with("gfx") {
+        let header = stdout(&succeed(llvm("llvm-readelf").arg("-h").arg(image)));
+        let flags = if target == "gfx90a" { "gfx90a, xnack, sramecc" } else { target };
+        assert!(
+            header.contains("EM_AMDGPU") && header.contains(&format!(", {flags}\n")),
+            "{module} {target}:\n{header}"
+        );
+    } else if let Some(number) = target.strip_prefix("sm_") {
+        let text = stdout(&succeed(cuda("cuobjdump").arg("-elf").arg(image)));
+        let expected = [format!(" sm={number},"), format!("arch = sm_{number}\n")];
+        assert!(expected.iter().any(|it| text.contains(it)), "{module} {target}:\n{text}");
+    } else if target == "cpu" {
+        let header = stdout(&succeed(Command::new("file").arg("-b").arg(image)));
+        assert!(
+            header.contains("shared object") && header.contains(std::env::consts::ARCH.replace('_', "-").as_str()),
+            "{header}"
+        );
+    } else {
+        let text = String::from_utf8(read(image)).expect("PTX is text");
+        let expected = format!(".target {}", target.replace("compute_", "sm_"));
+        let line = text.lines().find(|line| line.starts_with(".target"));
+        // With debug information there is a word more.
+        assert_eq!(line.and_then(|line| line.split(',').next()), Some(&*expected), "{module}");
+    }
+}
+
+/// The part of an image's file name behind the module's.
+pub fn image_file_name(target: &str) -> String {
+    let extension = match target {
+        "cpu" => "so",
+        gpu if gpu.starts_with("gfx") => "hsaco",
+        gpu if gpu.starts_with("sm_") => "cubin",
+        _ => "ptx",
+    };
+    format!("{target}.{extension}")
 }

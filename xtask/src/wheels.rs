@@ -34,8 +34,13 @@ fn fill(new: &Path, python: &Path) -> Result {
         let stamp = stamp(new, wheel);
         fs::write(&stamp, "").map_err(|error| failed("write", &stamp, &error))?;
     }
-    let files = files(new).map_err(|error| failed("list", new, &error))?;
-    for file in files.iter().filter(|file| is_program(new, file)) {
+    make_programs_executable(new)
+}
+
+/// Gives the programs of an unpacked wheel the bit that `zipfile` drops.
+pub fn make_programs_executable(tree: &Path) -> Result {
+    let files = files(tree).map_err(|error| failed("list", tree, &error))?;
+    for file in files.iter().filter(|file| is_program(tree, file)) {
         make_executable(file).map_err(|error| failed("make executable", file, &error))?;
     }
     Ok(())

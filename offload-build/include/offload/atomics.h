@@ -4,7 +4,7 @@
  * with a fence.  On the CPU they are atomic among all threads of the program.
  *
  *   atomicAdd, atomicSub, atomicMin, atomicMax, atomicExch     integers of 4 and 8 bytes, float, double
- *   atomicAnd, atomicOr, atomicXor, atomicCAS                   integers of 4 and 8 bytes
+ *   atomicAnd, atomicOr, atomicXor, atomicCAS                   integers of 4 and 8 bytes; atomicCAS: also unsigned short
  *   atomicInc, atomicDec                                        unsigned
  *
  * Where no instruction is known to be right for all memory, a loop of compare-and-swap does it: minima and maxima of
@@ -57,6 +57,13 @@ template <> struct number<double> {
 /* Keeps the second parameter from having a say in what T is: atomicAdd(&a_float, 1) adds 1.0f. */
 template <typename T> struct same {
   typedef T type;
+};
+
+template <typename T, typename U> struct same_type {
+  static constexpr bool value = false;
+};
+template <typename T> struct same_type<T, T> {
+  static constexpr bool value = true;
 };
 
 template <typename T> OFFLOAD_DEVICE bool replace(T *address, T &expected, T desired) {
@@ -142,7 +149,8 @@ template <typename T> OFFLOAD_DEVICE T atomicExch(T *address, OFFLOAD_VALUE valu
 
 /* `desired` takes the place of `expected`, if that is there. */
 template <typename T> OFFLOAD_DEVICE T atomicCAS(T *address, OFFLOAD_VALUE expected, OFFLOAD_VALUE desired) {
-  static_assert(offload_atomic::number<T>::is_integer, "atomicCAS: not an integer");
+  static_assert(offload_atomic::number<T>::is_integer || offload_atomic::same_type<T, unsigned short>::value,
+                "atomicCAS: not an integer");
   offload_atomic::replace(address, expected, T(desired));
   return expected;
 }

@@ -22,6 +22,24 @@
 /* Each source gets its own of these, and no code for those that it does not call. */
 #define OFFLOAD_DEVICE static __attribute__((device, always_inline)) inline
 
+/* Each vendor's compiler has these for devices; of the C library they are the host's. */
+OFFLOAD_DEVICE void *memcpy(void *to, const void *from, size_t size) { return __builtin_memcpy(to, from, size); }
+OFFLOAD_DEVICE void *memset(void *to, int byte, size_t size) { return __builtin_memset(to, byte, size); }
+
+/* A condition that does not hold stops the kernel; there is no message.  <cassert> may be included, or not. */
+extern "C" {
+static __attribute__((device)) inline void __assert_fail(const char *, const char *, unsigned, const char *) {
+  __builtin_trap();
+}
+}
+#if !defined(assert)
+#if defined(NDEBUG)
+#define assert(condition) ((void)0)
+#else
+#define assert(condition) ((condition) ? (void)0 : __builtin_trap())
+#endif
+#endif
+
 #define OFFLOAD_DYNAMIC_SHARED(type, name) extern __shared__ type name[]
 
 /* threadIdx.x and its kin are reads of hardware registers that look like members: each field is a property whose getter

@@ -9,6 +9,7 @@
  *   warp.h     shuffles and votes among the lanes of a warp
  *   atomics.h  atomic functions and fences
  *   bits.h     integers: bits, min, max, and numbers read as other types
+ *   vectors.h  float4 and its kin
  *   math.h     floating point: on the CPU the C library's functions, on GPUs our own (math_exp.h, math_angle.h, math_base.h)
  *
  * OFFLOAD_AMDGPU, OFFLOAD_NVPTX or OFFLOAD_CPU is defined.
@@ -25,6 +26,9 @@
 #else
 #define OFFLOAD_CPU 1
 #endif
+
+/* CUDA sources do not include a header for it. */
+typedef decltype(sizeof 0) size_t;
 
 struct dim3 {
   unsigned x, y, z;
@@ -43,6 +47,7 @@ struct dim3 {
 #include "atomics.h"
 #include "bits.h"
 #include "math.h"
+#include "vectors.h"
 #include "warp.h"
 
 #endif

@@ -239,4 +239,9 @@ OFFLOAD_DEVICE float __frcp_rn(float x) { return 1 / x; }
 OFFLOAD_DEVICE float __fsqrt_rn(float x) { return __builtin_sqrtf(x); }
 OFFLOAD_DEVICE float __saturatef(float x) { return __builtin_fminf(__builtin_fmaxf(x, 0), 1); }
 
+/* The share of a normal distribution below x. */
+OFFLOAD_DEVICE float normcdff(float x) { return 0.5f * erfcf(x * -0.70710678118654752f); }
+OFFLOAD_DEVICE double normcdf(double x) { return 0.5 * erfc(x * -0.70710678118654752); }
+OFFLOAD_DEVICE float normcdf(float x) { return normcdff(x); }
+
 #endif

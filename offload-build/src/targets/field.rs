@@ -19,7 +19,6 @@ use super::native::Vendor;
 use crate::cargo::Cargo;
 use crate::error::Error;
 use offload_format::target::{NvidiaArch, NvidiaCode, OffloadArch};
-use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 /// Whose words a variable has.
@@ -90,8 +89,10 @@ pub(super) fn items(cargo: &Cargo) -> Result<(Vec<Listed>, String), Error> {
 
 /// Prints a line, once in a run of the build script.
 pub(super) fn tell(cargo: &Cargo, line: &str) {
-    static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
-    if TOLD.lock().unwrap_or_else(PoisonError::into_inner).insert(line.to_owned()) {
+    static TOLD: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+    if !told.iter().any(|it| it == line) {
+        told.push(line.to_owned());
         cargo.warn(&format!("offload-build: {line}"));
     }
 }

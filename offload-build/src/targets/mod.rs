@@ -14,7 +14,7 @@ use crate::cargo::Cargo;
 use crate::error::Error;
 use crate::toolchain::Tools;
 use list::{Item, Listed};
-use offload_format::target::{OffloadArch, TargetId, amdgpu};
+use offload_format::target::{NvidiaCode, OffloadArch, TargetId, amdgpu};
 
 /// The targets in canonical form, each once, in the order given.
 ///
@@ -38,10 +38,42 @@ pub(crate) fn resolve(
             }
         }
     }
-    match targets.is_empty() {
-        true => Err(list::none("there is no GPU here, and build.rs says .native_or([])")),
-        false => Ok(targets),
+    if targets.is_empty() {
+        return Err(list::none("there is no GPU here, and build.rs says .native_or([])"));
     }
+    if let Some(ptx) = ptx_for_few(&targets) {
+        field::tell(
+            cargo,
+            &format!(
+                "{ptx} is all the PTX there is, and its letter binds it to few GPUs: later ones cannot use it, as they could {}",
+                ptx.trim_end_matches(['a', 'f'])
+            ),
+        );
+    }
+    Ok(targets)
+}
+
+/// The first PTX target, if each of them is bound to few GPUs.
+fn ptx_for_few(targets: &[String]) -> Option<&str> {
+    let mut first = None;
+    for name in targets {
+        if let Ok(OffloadArch::Nvidia(arch)) = OffloadArch::parse(name)
+            && arch.code == NvidiaCode::Ptx
+        {
+            arch.suffix?;
+            first = first.or(Some(name.as_str()));
+        }
+    }
+    first
+}
+
+/// Whether the list is another on another machine: its GPUs are in it, or build.rs leaves it to the environment.
+pub(crate) fn are_of_this_machine(wanted: &[Wanted]) -> bool {
+    let is_native = |wanted: &Wanted| match wanted {
+        Wanted::Name(name) => matches!(list::ours(name), Item::Native(_)),
+        Wanted::NativeOr(_) => true,
+    };
+    wanted.is_empty() || wanted.iter().any(is_native)
 }
 
 /// The names that an item stands for.
@@ -110,5 +142,22 @@ fn check_amdgpu(name: &str, id: TargetId<'_>, origin: &str, version: Option<u32>
             )))
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ptx_that_later_gpus_cannot_use() {
+        let few = |targets: &[&str]| {
+            let targets: Vec<String> = targets.iter().map(ToString::to_string).collect();
+            ptx_for_few(&targets).map(str::to_owned)
+        };
+        assert_eq!(few(&["gfx90a", "sm_80", "compute_90a"]).as_deref(), Some("compute_90a"));
+        assert_eq!(few(&["compute_100f", "compute_90a"]).as_deref(), Some("compute_100f"));
+        assert_eq!(few(&["compute_90a", "compute_80"]), None);
+        assert_eq!(few(&["sm_90a", "gfx90a", "cpu"]), None);
     }
 }

@@ -7,7 +7,6 @@
 use crate::error::{Error, ErrorKind};
 use crate::toolchain::{Found, Tools};
 use offload_format::target::{NvidiaArch, NvidiaCode};
-use std::collections::BTreeMap;
 
 /// The first architecture of each major number, and PTX of the last.
 pub(super) fn all_major(tools: &Tools<'_>, origin: &str) -> Result<Vec<String>, Error> {
@@ -51,12 +50,11 @@ fn known(tools: &Tools<'_>, word: &str, origin: &str) -> Result<Vec<NvidiaArch>,
     }
 }
 
+/// Of architectures that are sorted.
 fn first_of_each_major(archs: &[NvidiaArch]) -> Vec<NvidiaArch> {
-    let mut first = BTreeMap::new();
-    for arch in archs {
-        first.entry(arch.major).or_insert(*arch);
-    }
-    first.into_values().collect()
+    let mut first = archs.to_vec();
+    first.dedup_by_key(|arch| arch.major);
+    first
 }
 
 fn names(archs: &[NvidiaArch]) -> Vec<String> {

@@ -7,7 +7,6 @@ use super::identity;
 use crate::hash::ContentHash;
 use crate::output::write_if_changed;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,19 +14,23 @@ use std::process::Command;
 #[derive(Debug)]
 pub(crate) struct Answers {
     path: PathBuf,
-    known: RefCell<BTreeMap<ContentHash, String>>,
+    /// By questions, in order.
+    known: RefCell<Vec<(ContentHash, String)>>,
 }
 
 impl Answers {
     /// Those of earlier runs, in this file.
     pub(crate) fn open(path: PathBuf) -> Self {
         let text = fs::read_to_string(&path).unwrap_or_default();
-        let lines = text.lines().filter_map(|line| {
-            let (question, answer) = line.split_once(' ')?;
-            Some((ContentHash::parse(question)?, unescape(answer)))
-        });
-        let known = RefCell::new(lines.collect());
-        Self { path, known }
+        let answers = Self { path, known: RefCell::default() };
+        for line in text.lines() {
+            if let Some((question, answer)) = line.split_once(' ')
+                && let Some(question) = ContentHash::parse(question)
+            {
+                answers.take_down(question, unescape(answer));
+            }
+        }
+        answers
     }
 
     /// What a tool prints to its standard output, asked with these arguments. Failures are not remembered.
@@ -48,12 +51,22 @@ impl Answers {
     }
 
     pub(super) fn get(&self, question: ContentHash) -> Option<String> {
-        self.known.borrow().get(&question).cloned()
+        let known = self.known.borrow();
+        let at = known.binary_search_by_key(&question, |(question, _)| *question).ok()?;
+        Some(known[at].1.clone())
+    }
+
+    fn take_down(&self, question: ContentHash, answer: String) {
+        let mut known = self.known.borrow_mut();
+        match known.binary_search_by_key(&question, |(question, _)| *question) {
+            Ok(at) => known[at].1 = answer,
+            Err(at) => known.insert(at, (question, answer)),
+        }
     }
 
     pub(super) fn put(&self, question: ContentHash, answer: &str) {
-        let mut known = self.known.borrow_mut();
-        known.insert(question, answer.to_owned());
+        self.take_down(question, answer.to_owned());
+        let known = self.known.borrow();
         let lines: String = known.iter().map(|(question, answer)| format!("{question} {}\n", escape(answer))).collect();
         // Without the file the tools are asked again.
         let _ = write_if_changed(&self.path, lines.as_bytes());

@@ -18,8 +18,8 @@ pub(crate) struct Clang {
     pub(crate) has_lld: bool,
 }
 
-/// Oldest and newest major versions to look for under their numbers; older ones are not used.
-const VERSIONS: std::ops::RangeInclusive<u32> = 16..=30;
+/// Oldest and newest major versions to look for under their numbers; older ones are not used (docs/formats.md, "Compilers").
+const VERSIONS: std::ops::RangeInclusive<u32> = 15..=30;
 
 impl Clang {
     /// `explicit`, else `OFFLOAD_CLANG`, else the first that has lld of: `clang` in `PATH`; `clang-<n>` in `PATH` and
@@ -77,7 +77,7 @@ impl Clang {
         })
     }
 
-    fn start(path: &Path, answers: &Answers) -> Result<Self, String> {
+    pub(super) fn start(path: &Path, answers: &Answers) -> Result<Self, String> {
         let version = answers.ask(path, &["--version"])?.lines().next().unwrap_or("").to_owned();
         if !version.contains("clang") {
             return Err(format!("--version says '{version}', which is no clang"));

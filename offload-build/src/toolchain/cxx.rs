@@ -16,10 +16,20 @@ pub(crate) struct Cxx {
     pub(crate) env: Vec<(OsString, OsString)>,
 }
 
+/// Which compilers will do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Those that take GNU's options.
+    Gnu,
+    Any,
+}
+
 impl Cxx {
+    /// The one for the image `cpu`.
+    ///
     /// Returns an error if `cc` finds none, or one that does not take GNU's options.
-    pub(crate) fn find(cargo: &Cargo, answers: &Answers) -> Result<Self, Error> {
-        let missing = |why: String| {
+    pub(crate) fn for_cpu(cargo: &Cargo, answers: &Answers) -> Result<Self, Error> {
+        Self::find(cargo, answers, &cargo.target, Kind::Gnu).map_err(|why| {
             let cure = match cargo.target == cargo.host {
                 true => {
                     "install one (Debian, Ubuntu: apt install g++; Fedora: dnf install gcc-c++; macOS: xcode-select \
@@ -33,43 +43,72 @@ impl Cxx {
             };
             let message = format!("the target 'cpu' needs a C++ compiler for {}: {why}\n{cure}", cargo.target);
             Error::new(ErrorKind::ToolNotFound, message)
+        })
+    }
+
+    /// The one that nvcc has the host's part of sources done by: `NVCC_CCBIN`, else what `cc` finds; on Windows that is
+    /// Visual Studio's `cl.exe`, with the variables that it needs.
+    ///
+    /// Returns an error that says why there is none.
+    pub(crate) fn for_nvcc(cargo: &Cargo, answers: &Answers, triple: &str) -> Result<Self, String> {
+        let Some(name) = cargo.user_var("NVCC_CCBIN") else {
+            return Self::find(cargo, answers, triple, Kind::Any);
         };
+        // Also a folder, as nvcc takes it.
+        let path = Path::new(&name);
+        let found = if path.is_dir() { Some(path.to_owned()) } else { search::named(path, cargo) };
+        let path = found.ok_or_else(|| format!("NVCC_CCBIN names {name}, and there is no such file"))?;
+        Ok(Self { path, args: Vec::new(), env: Vec::new() })
+    }
+
+    fn find(cargo: &Cargo, answers: &Answers, triple: &str, kind: Kind) -> Result<Self, String> {
         // `cc` would tell Cargo itself, and print what it found for each variable into every error.
-        let underscores = cargo.target.replace('-', "_");
+        let underscores = triple.replace('-', "_");
         for name in ["CXX", "CXXFLAGS"] {
-            for form in [&cargo.target, &underscores] {
+            for form in [triple, &underscores] {
                 cargo.user_var(&format!("{name}_{form}"));
             }
             for prefix in ["HOST_", "TARGET_", ""] {
                 cargo.user_var(&format!("{prefix}{name}"));
             }
         }
-        let question =
-            ContentHash::of_parts(["the C++ compiler".to_owned()].into_iter().chain(cargo.compiler_variables()));
+        let start = ["the C++ compiler".to_owned(), triple.to_owned(), format!("{kind:?}")];
+        let question = ContentHash::of_parts(start.into_iter().chain(cargo.compiler_variables()));
         if let Some(known) = answers.get(question).and_then(|text| Self::parse(&text, cargo)) {
             return Ok(known);
         }
         let tool = cc::Build::new()
             .cpp(true)
             .pic(true)
+            .target(triple)
             .cargo_metadata(false)
             .cargo_debug(false)
             .cargo_warnings(false)
             .try_get_compiler()
-            .map_err(|error| missing(error.to_string()))?;
+            .map_err(|error| error.to_string())?;
         // `cc` takes a name for a compiler.
         let path = search::named(tool.path(), cargo)
-            .ok_or_else(|| missing(format!("{} does not start: there is no such file", tool.path().display())))?;
-        if !(tool.is_like_gnu() || tool.is_like_clang()) {
-            return Err(missing(format!("{} does not take GNU's options", tool.path().display())));
+            .ok_or_else(|| format!("{} does not start: there is no such file", tool.path().display()))?;
+        if kind == Kind::Gnu && !(tool.is_like_gnu() || tool.is_like_clang()) {
+            return Err(format!("{} does not take GNU's options", tool.path().display()));
         }
         let env = tool.get_envs().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         let found = Self { path, args: tool.args().to_vec(), env };
         // For Apple's systems `cc` asks where the SDK is, which no file here tells of.
-        if let Some(text) = found.to_text(tool.path()).filter(|_| !cargo.target.contains("-apple-")) {
+        if let Some(text) = found.to_text(tool.path()).filter(|_| !triple.contains("-apple-")) {
             answers.put(question, &text);
         }
         Ok(found)
+    }
+
+    /// Its variables, for the rebuild key.
+    pub(crate) fn env_identities(&self) -> impl Iterator<Item = String> {
+        self.env.iter().map(|(name, value)| format!("{name:?}={value:?}"))
+    }
+
+    /// As far as its name tells.
+    pub(crate) fn takes_gnu_options(&self) -> bool {
+        self.path.file_stem().is_some_and(|name| name != "cl" && name != "clang-cl")
     }
 
     /// What [`Cxx::parse`] reads: name and identity, arguments, variables. `None` if something is not UTF-8.

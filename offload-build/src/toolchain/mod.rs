@@ -3,14 +3,18 @@
 mod answers;
 mod clang;
 mod cxx;
+mod nvcc;
 mod ptxas;
+mod rocm;
 mod search;
 
 use answers::Answers;
 pub(crate) use clang::Clang;
 pub(crate) use cxx::Cxx;
+pub(crate) use nvcc::Nvcc;
 pub(crate) use ptxas::Ptxas;
-pub(crate) use search::{Found, Trail, program};
+pub(crate) use rocm::Rocm;
+pub(crate) use search::{Found, Trail, named, program};
 
 use crate::cargo::Cargo;
 use crate::error::Error;
@@ -27,35 +31,75 @@ use std::time::UNIX_EPOCH;
 pub(crate) struct Tools<'a> {
     cargo: &'a Cargo,
     answers: Answers,
-    /// What build.rs names.
-    named_clang: Option<&'a Path>,
-    named_ptxas: Option<&'a Path>,
+    named: Named<'a>,
     clang: OnceCell<Found<Clang>>,
     ptxas: OnceCell<Found<Ptxas>>,
+    nvcc: OnceCell<Found<Nvcc>>,
+    rocm: OnceCell<Found<Rocm>>,
+    hip_clang: OnceCell<Option<Clang>>,
+}
+
+/// The tools that build.rs names.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Named<'a> {
+    pub(crate) clang: Option<&'a Path>,
+    pub(crate) ptxas: Option<&'a Path>,
+    pub(crate) nvcc: Option<&'a Path>,
 }
 
 impl<'a> Tools<'a> {
-    pub(crate) fn new(
-        cargo: &'a Cargo,
-        output: &OutDir,
-        named_clang: Option<&'a Path>,
-        named_ptxas: Option<&'a Path>,
-    ) -> Self {
+    pub(crate) fn new(cargo: &'a Cargo, output: &OutDir, named: Named<'a>) -> Self {
         let answers = Answers::open(output.answers());
-        Self { cargo, answers, named_clang, named_ptxas, clang: OnceCell::new(), ptxas: OnceCell::new() }
+        let (clang, ptxas, nvcc, rocm, hip_clang) = Default::default();
+        Self { cargo, answers, named, clang, ptxas, nvcc, rocm, hip_clang }
     }
 
     pub(crate) fn clang(&self) -> Result<&Found<Clang>, Error> {
-        once(&self.clang, || Clang::find(self.cargo, &self.answers, self.named_clang))
+        once(&self.clang, || Clang::find(self.cargo, &self.answers, self.named.clang))
     }
 
     pub(crate) fn ptxas(&self) -> Result<&Found<Ptxas>, Error> {
-        once(&self.ptxas, || Ptxas::find(self.cargo, self.named_ptxas))
+        once(&self.ptxas, || Ptxas::find(self.cargo, self.named.ptxas))
+    }
+
+    pub(crate) fn nvcc(&self) -> Result<&Found<Nvcc>, Error> {
+        once(&self.nvcc, || Nvcc::find(self.cargo, &self.answers, self.named.nvcc))
+    }
+
+    /// HIP's headers and libraries.
+    pub(crate) fn rocm(&self) -> &Found<Rocm> {
+        self.rocm.get_or_init(|| Rocm::find(self.cargo))
+    }
+
+    /// ROCm's own clang, unless one is named; its headers were written for it.
+    pub(crate) fn rocm_clang(&self, rocm: &Rocm) -> Option<&Clang> {
+        let is_named = self.named.clang.is_some() || self.cargo.user_var("OFFLOAD_CLANG").is_some();
+        let own = rocm.clang.as_ref().filter(|_| !is_named)?;
+        self.hip_clang.get_or_init(|| Clang::start(own, &self.answers).ok()).as_ref()
+    }
+
+    /// Whether clang defines this macro for an AMD processor.
+    pub(crate) fn clang_defines(&self, clang: &Clang, processor: &str, name: &str) -> bool {
+        let mcpu = format!("-mcpu={processor}");
+        let args = ["-E", "-dM", "--target=amdgcn-amd-amdhsa", &mcpu, "-nogpulib", "-x", "c", NO_INPUT];
+        let text = self.answers.ask(&clang.path, &args).unwrap_or_default();
+        text.lines().any(|line| line.split(' ').nth(1) == Some(name))
     }
 
     /// The host's C++ compiler.
     pub(crate) fn cxx(&self) -> Result<Cxx, Error> {
-        Cxx::find(self.cargo, &self.answers)
+        Cxx::for_cpu(self.cargo, &self.answers)
+    }
+
+    /// The compiler that nvcc has the host's part of sources done by, in programs for this triple. The inner error says why
+    /// there is none.
+    pub(crate) fn ccbin(&self, triple: &str) -> Result<Cxx, String> {
+        Cxx::for_nvcc(self.cargo, &self.answers, triple)
+    }
+
+    /// nvcc's refusal of an architecture.
+    pub(crate) fn nvcc_refusal(&self, nvcc: &Nvcc, arch: NvidiaArch, ccbin: &Cxx) -> Option<String> {
+        nvcc.refusal(arch, ccbin, &self.answers)
     }
 
     /// Whether clang's driver knows an NVIDIA architecture.
@@ -75,6 +119,11 @@ impl<'a> Tools<'a> {
     /// The clang that was needed.
     pub(crate) fn used_clang(&self) -> Option<&Clang> {
         self.clang.get().and_then(Found::tool)
+    }
+
+    /// The nvcc that was needed.
+    pub(crate) fn used_nvcc(&self) -> Option<&Nvcc> {
+        self.nvcc.get().and_then(Found::tool)
     }
 
     /// The ptxas that was needed.

@@ -1,5 +1,6 @@
 //! `ptxas`, NVIDIA's assembler: PTX to machine code.
 
+use super::nvcc::ROOTS;
 use super::search::{self, Found, NO_INPUT, Trail, program};
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
@@ -12,9 +13,6 @@ use std::process::Command;
 pub(crate) struct Ptxas {
     pub(crate) path: PathBuf,
 }
-
-/// The variables in which users name their CUDA installation.
-const ROOTS: [&str; 4] = ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"];
 
 impl Ptxas {
     /// `explicit`, else `OFFLOAD_PTXAS`, else `bin` of the installation that a variable names, else `PATH`, else

@@ -25,12 +25,16 @@
 //! | COFF | `name/`; `/123`: at 123 in the member `//`, up to a NUL | second of two members `/`: `u32` count of members, so many `u32` offsets, `u32` count of symbols, so many `u16` numbers of members from 1, the names |
 
 mod darwin;
+#[cfg(feature = "containers")]
 mod read;
+#[cfg(feature = "containers")]
 mod symbols;
 mod write;
 
 pub use darwin::write_darwin_library;
+#[cfg(feature = "containers")]
 pub use read::{Archive, Kind, Member, Members};
+#[cfg(feature = "containers")]
 pub use symbols::{Symbol, Symbols};
 pub use write::{ArchiveBuilder, WriteError, write_library};
 

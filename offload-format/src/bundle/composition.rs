@@ -3,8 +3,6 @@
 use super::{EntryId, WriteError};
 use crate::target::TargetId;
 use alloc::borrow::ToOwned;
-use alloc::collections::btree_map::Entry;
-use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -15,13 +13,13 @@ use alloc::vec::Vec;
 /// feature that another leaves open, some device fits both. An ID can stand in a bundle once, however it is spelled.
 #[derive(Debug, Clone, Default)]
 pub struct Composition {
-    /// All IDs, canonical to the last feature.
-    ids: BTreeSet<String>,
+    /// All IDs, canonical to the last feature, in order.
+    ids: Vec<String>,
     processors: Processors,
 }
 
-/// For each kind, triple and processor the features that its first entry names, and that entry's ID.
-type Processors = BTreeMap<String, (Vec<String>, String)>;
+/// Each kind, triple and processor, in order, with the features that its first entry names, and that entry's ID.
+type Processors = Vec<(String, String, String)>;
 
 impl Composition {
     /// Takes an ID, and returns its canonical form.
@@ -42,13 +40,11 @@ impl Composition {
             Some(target) => format!("{}-{}-{}", id.kind(), id.triple(), target.to_canonical()),
             None => canonical.clone(),
         };
-        if self.ids.contains(&to_the_last) {
-            return Err(WriteError::Duplicate(canonical));
-        }
+        let Err(place) = self.ids.binary_search(&to_the_last) else { return Err(WriteError::Duplicate(canonical)) };
         if let Some(other) = conflict(&mut self.processors, &id, &canonical) {
             return Err(WriteError::Conflict(other, canonical));
         }
-        self.ids.insert(to_the_last);
+        self.ids.insert(place, to_the_last);
         Ok(canonical)
     }
 
@@ -56,7 +52,9 @@ impl Composition {
     /// Unknown offload kinds, IDs that are there twice and malformed ones are passed over: this is about bundles that others
     /// have written, too.
     pub fn find_conflict<'a>(ids: impl IntoIterator<Item = &'a str>) -> Option<(String, String)> {
-        let ids: BTreeSet<&str> = ids.into_iter().collect();
+        let mut ids: Vec<&str> = ids.into_iter().collect();
+        ids.sort_unstable();
+        ids.dedup();
         let mut processors = Processors::new();
         ids.into_iter().find_map(|text| {
             let other = conflict(&mut processors, &EntryId::parse(text).ok()?, text)?;
@@ -68,16 +66,18 @@ impl Composition {
 /// The spelling of the first entry for the same processor, if it names other features; the first one is taken down.
 fn conflict(processors: &mut Processors, id: &EntryId<'_>, spelling: &str) -> Option<String> {
     let target = id.target_id()?;
-    let mut features: Vec<String> = target.features().map(|(name, _)| name.to_owned()).collect();
+    let mut features: Vec<&str> = target.features().map(|(name, _)| name).collect();
     features.sort_unstable();
-    match processors.entry(format!("{}-{}-{}", id.kind(), id.triple(), target.primary_processor())) {
-        Entry::Vacant(entry) => {
-            entry.insert((features, spelling.to_owned()));
-            None
-        }
-        Entry::Occupied(entry) => {
-            let (first_features, first) = entry.get();
+    let features = features.join(":");
+    let processor = format!("{}-{}-{}", id.kind(), id.triple(), target.primary_processor());
+    match processors.binary_search_by(|(other, ..)| other.cmp(&processor)) {
+        Ok(at) => {
+            let (_, first_features, first) = &processors[at];
             (*first_features != features).then(|| first.clone())
+        }
+        Err(place) => {
+            processors.insert(place, (processor, features, spelling.to_owned()));
+            None
         }
     }
 }

@@ -25,6 +25,9 @@ pub use read::{Bundle, Entries, Entry};
 pub use table::{EntryTable, TableEntries, TableEntry};
 pub use write::{BundleBuilder, WriteError};
 
+/// What a compressed bundle starts with.
+pub const COMPRESSED_MAGIC: [u8; 4] = *b"CCOB";
+
 /// What a binary bundle starts with.
 pub const MAGIC: &[u8; 24] = b"__CLANG_OFFLOAD_BUNDLE__";
 

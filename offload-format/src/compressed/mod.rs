@@ -47,7 +47,7 @@ pub use scan::{Bundles, Found};
 pub use write::{CompressOptions, Version, compress, hash, header};
 
 /// What a compressed bundle starts with.
-pub const MAGIC: [u8; 4] = *b"CCOB";
+pub const MAGIC: [u8; 4] = crate::bundle::COMPRESSED_MAGIC;
 
 /// Where the fields of one version's header are.
 struct Header {

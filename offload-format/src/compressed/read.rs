@@ -164,7 +164,7 @@ impl<'data> CompressedBundle<'data> {
                     table.truncate(size as usize);
                     return Ok(table);
                 }
-                Err(error) if read < room || !error.is_cut_short() => return Err(error),
+                Err(error) if read < room || !is_cut_short(&error) => return Err(error),
                 Err(_) => {}
             }
         }
@@ -212,4 +212,9 @@ impl fmt::Debug for CompressedBundle<'_> {
             .field("hash", &format_args!("{:#018x}", self.hash))
             .finish()
     }
+}
+
+/// Whether more bytes might make it good.
+fn is_cut_short(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Truncated { .. } | ErrorKind::OutOfBounds { .. })
 }

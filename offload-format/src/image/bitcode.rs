@@ -278,14 +278,14 @@ impl<'data> Block<'data> {
         let size = bits.variable(6)?;
         bits.align();
         let blob = bits.stream.range(bits.at / 8, size, self.start, "bitcode blob")?;
-        if bits.at / 8 + size > self.start + self.size { Err(wrong()) } else { Ok(blob) }
+        if bits.at / 8 + size > self.end() / 8 { Err(wrong()) } else { Ok(blob) }
     }
 }
 
 /// Reads bits, the least of a byte first.
 #[derive(Clone, Copy)]
 pub(super) struct Bits<'data> {
-    stream: Reader<'data>,
+    pub(super) stream: Reader<'data>,
     /// In bits.
     pub(super) at: u64,
     /// Width of abbreviation IDs in bits.
@@ -317,7 +317,7 @@ impl Bits<'_> {
             }
             shift += width - 1;
             if shift >= 64 {
-                return Err(Error::new(ErrorKind::Malformed, "number in bitcode", self.at / 8));
+                return Err(self.malformed("number in bitcode"));
             }
         }
     }
@@ -325,20 +325,13 @@ impl Bits<'_> {
     pub(super) fn abbreviation(&mut self) -> Result<u64> {
         match self.abbrev_width {
             0..=32 => self.fixed(self.abbrev_width),
-            _ => Err(Error::new(ErrorKind::Malformed, "width of abbreviations in bitcode", self.at / 8)),
+            _ => Err(self.malformed("width of abbreviations in bitcode")),
         }
     }
 
     /// Goes to the next multiple of 32 bits.
     pub(super) fn align(&mut self) {
         self.at = self.at.next_multiple_of(32);
-    }
-
-    /// Goes over so many bytes.
-    pub(super) fn skip(&mut self, bytes: u64) -> Result<()> {
-        self.stream.range(self.at / 8, bytes, self.at / 8, "bitcode blob")?;
-        self.at += 8 * bytes;
-        Ok(())
     }
 
     /// The error that something is malformed here.

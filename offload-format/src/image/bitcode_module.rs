@@ -331,3 +331,12 @@ fn scalar(bits: &mut Bits<'_>, operand: Operand) -> Result<u64> {
         Operand::Array | Operand::Blob => Err(bits.malformed(ABBREVIATION)),
     }
 }
+
+impl Bits<'_> {
+    /// Goes over so many bytes.
+    fn skip(&mut self, bytes: u64) -> Result<()> {
+        self.stream.range(self.at / 8, bytes, self.at / 8, "bitcode blob")?;
+        self.at += 8 * bytes;
+        Ok(())
+    }
+}

@@ -8,6 +8,7 @@
 //! ```
 
 mod bitcode;
+#[cfg(feature = "containers")]
 mod bitcode_module;
 mod budget;
 mod code_object;

@@ -1,12 +1,15 @@
 //! Ready-made images: what a file has, as the images' own headers say.
 
+#[cfg(not(feature = "containers"))]
+mod absent;
+#[cfg(feature = "containers")]
+mod containers;
+
+#[cfg(not(feature = "containers"))]
+use absent as containers;
+
 use crate::error::Error;
-use offload_format::archive::{self, Archive};
-use offload_format::bundle;
-use offload_format::compressed::{self, Bundles, Found};
 use offload_format::image::{CodeObjectHeader, Image};
-use offload_format::nv_fatbin::{self, NvFatbins};
-use offload_format::offload_binary::{self, OffloadBinaries};
 use offload_format::target::{NvidiaCode, OffloadArch};
 use std::fmt;
 use std::fs;
@@ -41,11 +44,6 @@ impl fmt::Display for Name {
         }
     }
 }
-
-/// More than any image decompresses to.
-const LIMIT: u64 = 1 << 32;
-/// Containers in containers: an archive of bundles of offload binaries of fatbins.
-const DEPTH: u32 = 4;
 
 /// What the images in a file are for, in file order, each once.
 ///
@@ -107,72 +105,8 @@ enum Part<'a> {
 
 fn read(path: &Path, visit: &mut dyn FnMut(Part<'_>)) -> Result<(), Error> {
     let bytes = fs::read(path).map_err(|error| Error::io("read the source", path, error))?;
-    walk(&bytes, DEPTH, visit).map_err(|error| {
-        let hint = match error.kind() {
-            offload_format::ErrorKind::UnsupportedCompression { .. } => {
-                "; offload-build reads compressed files with its feature `compression`"
-            }
-            _ => "",
-        };
-        Error::config(format!("the source {} cannot be taken apart: {error}{hint}", path.display()))
-    })
-}
-
-/// Shows every image in these bytes.
-fn walk(bytes: &[u8], depth: u32, visit: &mut dyn FnMut(Part<'_>)) -> offload_format::Result<()> {
-    if depth == 0 {
-        visit(Part::Other("containers in containers in containers".to_owned()));
-    } else if bytes.starts_with(archive::MAGIC) {
-        for member in Archive::parse(bytes)?.members() {
-            member.data().map_or(Ok(()), |data| walk(data, depth - 1, visit))?;
-        }
-    } else if bytes.starts_with(bundle::MAGIC) || bytes.starts_with(&compressed::MAGIC) {
-        for found in Bundles::new(bytes, LIMIT) {
-            match found?.1 {
-                Found::Plain(bundle) => bundle_entries(&bundle, depth, visit)?,
-                Found::Compressed(compressed) => {
-                    let plain = compressed.decompress(LIMIT)?;
-                    bundle_entries(&bundle::Bundle::parse(&plain)?, depth, visit)?;
-                }
-            }
-        }
-    } else if bytes.starts_with(&offload_binary::MAGIC) {
-        for binary in OffloadBinaries::new(bytes) {
-            let (_, binary) = binary?;
-            let plain;
-            let images = match binary.compressed() {
-                Some(compressed) => {
-                    plain = compressed.decompress(LIMIT)?;
-                    offload_binary::OffloadBinary::parse(&plain)?.images()
-                }
-                None => binary.images(),
-            };
-            images.into_iter().try_for_each(|image| walk(image.data(), depth - 1, visit))?;
-        }
-    } else if bytes.starts_with(&nv_fatbin::MAGIC) {
-        for fatbin in NvFatbins::new(bytes) {
-            for entry in fatbin?.1.entries() {
-                let payload = entry.decompress(LIMIT)?;
-                payload.images().for_each(|(image, bytes)| match image.arch() {
-                    Some(arch) => visit(Part::Image(Name::Target(arch.to_string()), bytes)),
-                    None => visit(Part::Other(image.kind().to_string())),
-                });
-            }
-        }
-    } else {
-        visit(single(bytes));
-    }
-    Ok(())
-}
-
-fn bundle_entries(
-    bundle: &bundle::Bundle<'_>,
-    depth: u32,
-    visit: &mut dyn FnMut(Part<'_>),
-) -> offload_format::Result<()> {
-    // The host's entry is most often empty, and never an image.
-    let device = bundle.entries().filter(|entry| entry.id().is_ok_and(|id| !id.is_host()));
-    device.map(|entry| entry.code_object()).try_for_each(|bytes| walk(bytes, depth - 1, visit))
+    containers::walk(&bytes, visit)
+        .map_err(|reason| Error::config(format!("the source {} cannot be taken apart: {reason}", path.display())))
 }
 
 /// What is no container.

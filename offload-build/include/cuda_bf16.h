@@ -1,0 +1,61 @@
+/* cuda_bf16.h: __nv_bfloat16, __nv_bfloat162 and their functions, under the name by which CUDA sources include them.
+ *
+ * The upper half of a float; each operation is one of float, rounded to nearest after it: offload/float16.h.
+ */
+#ifndef OFFLOAD_CUDA_BF16_H
+#define OFFLOAD_CUDA_BF16_H
+
+#include "offload/float16.h"
+
+namespace offload_float16 {
+OFFLOAD_DEVICE unsigned short bfloat16_bits(float number) {
+  unsigned x = __float_as_uint(number);
+  if ((x & 0x7fffffff) > 0x7f800000)
+    return (unsigned short)(0x7fff);
+  return (unsigned short)((x + 0x7fff + (x >> 16 & 1)) >> 16);
+}
+OFFLOAD_DEVICE float float_of_bfloat16(unsigned short bits) { return __uint_as_float(unsigned(bits) << 16); }
+} // namespace offload_float16
+
+struct __nv_bfloat16_raw {
+  unsigned short x;
+};
+struct alignas(2) __nv_bfloat16 {
+  unsigned short bits;
+  OFFLOAD_FLOAT16_CONVERSIONS(__nv_bfloat16, offload_float16::bfloat16_bits, offload_float16::float_of_bfloat16)
+  OFFLOAD_MEMBER __nv_bfloat16(__nv_bfloat16_raw raw) : bits(raw.x) {}
+  OFFLOAD_MEMBER operator __nv_bfloat16_raw() const { return __nv_bfloat16_raw{bits}; }
+  static OFFLOAD_MEMBER __nv_bfloat16 of_bits(unsigned short bits) { return __nv_bfloat16(__nv_bfloat16_raw{bits}); }
+};
+struct alignas(4) __nv_bfloat162 {
+  __nv_bfloat16 x, y;
+  __nv_bfloat162() = default;
+  OFFLOAD_MEMBER __nv_bfloat162(__nv_bfloat16 x_, __nv_bfloat16 y_) : x(x_), y(y_) {}
+};
+typedef __nv_bfloat16 nv_bfloat16;
+typedef __nv_bfloat162 nv_bfloat162;
+
+OFFLOAD_FLOAT16_FUNCTIONS(__nv_bfloat16, __nv_bfloat162)
+
+OFFLOAD_DEVICE float __bfloat162float(__nv_bfloat16 a) { return float(a); }
+OFFLOAD_DEVICE __nv_bfloat16 __float2bfloat16(float a) { return __nv_bfloat16(a); }
+OFFLOAD_DEVICE __nv_bfloat16 __float2bfloat16_rn(float a) { return __nv_bfloat16(a); }
+OFFLOAD_DEVICE __nv_bfloat16 __double2bfloat16(double a) { return __nv_bfloat16(float(a)); }
+OFFLOAD_DEVICE __nv_bfloat16 __int2bfloat16_rn(int a) { return __nv_bfloat16(a); }
+OFFLOAD_DEVICE unsigned short __bfloat16_as_ushort(__nv_bfloat16 a) { return a.bits; }
+OFFLOAD_DEVICE __nv_bfloat16 __ushort_as_bfloat16(unsigned short a) { return __nv_bfloat16::of_bits(a); }
+OFFLOAD_DEVICE __nv_bfloat162 __halves2bfloat162(__nv_bfloat16 a, __nv_bfloat16 b) { return __nv_bfloat162(a, b); }
+OFFLOAD_DEVICE __nv_bfloat162 __bfloat162bfloat162(__nv_bfloat16 a) { return __nv_bfloat162(a, a); }
+OFFLOAD_DEVICE __nv_bfloat162 make_bfloat162(__nv_bfloat16 a, __nv_bfloat16 b) { return __nv_bfloat162(a, b); }
+OFFLOAD_DEVICE __nv_bfloat162 __float2bfloat162_rn(float a) { return __nv_bfloat162(__nv_bfloat16(a), __nv_bfloat16(a)); }
+OFFLOAD_DEVICE __nv_bfloat162 __floats2bfloat162_rn(float a, float b) {
+  return __nv_bfloat162(__nv_bfloat16(a), __nv_bfloat16(b));
+}
+OFFLOAD_DEVICE __nv_bfloat162 __float22bfloat162_rn(float2 a) { return __floats2bfloat162_rn(a.x, a.y); }
+OFFLOAD_DEVICE float2 __bfloat1622float2(__nv_bfloat162 a) { return float2{float(a.x), float(a.y)}; }
+OFFLOAD_DEVICE __nv_bfloat16 __low2bfloat16(__nv_bfloat162 a) { return a.x; }
+OFFLOAD_DEVICE __nv_bfloat16 __high2bfloat16(__nv_bfloat162 a) { return a.y; }
+OFFLOAD_DEVICE float __low2float(__nv_bfloat162 a) { return float(a.x); }
+OFFLOAD_DEVICE float __high2float(__nv_bfloat162 a) { return float(a.y); }
+
+#endif

@@ -1,0 +1,107 @@
+/* cuda_fp16.h: __half, __half2 and their functions, under the name by which CUDA sources include them.
+ *
+ * A number is converted to float for each operation, and rounded to nearest after it: offload/float16.h.
+ */
+#ifndef OFFLOAD_CUDA_FP16_H
+#define OFFLOAD_CUDA_FP16_H
+
+#include "offload/float16.h"
+
+namespace offload_float16 {
+/* By way of numbers, not of instructions: 1 sign, 5 exponent (bias 15), 10 fraction bits. */
+OFFLOAD_DEVICE unsigned short half_bits(float number) {
+#if defined(OFFLOAD_CPU)
+  unsigned x = __float_as_uint(number), sign = x >> 16 & 0x8000;
+  x &= 0x7fffffff;
+  if (x > 0x7f800000)
+    return (unsigned short)(0x7fff);
+  if (x >= 0x477ff000)
+    return (unsigned short)(sign | 0x7c00);
+  if (x < 0x38800000) {
+    /* Below the least normal number the fraction counts in steps of 2^-24. */
+    float steps = __uint_as_float(x) * 16777216.0f;
+    unsigned whole = unsigned(steps);
+    float rest = steps - float(whole);
+    whole += rest > 0.5f || (rest == 0.5f && (whole & 1));
+    return (unsigned short)(sign | whole);
+  }
+  return (unsigned short)(sign | ((x - 0x38000000 + 0xfff + (x >> 13 & 1)) >> 13));
+#else
+  _Float16 value = _Float16(number);
+  unsigned short bits;
+  __builtin_memcpy(&bits, &value, 2);
+  return bits;
+#endif
+}
+OFFLOAD_DEVICE float float_of_half(unsigned short bits) {
+#if defined(OFFLOAD_CPU)
+  unsigned sign = unsigned(bits & 0x8000) << 16, rest = bits & 0x7fff;
+  if (rest >= 0x7c00)
+    return __uint_as_float(sign | 0x7f800000 | (rest & 0x3ff) << 13);
+  if (rest < 0x400) {
+    float value = float(rest) * (1 / 16777216.0f);
+    return sign ? -value : value;
+  }
+  return __uint_as_float(sign | ((rest << 13) + 0x38000000));
+#else
+  _Float16 value;
+  __builtin_memcpy(&value, &bits, 2);
+  return float(value);
+#endif
+}
+} // namespace offload_float16
+
+struct __half_raw {
+  unsigned short x;
+};
+struct alignas(2) __half {
+  unsigned short bits;
+  OFFLOAD_FLOAT16_CONVERSIONS(__half, offload_float16::half_bits, offload_float16::float_of_half)
+  OFFLOAD_MEMBER __half(__half_raw raw) : bits(raw.x) {}
+  OFFLOAD_MEMBER operator __half_raw() const { return __half_raw{bits}; }
+  static OFFLOAD_MEMBER __half of_bits(unsigned short bits) { return __half(__half_raw{bits}); }
+};
+struct __half2_raw {
+  unsigned short x, y;
+};
+struct alignas(4) __half2 {
+  __half x, y;
+  __half2() = default;
+  OFFLOAD_MEMBER __half2(__half x_, __half y_) : x(x_), y(y_) {}
+};
+typedef __half half;
+typedef __half2 half2;
+typedef __half nv_half;
+typedef __half2 nv_half2;
+
+OFFLOAD_FLOAT16_FUNCTIONS(__half, __half2)
+
+OFFLOAD_DEVICE float __half2float(__half a) { return float(a); }
+OFFLOAD_DEVICE __half __float2half(float a) { return __half(a); }
+OFFLOAD_DEVICE __half __float2half_rn(float a) { return __half(a); }
+OFFLOAD_DEVICE __half __double2half(double a) { return __half(float(a)); }
+OFFLOAD_DEVICE __half __int2half_rn(int a) { return __half(a); }
+OFFLOAD_DEVICE __half __uint2half_rn(unsigned a) { return __half(a); }
+OFFLOAD_DEVICE int __half2int_rz(__half a) { return int(float(a)); }
+OFFLOAD_DEVICE int __half2int_rn(__half a) { return int(rintf(float(a))); }
+OFFLOAD_DEVICE unsigned __half2uint_rz(__half a) { return unsigned(float(a)); }
+OFFLOAD_DEVICE unsigned short __half_as_ushort(__half a) { return a.bits; }
+OFFLOAD_DEVICE short __half_as_short(__half a) { return short(a.bits); }
+OFFLOAD_DEVICE __half __ushort_as_half(unsigned short a) { return __half::of_bits(a); }
+OFFLOAD_DEVICE __half __short_as_half(short a) { return __half::of_bits((unsigned short)a); }
+OFFLOAD_DEVICE __half2 __halves2half2(__half a, __half b) { return __half2(a, b); }
+OFFLOAD_DEVICE __half2 __half2half2(__half a) { return __half2(a, a); }
+OFFLOAD_DEVICE __half2 make_half2(__half a, __half b) { return __half2(a, b); }
+OFFLOAD_DEVICE __half2 __float2half2_rn(float a) { return __half2(__half(a), __half(a)); }
+OFFLOAD_DEVICE __half2 __floats2half2_rn(float a, float b) { return __half2(__half(a), __half(b)); }
+OFFLOAD_DEVICE __half2 __float22half2_rn(float2 a) { return __half2(__half(a.x), __half(a.y)); }
+OFFLOAD_DEVICE float2 __half22float2(__half2 a) { return float2{float(a.x), float(a.y)}; }
+OFFLOAD_DEVICE __half __low2half(__half2 a) { return a.x; }
+OFFLOAD_DEVICE __half __high2half(__half2 a) { return a.y; }
+OFFLOAD_DEVICE float __low2float(__half2 a) { return float(a.x); }
+OFFLOAD_DEVICE float __high2float(__half2 a) { return float(a.y); }
+OFFLOAD_DEVICE __half2 __low2half2(__half2 a) { return __half2(a.x, a.x); }
+OFFLOAD_DEVICE __half2 __high2half2(__half2 a) { return __half2(a.y, a.y); }
+OFFLOAD_DEVICE __half2 __lowhigh2highlow(__half2 a) { return __half2(a.y, a.x); }
+
+#endif

@@ -1,0 +1,52 @@
+//! The same by the crate `jobserver`: a semaphore on Windows, and pipes where they cannot be opened anew.
+
+use jobserver::{Acquired, Client, HelperThread};
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A token, which goes back when it is dropped.
+pub(crate) type Token = Acquired;
+
+/// A thread that waits for tokens, since not every system can look for one without waiting.
+#[derive(Debug)]
+pub(crate) struct Jobserver {
+    // The first to be dropped: its thread may be about to put a token into the inbox.
+    thread: HelperThread,
+    inbox: Arc<Mutex<Inbox>>,
+}
+
+#[derive(Debug, Default)]
+struct Inbox {
+    is_open: bool,
+    came: Option<io::Result<Token>>,
+}
+
+impl Jobserver {
+    /// The crate reads the environment by itself.
+    ///
+    /// `None` if the jobserver is not to be had.
+    pub(crate) fn open(_auth: &str) -> Option<Self> {
+        // SAFETY: the descriptors that CARGO_MAKEFLAGS or MAKEFLAGS names were opened by the process that started this build
+        // script, and were inherited; nothing in a build script closes descriptors that it did not open.
+        #[allow(unsafe_code)]
+        let client = unsafe { Client::from_env() };
+        let inbox = Arc::<Mutex<Inbox>>::default();
+        let inside = Arc::clone(&inbox);
+        let answer = move |token| inside.lock().unwrap_or_else(PoisonError::into_inner).came = Some(token);
+        Some(Self { thread: client?.into_helper_thread(answer).ok()?, inbox })
+    }
+
+    /// A token, if there is one now; else one is asked for, to be there later.
+    pub(crate) fn take(&self) -> io::Result<Option<Token>> {
+        let mut inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(token) = inbox.came.take() {
+            inbox.is_open = false;
+            return token.map(Some);
+        }
+        if !inbox.is_open {
+            inbox.is_open = true;
+            self.thread.request_token();
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,93 @@
+//! The jobserver of these tests is a pipe.
+
+use super::{elsewhere, linux};
+use std::fs::File;
+use std::io::{self, PipeReader, PipeWriter, Read, Write};
+use std::os::fd::AsRawFd;
+use std::process::Command;
+use std::time::Duration;
+
+/// A jobserver with these tokens, and both ends of its pipe.
+fn jobserver(tokens: &[u8]) -> (linux::Jobserver, PipeReader, PipeWriter) {
+    let (read, mut write) = io::pipe().unwrap();
+    write.write_all(tokens).unwrap();
+    let auth = format!("{},{}", read.as_raw_fd(), write.as_raw_fd());
+    (linux::Jobserver::open(&auth).unwrap(), read, write)
+}
+
+#[test]
+fn there_are_as_many_as_there_are_tokens() {
+    let (jobserver, _read, mut write) = jobserver(b"ab");
+    let tokens = [(); 2].map(|()| jobserver.take().unwrap().unwrap());
+    assert!(jobserver.take().unwrap().is_none());
+    // One comes from another process, and two are given back.
+    write.write_all(b"c").unwrap();
+    let third = jobserver.take().unwrap().unwrap();
+    drop(tokens);
+    let more = [(); 2].map(|()| jobserver.take().unwrap().unwrap());
+    assert!(jobserver.take().unwrap().is_none());
+    drop((third, more));
+}
+
+#[test]
+fn a_pipe_with_a_name() {
+    let path = std::env::temp_dir().join(format!("offload-build-jobserver-{}", std::process::id()));
+    assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+    // Whoever opens it for both does not wait for another.
+    let mut server = File::options().read(true).write(true).open(&path).unwrap();
+    server.write_all(b"a").unwrap();
+    let jobserver = linux::Jobserver::open(&format!("fifo:{}", path.display())).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    drop(jobserver.take().unwrap().unwrap());
+    assert!(jobserver.take().unwrap().is_some());
+}
+
+#[test]
+fn all_tokens_are_back_in_the_end() {
+    let (jobserver, mut read, write) = jobserver(b"abc");
+    let tokens = [(); 2].map(|()| jobserver.take().unwrap().unwrap());
+    drop(jobserver);
+    drop(tokens);
+    drop(write);
+    let mut left = Vec::new();
+    read.read_to_end(&mut left).unwrap();
+    left.sort_unstable();
+    assert_eq!(left, b"abc");
+}
+
+#[test]
+fn who_else_has_the_pipe_still_waits_for_tokens() {
+    let (jobserver, mut read, mut write) = jobserver(b"");
+    assert!(jobserver.take().unwrap().is_none());
+    let waiting = std::thread::spawn(move || read.read(&mut [0]).map_err(|error| error.kind()));
+    std::thread::sleep(Duration::from_millis(100));
+    write.write_all(b"a").unwrap();
+    assert_eq!(waiting.join().unwrap(), Ok(1));
+}
+
+#[test]
+fn what_is_no_jobserver() {
+    let file = File::open("/dev/null").unwrap();
+    let number = file.as_raw_fd();
+    let not_inherited = i32::MAX;
+    for auth in [
+        format!("{number},{number}"),
+        format!("{not_inherited},{not_inherited}"),
+        "-2,-2".to_owned(),
+        "fifo:/nonexistent".to_owned(),
+        "fifo:/dev/null".to_owned(),
+        "gmake_semaphore".to_owned(),
+        String::new(),
+    ] {
+        assert!(linux::Jobserver::open(&auth).is_none(), "{auth}");
+    }
+}
+
+/// What other systems use can be called the same.
+#[test]
+fn elsewhere_is_the_same() {
+    let _: fn(&'static str) -> Option<elsewhere::Jobserver> = elsewhere::Jobserver::open;
+    let _: fn(&'static str) -> Option<linux::Jobserver> = linux::Jobserver::open;
+    let _: fn(&elsewhere::Jobserver) -> io::Result<Option<elsewhere::Token>> = elsewhere::Jobserver::take;
+    let _: fn(&linux::Jobserver) -> io::Result<Option<linux::Token>> = linux::Jobserver::take;
+}

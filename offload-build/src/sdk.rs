@@ -1,0 +1,101 @@
+//! What clang is told of a vendor's headers and libraries for devices.
+
+use crate::cargo::Cargo;
+use crate::error::Error;
+use crate::output::OutDir;
+use crate::toolchain::{Clang, Nvcc, Rocm, Tools};
+use offload_format::target::{OffloadArch, TargetId};
+use std::ffi::OsString;
+
+/// Options for one target. Without a vendor's headers there are none.
+#[derive(Debug, Default)]
+pub(crate) struct Sdk {
+    pub(crate) args: Vec<OsString>,
+    /// The newest that there are libraries for.
+    pub(crate) code_object_version: Option<u32>,
+}
+
+impl Sdk {
+    /// Those of a CUDA toolkit.
+    pub(crate) fn cuda(toolkit: &Nvcc, output: &OutDir) -> Result<Self, Error> {
+        let mut args = vec![OsString::from(format!("--cuda-path={}", toolkit.root.display()))];
+        if !toolkit.root.join("include").join(CURAND).is_file() {
+            args.extend(["-isystem".into(), output.empty_header(CURAND)?.into()]);
+        }
+        Ok(Self { args, code_object_version: None })
+    }
+
+    /// Those of ROCm, for device code of one target.
+    pub(crate) fn rocm(rocm: &Rocm, clang: &Clang, id: TargetId<'_>, tools: &Tools<'_>, cargo: &Cargo) -> Self {
+        let mut sdk = Self::rocm_for_any(rocm, cargo);
+        sdk.args.extend(wavefront_define(clang, id, tools).map(OsString::from));
+        sdk
+    }
+
+    /// The same for host code and device code of several targets in one call.
+    pub(crate) fn rocm_for_all(
+        rocm: &Rocm,
+        clang: &Clang,
+        archs: &[OffloadArch<'_>],
+        tools: &Tools<'_>,
+        cargo: &Cargo,
+    ) -> Self {
+        let (mut sdk, mut for_host) = (Self::rocm_for_any(rocm, cargo), None);
+        for arch in archs {
+            if let OffloadArch::Amdgpu(id) = *arch
+                && let Some(define) = wavefront_define(clang, id, tools)
+            {
+                sdk.args.extend([format!("-Xarch_{arch}").into(), define.into()]);
+                // The same headers are read for the host, where the number is of no account.
+                for_host = Some(format!("-D{WAVEFRONT}=64"));
+            }
+        }
+        sdk.args.extend(for_host.into_iter().flat_map(|define| ["-Xarch_host".into(), define.into()]));
+        sdk
+    }
+
+    fn rocm_for_any(rocm: &Rocm, cargo: &Cargo) -> Self {
+        let mut args: Vec<OsString> = vec![
+            format!("--rocm-path={}", rocm.root.display()).into(),
+            format!("--rocm-device-lib-path={}", rocm.device_libraries.display()).into(),
+        ];
+        let append = cargo.user_var("HIPCC_COMPILE_FLAGS_APPEND").unwrap_or_default();
+        args.extend(append.split_whitespace().map(OsString::from));
+        Self { args, code_object_version: rocm.newest_code_object }
+    }
+}
+
+/// clang's own CUDA header includes this one, which is in cuRAND and not in the toolkit's core. Nothing else needs it.
+const CURAND: &str = "curand_mtgp32_kernel.h";
+
+const WAVEFRONT: &str = "__AMDGCN_WAVEFRONT_SIZE";
+
+/// ROCm's headers up to version 6 take it from clang, which stopped defining it with version 22.
+fn wavefront_define(clang: &Clang, id: TargetId<'_>, tools: &Tools<'_>) -> Option<String> {
+    let is_missing = !tools.clang_defines(clang, id.processor(), WAVEFRONT);
+    is_missing.then(|| format!("-D{WAVEFRONT}={}", wavefront_size(id.processor())))
+}
+
+/// `gfx90a`, `gfx9-4-generic`: 64; `gfx1030`, `gfx11-generic`: 32, as clang has it unless told otherwise.
+fn wavefront_size(processor: &str) -> u32 {
+    let name = processor.strip_prefix("gfx").unwrap_or(processor);
+    let digits = name.split('-').next().unwrap_or(name);
+    // Generic ones have the major version alone, or others behind dashes; others have two digits behind it.
+    let major = if name.ends_with("-generic") { digits } else { &digits[..digits.len().saturating_sub(2)] };
+    if major.parse::<u32>().is_ok_and(|major| major >= 10) { 32 } else { 64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wavefront_size;
+
+    #[test]
+    fn wavefront_sizes() {
+        for name in ["gfx803", "gfx90a", "gfx942", "gfx9-generic", "gfx9-4-generic"] {
+            assert_eq!(wavefront_size(name), 64, "{name}");
+        }
+        for name in ["gfx1030", "gfx1100", "gfx1250", "gfx10-1-generic", "gfx12-generic"] {
+            assert_eq!(wavefront_size(name), 32, "{name}");
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! nvcc, NVIDIA's compiler, and the CUDA toolkit around it.
+
+use super::answers::Answers;
+use super::cxx::Cxx;
+use super::search::{self, Found, NO_INPUT, Trail, program};
+use crate::cargo::Cargo;
+use crate::error::{Error, ErrorKind};
+use crate::hash::ContentHash;
+use offload_format::target::{NvidiaArch, NvidiaCode};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// An nvcc that was found.
+#[derive(Debug, Clone)]
+pub(crate) struct Nvcc {
+    pub(crate) path: PathBuf,
+    /// The toolkit that it says it is of.
+    pub(crate) root: PathBuf,
+    /// What `--version` says: `release 13.5, V13.5.37`.
+    pub(crate) version: String,
+}
+
+/// The variables in which users name their CUDA installation.
+pub(super) const ROOTS: [&str; 4] = ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"];
+
+impl Nvcc {
+    /// `explicit`, else `NVCC` (`NVCC_<target>` before it) or `CUDACXX`, else `bin` of the installation that a variable names,
+    /// else `PATH`, else the usual places.
+    ///
+    /// Returns an error if a named one cannot be used, or if variables name different toolkits.
+    pub(crate) fn find(cargo: &Cargo, answers: &Answers, explicit: Option<&Path>) -> Result<Found<Self>, Error> {
+        if let Some(path) = explicit {
+            return Self::named(cargo, answers, path, "Build::nvcc").map(Found::Tool);
+        }
+        let mut trail = Trail::default();
+        let mut named: Vec<(String, Self)> = Vec::new();
+        let underscores = cargo.target.replace('-', "_");
+        for variable in [&*format!("NVCC_{}", cargo.target), &*format!("NVCC_{underscores}"), "NVCC", "CUDACXX"] {
+            match cargo.user_var(variable) {
+                Some(value) => {
+                    let found = Self::named(cargo, answers, Path::new(&value), variable)?;
+                    named.push((format!("{variable}={value}"), found));
+                }
+                None if variable == "NVCC" => trail.not_set("NVCC"),
+                None if variable == "CUDACXX" => trail.not_set("CUDACXX"),
+                None => {}
+            }
+        }
+        for variable in ROOTS {
+            let Some(value) = cargo.user_var(variable) else {
+                trail.not_set(variable);
+                continue;
+            };
+            match program(&Path::new(&value).join("bin"), "nvcc").map(|path| Self::start(&path, answers)) {
+                Some(Ok(found)) => named.push((format!("{variable}={value}"), found)),
+                Some(Err(why)) => trail.note(format!("{variable}={value} has one that cannot be used ({why})")),
+                None => trail.note(format!("no bin/nvcc in {variable}={value}")),
+            }
+        }
+        if let Some((first, others)) = named.split_first() {
+            // Headers and libraries of one with the compiler of another end in errors that nobody can read.
+            return match others.iter().find(|(_, other)| other.root != first.1.root) {
+                None => Ok(Found::Tool(first.1.clone())),
+                Some(other) => Err(disagree(first, other)),
+            };
+        }
+        let in_path = cargo.search_path().into_iter().filter_map(|folder| program(&folder, "nvcc"));
+        let (installed, python) = (installed(), python_trees(cargo));
+        let elsewhere = installed.iter().chain(&python).filter_map(|root| program(&root.join("bin"), "nvcc"));
+        for path in in_path.chain(elsewhere) {
+            match Self::start(&path, answers) {
+                Ok(found) => return Ok(Found::Tool(found)),
+                Err(why) => trail.note(format!("{} cannot be used ({why})", path.display())),
+            }
+        }
+        cargo.watch_search_path();
+        trail.note("none in PATH");
+        let places: Vec<String> = installed.iter().map(|root| root.join("bin").display().to_string()).collect();
+        trail.note(format!("none in {}", if places.is_empty() { USUAL.to_owned() } else { places.join(" ") }));
+        trail.note("none among Python's packages (nvidia/cu13/bin)");
+        Ok(Found::Missing(trail))
+    }
+
+    fn named(cargo: &Cargo, answers: &Answers, name: &Path, by: &str) -> Result<Self, Error> {
+        let found = search::named(name, cargo).ok_or_else(|| "there is no such file".to_owned());
+        found.and_then(|path| Self::start(&path, answers)).map_err(|why| {
+            let message = format!("{by} names {}, which cannot be used: {why}", name.display());
+            Error::new(ErrorKind::ToolNotFound, message)
+        })
+    }
+
+    fn start(path: &Path, answers: &Answers) -> Result<Self, String> {
+        let text = answers.ask(path, &["--version"])?;
+        let line = text.lines().find(|line| line.contains("release "));
+        let version = line.and_then(|line| Some(format!("release {}", line.split_once("release ")?.1.trim())));
+        let version = version.ok_or_else(|| format!("--version says '{}', which is no nvcc", text.trim()))?;
+        Ok(Self { path: path.to_owned(), root: root(path, answers), version })
+    }
+
+    /// Asks whether it compiles for an architecture; returns its refusal.
+    pub(crate) fn refusal(&self, arch: NvidiaArch, ccbin: &Cxx, answers: &Answers) -> Option<String> {
+        let kind = if arch.code == NvidiaCode::Cubin { "-cubin" } else { "-ptx" };
+        let mut command = Command::new(&self.path);
+        command.arg("-ccbin").arg(&ccbin.path).envs(ccbin.env.clone());
+        command.args(["--dryrun", kind, &format!("-arch={arch}"), "-x", "cu", NO_INPUT, "-o", NO_INPUT]);
+        let text = match command.output() {
+            Ok(output) if output.status.success() => return None,
+            Ok(output) => String::from_utf8_lossy(&output.stderr).into_owned(),
+            Err(error) => return Some(error.to_string()),
+        };
+        // --dryrun prints the commands behind these signs.
+        let text: Vec<&str> = text.lines().filter(|line| !line.starts_with("#$")).collect();
+        let list = if arch.code == NvidiaCode::Cubin { "--list-gpu-code" } else { "--list-gpu-arch" };
+        let known = answers.ask(&self.path, &[list]).unwrap_or_default();
+        let known: Vec<&str> = known.split_whitespace().collect();
+        Some(format!(
+            "{}\nthis toolkit ({}, {}) compiles for {}",
+            text.join("\n"),
+            self.root.display(),
+            self.version,
+            known.join(" ")
+        ))
+    }
+
+    /// The linker of relocatable cubins.
+    pub(crate) fn nvlink(&self) -> PathBuf {
+        program(&self.root.join("bin"), "nvlink").unwrap_or_else(|| "nvlink".into())
+    }
+
+    /// The folders with the toolkit's static libraries for hosts of this architecture, of those that there are.
+    pub(crate) fn library_folders(&self, target_arch: &str) -> Vec<PathBuf> {
+        library_folders(&self.root, target_arch)
+    }
+}
+
+/// Where a toolkit may have its static libraries: installed, of another host, of Python's packages, on Windows.
+pub(super) fn library_folders(root: &Path, target_arch: &str) -> Vec<PathBuf> {
+    let targets = match target_arch {
+        "aarch64" => "targets/sbsa-linux/lib",
+        _ => "targets/x86_64-linux/lib",
+    };
+    let folders = [targets, "lib64", "lib", "lib/x64"].into_iter().map(|folder| root.join(folder));
+    let has_runtime =
+        |folder: &PathBuf| ["libcudart_static.a", "cudart_static.lib"].iter().any(|file| folder.join(file).is_file());
+    folders.filter(has_runtime).collect()
+}
+
+/// The toolkit that nvcc says it is of (it may be a script that starts another), or else the folder above its own.
+fn root(path: &Path, answers: &Answers) -> PathBuf {
+    let question = ContentHash::of_parts([super::identity(path), "the toolkit".to_owned()]);
+    answers.get(question).map(PathBuf::from).unwrap_or_else(|| {
+        let output = Command::new(path).args(["--dryrun", "-E", "-x", "cu", NO_INPUT]).output();
+        let text = output.map(|output| String::from_utf8_lossy(&output.stderr).into_owned()).unwrap_or_default();
+        let said = text.lines().find_map(|line| line.strip_prefix("#$ TOP=")).map(PathBuf::from);
+        let said = said.and_then(|top| top.canonicalize().ok()).filter(|top| top.is_dir());
+        let program = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let top = said.unwrap_or_else(|| program.parent().and_then(Path::parent).unwrap_or(Path::new("/")).to_owned());
+        answers.put(question, &top.to_string_lossy());
+        top
+    })
+}
+
+fn disagree((first, one): &(String, Nvcc), (second, other): &(String, Nvcc)) -> Error {
+    Error::config(format!(
+        "two CUDA toolkits are named, and it is open which is meant:\n  \
+           {first} is of {} ({})\n  {second} is of {} ({})\n\
+         unset one of the two variables, or let both name the same toolkit",
+        one.root.display(),
+        one.version,
+        other.root.display(),
+        other.version
+    ))
+}
+
+/// Where installers put toolkits, in words.
+const USUAL: &str = "/usr/local/cuda*, /opt/cuda";
+
+/// Toolkits where installers put them: the one that is linked as the current one first, then the newest.
+pub(super) fn installed() -> Vec<PathBuf> {
+    let mut roots: Vec<PathBuf> = ["/usr/local/cuda", "/opt/cuda"].map(PathBuf::from).to_vec();
+    for (folder, prefix) in [("/usr/local", "cuda-"), ("C:/Program Files/NVIDIA GPU Computing Toolkit/CUDA", "v")]
+        .map(|(folder, prefix)| (Path::new(folder), prefix))
+    {
+        let mut numbered: Vec<(Vec<u32>, PathBuf)> = entries(folder)
+            .filter_map(|path| {
+                let version = path.file_name()?.to_str()?.strip_prefix(prefix)?.to_owned();
+                Some((version.split('.').map_while(|part| part.parse().ok()).collect(), path))
+            })
+            .collect();
+        numbered.sort();
+        roots.extend(numbered.into_iter().rev().map(|(_, path)| path));
+    }
+    roots.retain(|root| root.is_dir());
+    roots
+}
+
+/// Toolkits that pip or conda has installed: `nvidia/cu13` among Python's packages, or the environment itself.
+pub(super) fn python_trees(cargo: &Cargo) -> Vec<PathBuf> {
+    let mut roots = Vec::new();
+    let environments = ["VIRTUAL_ENV", "CONDA_PREFIX"].map(|name| cargo.user_var(name).map(PathBuf::from));
+    let home = cargo.user_var("HOME").map(|home| Path::new(&home).join(".local"));
+    roots.extend(environments[1].clone());
+    let prefixes = environments.into_iter().flatten().chain(home).chain(["/usr/local".into(), "/usr".into()]);
+    for prefix in prefixes {
+        let pythons = entries(&prefix.join("lib")).filter(|path| is_named(path, "python"));
+        // Debian's own Python, and environments on Windows.
+        for packages in pythons
+            .flat_map(|python| [python.join("site-packages"), python.join("dist-packages")])
+            .chain([prefix.join("Lib").join("site-packages")])
+        {
+            let mut trees: Vec<PathBuf> =
+                entries(&packages.join("nvidia")).filter(|path| is_named(path, "cu")).collect();
+            trees.sort();
+            roots.extend(trees.into_iter().rev());
+        }
+    }
+    roots
+}
+
+fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
+}
+
+fn is_named(path: &Path, prefix: &str) -> bool {
+    let rest = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_prefix(prefix));
+    rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+}

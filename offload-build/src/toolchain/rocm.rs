@@ -1,0 +1,101 @@
+//! ROCm: the headers of HIP, AMD's libraries for devices, and perhaps a clang of its own.
+
+use super::search::{Found, Trail, program};
+use crate::cargo::Cargo;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A ROCm installation that was found.
+#[derive(Debug, Clone)]
+pub(crate) struct Rocm {
+    /// The folder that has `include/hip`.
+    pub(crate) root: PathBuf,
+    /// The folder of the libraries for devices, in LLVM bitcode.
+    pub(crate) device_libraries: PathBuf,
+    /// Its own clang, `amdclang++`, which `hipcc` starts.
+    pub(crate) clang: Option<PathBuf>,
+    /// The newest code object version that the libraries for devices are there for, where they say so.
+    pub(crate) newest_code_object: Option<u32>,
+}
+
+/// The variables in which users name their ROCm.
+const ROOTS: [&str; 3] = ["ROCM_PATH", "HIP_PATH", "ROCM_HOME"];
+
+/// The file that shows that HIP is there.
+const HEADER: &str = "include/hip/hip_runtime.h";
+
+impl Rocm {
+    /// The installation of `HIPCC`, else the one that `ROCM_PATH`, `HIP_PATH` or `ROCM_HOME` names, else that of a `hipcc` in
+    /// `PATH`, else `/opt/rocm`, the newest `/opt/rocm-*`, `/usr` (Debian's packages).
+    pub(crate) fn find(cargo: &Cargo) -> Found<Self> {
+        let mut trail = Trail::default();
+        let mut roots: Vec<(String, PathBuf)> = Vec::new();
+        match cargo.user_var("HIPCC") {
+            Some(value) => roots.extend(above_bin(Path::new(&value)).map(|root| (format!("HIPCC={value}"), root))),
+            None => trail.not_set("HIPCC"),
+        }
+        for name in ROOTS {
+            match cargo.user_var(name) {
+                Some(value) => roots.push((format!("{name}={value}"), value.into())),
+                None => trail.not_set(name),
+            }
+        }
+        let hipcc = cargo.search_path().into_iter().find_map(|folder| program(&folder, "hipcc"));
+        roots.extend(hipcc.as_deref().and_then(above_bin).map(|root| ("the hipcc in PATH".to_owned(), root)));
+        let mut usual = vec![PathBuf::from("/opt/rocm")];
+        let mut versions: Vec<PathBuf> =
+            fs::read_dir("/opt").into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+        versions.retain(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("rocm-")));
+        versions.sort();
+        usual.extend(versions.into_iter().rev());
+        usual.push("/usr".into());
+        roots.extend(usual.into_iter().map(|root| (root.display().to_string(), root)));
+        for (named, root) in roots {
+            if !root.join(HEADER).is_file() {
+                trail.note(format!("no {HEADER} in {named}"));
+                continue;
+            }
+            match device_libraries(&root, cargo) {
+                Some(folder) => return Found::Tool(Self::new(root, folder, cargo)),
+                None => trail.note(format!("no amdgcn/bitcode, the libraries for devices, in {named}")),
+            }
+        }
+        cargo.watch_search_path();
+        Found::Missing(trail)
+    }
+
+    fn new(root: PathBuf, device_libraries: PathBuf, cargo: &Cargo) -> Self {
+        let own = ["llvm/bin", "lib/llvm/bin"].map(|folder| root.join(folder));
+        let named = cargo.user_var("HIP_CLANG_PATH").map(PathBuf::from);
+        let clang = named.into_iter().chain(own).find_map(|folder| program(&folder, "clang"));
+        let versions = [6, 5, 4].into_iter();
+        let newest_code_object = versions
+            .filter(|version| device_libraries.join(format!("oclc_abi_version_{version}00.bc")).is_file())
+            .max();
+        Self { root, device_libraries, clang, newest_code_object }
+    }
+
+    /// The folder of the runtime's library, to link with.
+    pub(crate) fn library_folder(&self, target_arch: &str) -> Option<PathBuf> {
+        let folders = ["lib".to_owned(), "lib64".to_owned(), format!("lib/{target_arch}-linux-gnu")];
+        let has_runtime =
+            |folder: &PathBuf| ["libamdhip64.so", "amdhip64.lib"].iter().any(|file| folder.join(file).is_file());
+        folders.into_iter().map(|folder| self.root.join(folder)).find(has_runtime)
+    }
+}
+
+fn above_bin(program: &Path) -> Option<PathBuf> {
+    Some(program.canonicalize().ok()?.parent()?.parent()?.to_owned())
+}
+
+fn device_libraries(root: &Path, cargo: &Cargo) -> Option<PathBuf> {
+    let named = cargo.user_var("HIP_DEVICE_LIB_PATH").map(PathBuf::from);
+    let mut folders: Vec<PathBuf> = named.into_iter().chain([root.join("amdgcn/bitcode")]).collect();
+    // ROCm 6 and newer keep them beside clang's own files; Debian beside its other libraries.
+    for clang in ["lib/llvm/lib/clang", "llvm/lib/clang"] {
+        let versions = fs::read_dir(root.join(clang)).into_iter().flatten().flatten();
+        folders.extend(versions.map(|entry| entry.path().join("lib/amdgcn/bitcode")));
+    }
+    folders.extend(["x86_64", "aarch64"].map(|arch| root.join(format!("lib/{arch}-linux-gnu/amdgcn/bitcode"))));
+    folders.into_iter().find(|folder| folder.join("ocml.bc").is_file())
+}

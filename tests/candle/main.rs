@@ -1,0 +1,177 @@
+//! The published crate `candle-kernels`, built with offload-build from its sources as the registry has them: what other projects
+//! have to move over. Modules that are loaded become a pack, those with launches a static library.
+//!
+//! All of it takes minutes: `cargo test -p offload-tests --test candle -- --include-ignored`.
+
+use offload_format::offload_binary::OffloadBinaries;
+use offload_tests::data::read;
+use offload_tests::judges::{assert_is_for, image_file_name};
+use offload_tests::package::{Package, printed};
+use offload_tests::tools::{Tool, candle_kernels, cuda, llvm_bin, stdout, succeed};
+use offload_tests::{run, test};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+fn main() -> ExitCode {
+    const NEEDS: &[Tool] = &[Tool::Candle, Tool::Nvcc, Tool::Cuda, Tool::Gcc];
+    const AMD: &[Tool] = &[Tool::Candle, Tool::Llvm22, Tool::Gcc];
+    run(vec![
+        test("some_of_candle_kernels", NEEDS, || {
+            let some = ["affine", "fill", "sort", "ternary"];
+            build("candle_some", &some, &["src/moe/moe_align.cu", "src/mmq_gguf/mmq_quantize.cu"], MOE_ALIGN);
+        }),
+        test("all_of_candle_kernels", NEEDS, all).with_ignored_flag(true),
+        test("candle_kernels_for_amd", AMD, for_amd),
+    ])
+}
+
+/// Without a driver; the pointers are never looked at.
+const MOE_ALIGN: &str = "unsafe extern \"C\" {\n    fn candle_launch_moe_align(ids: *const i32, sorted: *mut i32, experts: *mut i32, \
+     total: *mut i32,\n        sums: *mut i32, count: i32, block: i32, numel: i32, most: i32, stream: *mut c_void) -> i32;\n}\n\n\
+     fn launch() -> i32 {\n    let p = std::ptr::null_mut();\n    \
+     unsafe { candle_launch_moe_align(p, p, p, p, p, 1, 1, 1, 1, std::ptr::null_mut()) }\n}\n";
+
+fn all() {
+    let source = candle_kernels().expect("Tool::Candle was checked");
+    let launches = |path: &Path| String::from_utf8_lossy(&read(path)).contains("<<<");
+    let (mut modules, mut statics) = (Vec::new(), Vec::new());
+    for folder in ["src", "src/moe", "src/mmq_gguf"] {
+        for entry in fs::read_dir(source.join(folder)).expect("the crate has it").flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let Some(stem) = name.strip_suffix(".cu") else { continue };
+            match folder != "src" || launches(&entry.path()) {
+                true => statics.push(format!("{folder}/{name}")),
+                false => modules.push(stem.to_owned()),
+            }
+        }
+    }
+    modules.sort();
+    statics.sort();
+    assert_eq!((modules.len(), statics.len()), (11, 16), "{modules:?} {statics:?}");
+    let modules: Vec<&str> = modules.iter().map(String::as_str).collect();
+    let statics: Vec<&str> = statics.iter().map(String::as_str).collect();
+    build("candle_all", &modules, &statics, MOE_ALIGN);
+}
+
+/// The modules as they are, for a GPU that their authors did not write them for, without an SDK. All of them build; one that does
+/// not would be named, with the compiler's first error. Most kernels of half and bfloat16 ask `__CUDA_ARCH__` whether the GPU has
+/// them, so the build script answers.
+fn for_amd() {
+    let package = Package::new("candle_amd");
+    let source = candle_kernels().expect("Tool::Candle was checked").join("src");
+    package.write("src/lib.rs", "").write(
+        "build.rs",
+        "use offload_build::Build;\n\nfn main() {\n    println!(\"cargo::rerun-if-env-changed=MODULE\");\n    \
+         let source = std::env::var(\"MODULE\").unwrap();\n    \
+         let pack = Build::new().modules([source]).flag_for(\"amd\", \"-D__CUDA_ARCH__=890\")\
+         .flag_for(\"amd\", \"-D__CUDACC_VER_MAJOR__=12\").flag_for(\"amd\", \"-D__CUDACC_VER_MINOR__=9\")\
+         .archs([\"gfx1100\"]).compile(\"candle\");\n    \
+         for image in pack.images() {\n        \
+         println!(\"cargo::warning=kernels {:?}\", image.kernels().unwrap());\n    }\n}\n",
+    );
+    let mut failures = String::new();
+    for (module, kernel) in FOR_AMD {
+        let mut cargo = package.cargo(&["build", "--release"]);
+        cargo.env("OFFLOAD_CLANG", llvm_bin().join("clang")).env("MODULE", source.join(format!("{module}.cu")));
+        let output = cargo.output().expect("cargo starts");
+        let text = printed(&output);
+        if !output.status.success() {
+            let error = text.lines().find(|line| line.contains("error: ") && line.contains(".cu")).unwrap_or(&text);
+            failures += &format!("{module}: {error}\n");
+            continue;
+        }
+        assert_is_for(module, "gfx1100", &package.own_output("release", &format!("candle/{module}.gfx1100.hsaco")));
+        let kernels =
+            text.lines().find_map(|line| line.split_once("kernels ")).map(|(_, names)| names).unwrap_or_default();
+        if !kernels.contains(&format!("\"{kernel}")) {
+            failures += &format!("{module} has no {kernel}: {kernels}\n");
+        }
+    }
+    assert!(failures.is_empty(), "{failures}");
+}
+
+/// The modules, and of some a kernel that asks for a newer GPU.
+const FOR_AMD: [(&str, &str); 11] = [
+    ("affine", "affine_f8_e4m3"),
+    ("binary", "badd_bf16"),
+    ("cast", "cast_bf16_f16"),
+    ("conv", ""),
+    ("fill", ""),
+    ("indexing", ""),
+    ("quantized", ""),
+    ("reduce", "softmax_bf16"),
+    ("sort", "asort_asc_bf16"),
+    ("ternary", "where_u8_bf16"),
+    ("unary", "ugelu_f16"),
+];
+
+/// Builds a program of these modules and these sources with launches, for two targets; has others look at every image; starts
+/// it.
+fn build(name: &str, modules: &[&str], statics: &[&str], launch: &str) {
+    let package = Package::new(name);
+    let source = candle_kernels().expect("Tool::Candle was checked");
+    let path = |file: &str| format!("{:?}", source.join(file).display().to_string());
+    let modules_list: Vec<String> = modules.iter().map(|module| path(&format!("src/{module}.cu"))).collect();
+    let statics_list: Vec<String> = statics.iter().map(|file| path(file)).collect();
+    package.write(
+        "build.rs",
+        format!(
+            "use offload_build::{{Build, Compiler}};\n\nfn main() {{\n    let options = |build: &mut Build| {{\n        \
+             build.compiler(Compiler::Nvcc).flag(\"--expt-relaxed-constexpr\").flag(\"-std=c++17\")\
+             .archs([\"sm_80\", \"sm_90\"]);\n    }};\n    \
+             let mut modules = Build::new();\n    options(modules.modules([{}]));\n    modules.compile(\"candle\");\n    \
+             let mut launched = Build::new();\n    options(launched.files([{}]));\n    \
+             launched.compile_static(\"candle_launched\");\n}}\n",
+            modules_list.join(", "),
+            statics_list.join(", ")
+        ),
+    );
+    package.write(
+        "src/main.rs",
+        format!(
+            "use std::ffi::c_void;\n\nstatic CANDLE: offload_format::KernelPack = \
+             offload_embed_macro::include_offload!(\"candle\");\n\n{launch}\nfn main() {{\n    \
+             let device = offload_format::select::Device::cuda(9, 0, 13000);\n    \
+             for module in CANDLE.modules() {{\n        let image = module.select(&device).unwrap();\n        \
+             println!(\"{{}} {{}} {{}}\", module.name(), image.target(), image.bytes().len());\n    }}\n    \
+             println!(\"launch {{}}\", launch());\n}}\n"
+        ),
+    );
+    let mut cargo = package.cargo(&["build", "--release"]);
+    for variable in ["NVCC", "CUDACXX", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"] {
+        cargo.env_remove(variable);
+    }
+    let text = printed(&succeed(cargo.env("OFFLOAD_CLANG", llvm_bin().join("clang"))));
+    assert!(!text.contains("error"), "{text}");
+
+    for module in modules {
+        for target in ["sm_80", "sm_90"] {
+            let image = package.own_output("release", &format!("candle/{module}.{}", image_file_name(target)));
+            assert_is_for(module, target, &image);
+        }
+    }
+    let program = package.program("release", name);
+    let listed = stdout(&succeed(cuda("cuobjdump").arg("-lelf").arg(&program)));
+    for target in ["sm_80", "sm_90"] {
+        // The archive leaves out what no function of the program is in.
+        assert!(listed.matches(&format!(".{target}.cubin")).count() >= 1, "{listed}");
+    }
+    let library = package.own_output("release", "libcandle_launched.a");
+    let listed = stdout(&succeed(cuda("cuobjdump").arg("-lelf").arg(&library)));
+    for target in ["sm_80", "sm_90"] {
+        let count = listed.matches(&format!(".{target}.cubin")).count();
+        assert_eq!(count, statics.len(), "{target} in {}:\n{listed}", library.display());
+    }
+    let pack = read(package.own_output("release", "candle.pack"));
+    assert_eq!(OffloadBinaries::new(&pack).count(), modules.len() * 2);
+
+    let needs = stdout(&succeed(Command::new("ldd").arg(&program)));
+    assert!(!needs.contains("cuda"), "{needs}");
+    let output = stdout(&succeed(&mut Command::new(&program)));
+    for module in modules {
+        assert!(output.contains(&format!("{module} sm_90 ")), "{output}");
+    }
+    let error = if Path::new("/dev/nvidiactl").exists() { "launch " } else { "launch 35\n" };
+    assert!(output.contains(error), "{output}");
+}
