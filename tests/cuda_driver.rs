@@ -81,7 +81,7 @@ fn each_gpu_gets_its_image() {
         // For PTX the stand-in counts as far as the first NUL.
         let expected = [
             "cuDevicePrimaryCtxRetain: GPU 0".to_owned(),
-            format!("cuModuleLoadData: {kind}, {}", described(&prebuilt(file))),
+            format!("cuModuleLoadData: GPU 0, {kind}, {}", described(&prebuilt(file))),
             "cuModuleGetFunction: saxpy".to_owned(),
             "cuLaunchKernel: 4096 blocks of 256 threads".to_owned(),
         ];
@@ -221,7 +221,7 @@ fn errors_while_looking_are_told() {
 fn errors_while_cleaning_up_are_no_failure() {
     for (function, left) in [
         ("cuMemFree_v2", "misuse: a buffer of 4194304 bytes is left"),
-        ("cuModuleUnload", "misuse: a module is left"),
+        ("cuModuleUnload", "misuse: the module of GPU 0 is left"),
         ("cuDevicePrimaryCtxRelease_v2", "misuse: the context of GPU 0 is left"),
     ] {
         let log = DRIVER.join(format!("{function}.log"));

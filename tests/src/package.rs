@@ -63,6 +63,29 @@ impl Package {
         Self::in_folder(folder)
     }
 
+    /// A copy of an example as somebody else would make it: nothing is changed, but that this checkout's crates stand for the
+    /// registry's. `name` is that of the scratch folder; a second copy also has its own name, since Cargo takes packages of the
+    /// same name for one if they lie in the same place of their workspaces.
+    ///
+    /// # Panics
+    /// If it cannot be copied.
+    pub fn copied_out(example: &str, name: &str) -> Self {
+        let folder = scratch::folder(name);
+        copy(&scratch::workspace().join("examples").join(example), &folder);
+        let mut manifest = fs::read_to_string(folder.join("Cargo.toml")).expect("a package has a manifest");
+        manifest = manifest.replacen(&format!("name = \"{example}\""), &format!("name = \"{name}\""), 1);
+        let mut patches = String::new();
+        for own in
+            ["offload-build", "offload-embed-macro", "offload-format"].into_iter().filter(|own| manifest.contains(own))
+        {
+            patches += &format!("{own} = {{ path = \"{}\" }}\n", scratch::workspace().join(own).display());
+        }
+        manifest += "\n# What a copy of the example has in place of a registry.\n[workspace]\n\n[patch.crates-io]\n";
+        manifest += &patches;
+        scratch::write(folder.join("Cargo.toml"), manifest);
+        Self::with_lock(folder, "examples/Cargo.lock")
+    }
+
     /// Its build script's offload-build has this feature.
     pub fn feature(&self, name: &str) -> &Self {
         let path = self.folder.join("Cargo.toml");
@@ -75,8 +98,12 @@ impl Package {
     }
 
     fn in_folder(folder: PathBuf) -> Self {
+        Self::with_lock(folder, "Cargo.lock")
+    }
+
+    fn with_lock(folder: PathBuf, lock: &str) -> Self {
         // The versions that this checkout was tested with, and the only ones that are there without a network.
-        let lock = scratch::workspace().join("Cargo.lock");
+        let lock = scratch::workspace().join(lock);
         fs::copy(lock, folder.join("Cargo.lock")).expect("the lock file can be copied");
         // One for all, so that the crates are compiled once; Cargo tells packages apart by their paths.
         let package = Self { folder, target: scratch::target_dir().join("offload-tests-target") };

@@ -38,12 +38,17 @@ pub enum Tool {
     Sccache,
     /// A C and a C++ compiler, and GNU ld.
     Gcc,
+    /// `python3`.
+    Python,
     /// GNU ld that links for 64-bit Windows, which is how the one of Debian for x86-64 is built.
     GnuPe,
     /// No ptxas in `/usr/local/cuda/bin`, from where no variable removes it: what tests need that hide it.
     HideablePtxas,
     /// `script`, which runs a program in a terminal, and a system that gives it one.
     Terminal,
+    /// A Rust compiler for GPUs with the sources of `core`, unpacked in the folder that `OFFLOAD_TEST_RUST_GPU` names;
+    /// `cargo xtask rust-kernels` sees to it.
+    RustGpu,
     /// `unshare`, and a system on which it gives a program mounts of its own, by which folders are hidden from it.
     OwnMounts,
     /// No AMD GPU with a driver, which nothing hides: what tests need of a machine without a GPU.
@@ -62,7 +67,13 @@ impl Tool {
     pub fn is_installable(self) -> bool {
         !matches!(
             self,
-            Tool::NvidiaGpu | Tool::NoAmdGpu | Tool::HideablePtxas | Tool::GnuPe | Tool::Terminal | Tool::OwnMounts
+            Tool::NvidiaGpu
+                | Tool::NoAmdGpu
+                | Tool::HideablePtxas
+                | Tool::GnuPe
+                | Tool::Terminal
+                | Tool::OwnMounts
+                | Tool::RustGpu
         )
     }
 
@@ -127,6 +138,7 @@ impl Tool {
                 all_in(Path::new(&folder), files)
             }
             Tool::Gcc => ["gcc", "g++", "ld.bfd"].into_iter().try_for_each(found_in_path),
+            Tool::Python => found_in_path("python3"),
             Tool::GnuPe => {
                 let version = Command::new("ld.bfd").arg("-V").output().map_err(|error| format!("ld.bfd: {error}"))?;
                 match stdout(&version).contains("i386pep") {
@@ -146,6 +158,10 @@ impl Tool {
                     false => Err(stderr(&output).lines().next().unwrap_or("script fails").to_owned()),
                 }
             }
+            Tool::RustGpu => match env::var_os("OFFLOAD_TEST_RUST_GPU") {
+                Some(folder) => all_in(Path::new(&folder), &["usr/bin/rustc"]),
+                None => Err("OFFLOAD_TEST_RUST_GPU is not set".to_owned()),
+            },
             Tool::OwnMounts => {
                 let output = Command::new("unshare").args(["-rm", "mount", "-t", "tmpfs", "none", "/mnt"]).output();
                 let output = output.map_err(|error| format!("unshare: {error}"))?;

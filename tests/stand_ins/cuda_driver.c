@@ -1,17 +1,20 @@
-/* A stand-in for NVIDIA's driver library, libcuda.so.1: the functions that the saxpy example calls, for GPUs that are
- * not there. Memory is the host's. A launch of the function `saxpy` computes y = a * x + y; there is no other function.
+/* A stand-in for NVIDIA's driver library, libcuda.so.1: the functions that the examples call, themselves or through cudarc,
+ * for GPUs that are not there. Memory is the host's. A launch of the function `saxpy` computes y = a * x + y, one of
+ * `vector_add` sum = a + b; there is no other function. Calls from several threads follow one another.
  *
  *   FAKE_GPU         compute capabilities of the GPUs: "8.6,9.0". Not set or empty: no GPU.
  *   FAKE_DRIVER      what cuDriverGetVersion says. Not set: 12080.
  *   FAKE_ERROR       FUNCTION=CODE: this function fails with this code.
  *   FAKE_KERNEL_END  the kernel leaves out all elements from this index on.
+ *   FAKE_SLOW        loading a module takes this many milliseconds.
  *   FAKE_LOG         a file that gets a line for each call that matters.
  *
  * A program that breaks the driver's rules (a call before cuInit or without a context, a handle that is none, a copy past
- * the end of a buffer, a grid that misses elements) or that leaves something behind gets a line "misuse: ..." in the log.
+ * the end of a buffer, a grid that misses elements), that loads a second module on a GPU, or that leaves something behind gets
+ * a line "misuse: ..." in the log.
  *
  * The macro LACKING leaves out a function that came late into the driver. */
-#include <elf.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +39,7 @@ enum {
   CUDA_ERROR_NOT_FOUND = 500,
   CUDA_ERROR_LAUNCH_FAILED = 719,
 };
-enum { COMPUTE_CAPABILITY_MAJOR = 75, COMPUTE_CAPABILITY_MINOR = 76 };
+enum { COMPUTE_CAPABILITY_MAJOR = 75, COMPUTE_CAPABILITY_MINOR = 76, MEMORY_POOLS_SUPPORTED = 115 };
 
 static const struct {
   CUresult code;
@@ -68,28 +71,28 @@ static CUresult asked_for(const char *function) {
 }
 
 static int initialized;
-/* The context that is current; it is the address of its device's entry in `retained`. */
-static int *current;
+/* The context that is current on this thread; it is the address of its device's entry in `retained`. */
+static __thread int *current;
 
-/* What begins the functions that only work after cuInit, and those that need a context. */
+/* One call at a time. */
+static pthread_mutex_t calls = PTHREAD_MUTEX_INITIALIZER;
+static int enter(void) { return pthread_mutex_lock(&calls); }
+static void leave(int *unused) { pthread_mutex_unlock(&calls); }
+
+/* What begins all functions, those that only work after cuInit, and those that need a context. */
 #define FAIL_IF_ASKED()                                                                                                \
-  do {                                                                                                                 \
-    CUresult code = asked_for(__func__);                                                                               \
-    if (code)                                                                                                          \
-      return code;                                                                                                     \
-  } while (0)
+  __attribute__((cleanup(leave), unused)) int entered = enter();                                                       \
+  CUresult asked = asked_for(__func__);                                                                                \
+  if (asked)                                                                                                           \
+  return asked
 #define AFTER_INIT()                                                                                                   \
-  do {                                                                                                                 \
-    FAIL_IF_ASKED();                                                                                                   \
-    if (!initialized)                                                                                                  \
-      return MISUSE(CUDA_ERROR_NOT_INITIALIZED, "%s before cuInit", __func__);                                         \
-  } while (0)
+  FAIL_IF_ASKED();                                                                                                     \
+  if (!initialized)                                                                                                    \
+  return MISUSE(CUDA_ERROR_NOT_INITIALIZED, "%s before cuInit", __func__)
 #define IN_CONTEXT()                                                                                                   \
-  do {                                                                                                                 \
-    AFTER_INIT();                                                                                                      \
-    if (!current)                                                                                                      \
-      return MISUSE(CUDA_ERROR_INVALID_CONTEXT, "%s without a context", __func__);                                     \
-  } while (0)
+  AFTER_INIT();                                                                                                        \
+  if (!current)                                                                                                        \
+  return MISUSE(CUDA_ERROR_INVALID_CONTEXT, "%s without a context", __func__)
 
 CUresult cuInit(unsigned flags) {
   FAIL_IF_ASKED();
@@ -183,6 +186,9 @@ CUresult cuDeviceGetAttribute(int *out, int attribute, CUdevice device) {
   case COMPUTE_CAPABILITY_MINOR:
     *out = minor;
     return CUDA_SUCCESS;
+  case MEMORY_POOLS_SUPPORTED:
+    *out = 0;
+    return CUDA_SUCCESS;
   default:
     return MISUSE(CUDA_ERROR_INVALID_VALUE, "attribute %d", attribute);
   }
@@ -218,6 +224,12 @@ CUresult cuCtxSetCurrent(int *context) {
   return CUDA_SUCCESS;
 }
 
+CUresult cuCtxGetCurrent(int **out) {
+  AFTER_INIT();
+  *out = current;
+  return CUDA_SUCCESS;
+}
+
 CUresult cuCtxSynchronize(void) {
   IN_CONTEXT();
   return CUDA_SUCCESS;
@@ -225,28 +237,19 @@ CUresult cuCtxSynchronize(void) {
 
 /* ---- Modules ---- */
 
-/* One module at a time is all that the example has. */
-static int module_loaded;
-static char saxpy_function;
+/* One module on each GPU at a time is all that the examples have; its handle is its address, and those of its functions are
+ * the addresses of their kernels' places in it. */
+enum kernel { SAXPY, VECTOR_ADD, KERNELS };
+static const char *const kernel_names[KERNELS] = {"saxpy", "vector_add"};
+static struct module {
+  int loaded;
+  char functions[KERNELS];
+} modules[MOST_GPUS];
 
-static uint64_t larger(uint64_t a, uint64_t b) { return a > b ? a : b; }
-
-/* The driver is not told how large an image is. It reads what an ELF file's headers speak of. */
-static size_t elf_size(const unsigned char *image) {
-  Elf64_Ehdr header;
-  memcpy(&header, image, sizeof header);
-  uint64_t end = larger(header.e_shoff + (uint64_t)header.e_shnum * header.e_shentsize,
-                        header.e_phoff + (uint64_t)header.e_phnum * header.e_phentsize);
-  for (unsigned i = 0; i < header.e_shnum; ++i) {
-    Elf64_Shdr section;
-    memcpy(&section, image + header.e_shoff + i * header.e_shentsize, sizeof section);
-    if (section.sh_type != SHT_NOBITS)
-      end = larger(end, section.sh_offset + section.sh_size);
-  }
-  return end;
-}
+static int current_gpu(void) { return current - retained; }
 
 CUresult cuModuleLoadData(void **out, const void *image) {
+  take_time();
   IN_CONTEXT();
   const char *kind = "PTX";
   size_t size;
@@ -255,34 +258,38 @@ CUresult cuModuleLoadData(void **out, const void *image) {
     size = elf_size(image);
   } else {
     size = strlen(image);
-    if (!strstr(image, ".version") || !strstr(image, ".visible .entry saxpy("))
+    if (!strstr(image, ".version") || !strstr(image, ".visible .entry "))
       return CUDA_ERROR_INVALID_IMAGE;
   }
-  if (module_loaded)
-    return MISUSE(CUDA_ERROR_OUT_OF_MEMORY, "a second module");
-  log_line("cuModuleLoadData: %s, %zu bytes, fnv1a %016llx", kind, size, (unsigned long long)fnv1a(image, size));
-  module_loaded = 1;
-  *out = &module_loaded;
+  struct module *module = &modules[current_gpu()];
+  if (module->loaded)
+    return MISUSE(CUDA_ERROR_OUT_OF_MEMORY, "a second module on GPU %d", current_gpu());
+  log_line("cuModuleLoadData: GPU %d, %s, %zu bytes, fnv1a %016llx", current_gpu(), kind, size,
+           (unsigned long long)fnv1a(image, size));
+  module->loaded = 1;
+  *out = module;
   return CUDA_SUCCESS;
 }
 
-CUresult cuModuleUnload(void *module) {
+CUresult cuModuleUnload(struct module *module) {
   IN_CONTEXT();
-  if (module != &module_loaded || !module_loaded)
-    return MISUSE(CUDA_ERROR_INVALID_HANDLE, "cuModuleUnload of what is no module");
-  module_loaded = 0;
+  if (module != &modules[current_gpu()] || !module->loaded)
+    return MISUSE(CUDA_ERROR_INVALID_HANDLE, "cuModuleUnload of what is no module of this GPU");
+  module->loaded = 0;
   return CUDA_SUCCESS;
 }
 
-CUresult cuModuleGetFunction(void **out, void *module, const char *name) {
+CUresult cuModuleGetFunction(char **out, struct module *module, const char *name) {
   IN_CONTEXT();
-  if (module != &module_loaded || !module_loaded)
-    return MISUSE(CUDA_ERROR_INVALID_HANDLE, "cuModuleGetFunction of what is no module");
+  if (module != &modules[current_gpu()] || !module->loaded)
+    return MISUSE(CUDA_ERROR_INVALID_HANDLE, "cuModuleGetFunction of what is no module of this GPU");
   log_line("cuModuleGetFunction: %s", name);
-  if (strcmp(name, "saxpy"))
-    return CUDA_ERROR_NOT_FOUND;
-  *out = &saxpy_function;
-  return CUDA_SUCCESS;
+  for (int i = 0; i < KERNELS; ++i)
+    if (!strcmp(name, kernel_names[i])) {
+      *out = &module->functions[i];
+      return CUDA_SUCCESS;
+    }
+  return CUDA_ERROR_NOT_FOUND;
 }
 
 /* ---- Memory ---- */
@@ -290,6 +297,7 @@ CUresult cuModuleGetFunction(void **out, void *module, const char *name) {
 static struct buffer {
   char *start;
   size_t size;
+  int *context;
   struct buffer *next;
 } *buffers;
 
@@ -297,7 +305,7 @@ static char *host(CUdeviceptr address) { return (char *)(uintptr_t)address; }
 
 static int is_inside_a_buffer(CUdeviceptr address, size_t size) {
   for (struct buffer *it = buffers; it; it = it->next)
-    if (host(address) >= it->start && host(address) + size <= it->start + it->size)
+    if (it->context == current && host(address) >= it->start && host(address) + size <= it->start + it->size)
       return 1;
   return 0;
 }
@@ -307,7 +315,7 @@ CUresult cuMemAlloc_v2(CUdeviceptr *out, size_t size) {
   if (!size)
     return CUDA_ERROR_INVALID_VALUE;
   struct buffer *buffer = malloc(sizeof *buffer);
-  *buffer = (struct buffer){malloc(size), size, buffers};
+  *buffer = (struct buffer){malloc(size), size, current, buffers};
   buffers = buffer;
   /* NaNs, for whoever forgets to copy. */
   memset(buffer->start, 0xff, size);
@@ -344,42 +352,109 @@ CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t size) {
   return CUDA_SUCCESS;
 }
 
-/* ---- The kernel ---- */
+/* What is asynchronous is done at once. All streams are the default one. */
 
-CUresult cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t size, void *stream) {
+  return cuMemcpyHtoD_v2(to, from, size);
+}
+
+CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t size, void *stream) {
+  return cuMemcpyDtoH_v2(to, from, size);
+}
+
+CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t size, void *stream) {
+  IN_CONTEXT();
+  if (!is_inside_a_buffer(to, size))
+    return MISUSE(CUDA_ERROR_INVALID_VALUE, "%zu bytes set past a buffer", size);
+  memset(host(to), value, size);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamSynchronize(void *stream) {
+  IN_CONTEXT();
+  return CUDA_SUCCESS;
+}
+
+static int events;
+
+CUresult cuEventCreate(void **out, unsigned flags) {
+  IN_CONTEXT();
+  ++events;
+  *out = &events;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventDestroy_v2(void *event) {
+  IN_CONTEXT();
+  --events;
+  return CUDA_SUCCESS;
+}
+
+/* ---- The kernels ---- */
+
+/* Whether vectors of n elements lie where the kernel's arguments say, and the grid has that many threads. */
+static int fits(int n, uint64_t threads, const CUdeviceptr *vectors, int count) {
+  for (int i = 0; i < count; ++i)
+    if (!is_inside_a_buffer(vectors[i], n * sizeof(float)))
+      return MISUSE(0, "the kernel goes past a buffer with n = %d", n);
+  if (threads < (uint64_t)n)
+    (void)MISUSE(0, "%llu threads for %d elements", (unsigned long long)threads, n);
+  return 1;
+}
+
+CUresult cuLaunchKernel(char *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                         unsigned block_y, unsigned block_z, unsigned shared, void *stream, void **arguments,
                         void **extra) {
   int n;
   float a;
-  CUdeviceptr x, y;
+  CUdeviceptr at[3];
   IN_CONTEXT();
   log_line("cuLaunchKernel: %u blocks of %u threads", grid_x, block_x);
-  if (function != &saxpy_function)
-    return MISUSE(CUDA_ERROR_INVALID_HANDLE, "cuLaunchKernel of what is no function");
+  struct module *module = &modules[current_gpu()];
+  if (!module->loaded || function < module->functions || function >= module->functions + KERNELS)
+    return MISUSE(CUDA_ERROR_INVALID_HANDLE, "cuLaunchKernel of what is no function of this GPU");
   if (grid_y != 1 || grid_z != 1 || block_y != 1 || block_z != 1 || block_x > 1024 || shared || stream || extra)
-    return MISUSE(CUDA_ERROR_INVALID_VALUE, "cuLaunchKernel with a shape that saxpy does not have");
+    return MISUSE(CUDA_ERROR_INVALID_VALUE, "cuLaunchKernel with a shape that the kernels do not have");
   memcpy(&n, arguments[0], sizeof n);
-  memcpy(&a, arguments[1], sizeof a);
-  memcpy(&x, arguments[2], sizeof x);
-  memcpy(&y, arguments[3], sizeof y);
-  if (!is_inside_a_buffer(x, n * sizeof a) || !is_inside_a_buffer(y, n * sizeof a))
-    return MISUSE(CUDA_ERROR_INVALID_VALUE, "the kernel goes past a buffer with n = %d", n);
   uint64_t threads = (uint64_t)grid_x * block_x;
-  if (threads < (uint64_t)n)
-    (void)MISUSE(0, "%llu threads for %d elements", (unsigned long long)threads, n);
   const char *wish = getenv("FAKE_KERNEL_END");
   uint64_t end = wish ? strtoull(wish, NULL, 10) : (uint64_t)n;
-  for (uint64_t i = 0; i < end && i < threads && i < (uint64_t)n; ++i)
-    ((float *)host(y))[i] += a * ((float *)host(x))[i];
-  return CUDA_SUCCESS;
+  if (end > threads)
+    end = threads;
+  if (end > (uint64_t)n)
+    end = n;
+  switch ((enum kernel)(function - module->functions)) {
+  case SAXPY:
+    memcpy(&a, arguments[1], sizeof a);
+    memcpy(&at[0], arguments[2], sizeof *at);
+    memcpy(&at[1], arguments[3], sizeof *at);
+    if (!fits(n, threads, at, 2))
+      return CUDA_ERROR_INVALID_VALUE;
+    for (uint64_t i = 0; i < end; ++i)
+      ((float *)host(at[1]))[i] += a * ((float *)host(at[0]))[i];
+    return CUDA_SUCCESS;
+  case VECTOR_ADD:
+    for (int i = 0; i < 3; ++i)
+      memcpy(&at[i], arguments[i + 1], sizeof *at);
+    if (!fits(n, threads, at, 3))
+      return CUDA_ERROR_INVALID_VALUE;
+    for (uint64_t i = 0; i < end; ++i)
+      ((float *)host(at[2]))[i] = ((float *)host(at[0]))[i] + ((float *)host(at[1]))[i];
+    return CUDA_SUCCESS;
+  default:
+    return CUDA_ERROR_NOT_FOUND;
+  }
 }
 
 __attribute__((destructor)) static void look_for_leaks(void) {
   for (struct buffer *it = buffers; it; it = it->next)
     (void)MISUSE(0, "a buffer of %zu bytes is left", it->size);
-  if (module_loaded)
-    (void)MISUSE(0, "a module is left");
-  for (int i = 0; i < MOST_GPUS; ++i)
+  if (events)
+    (void)MISUSE(0, "%d events are left", events);
+  for (int i = 0; i < MOST_GPUS; ++i) {
+    if (modules[i].loaded)
+      (void)MISUSE(0, "the module of GPU %d is left", i);
     if (retained[i])
       (void)MISUSE(0, "the context of GPU %d is left", i);
+  }
 }

@@ -1,12 +1,15 @@
-/* What stand-ins write down for the tests: lines in the file that FAKE_LOG names. */
+/* What stand-ins write down for the tests: lines in the file that FAKE_LOG names, and how images are named in them. */
 #ifndef LOG_H
 #define LOG_H
 
+#include <elf.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 static void log_line(const char *format, ...) {
   const char *path = getenv("FAKE_LOG");
@@ -21,12 +24,36 @@ static void log_line(const char *format, ...) {
   fclose(file);
 }
 
+/* Waits as long as FAKE_SLOW says, in milliseconds: time enough for other threads to do the same. */
+__attribute__((unused)) static void take_time(void) {
+  const char *wish = getenv("FAKE_SLOW");
+  if (wish)
+    usleep(1000 * atoi(wish));
+}
+
 /* Of an image, for the log; stand_ins/mod.rs has the same. */
-static uint64_t fnv1a(const unsigned char *bytes, size_t size) {
+__attribute__((unused)) static uint64_t fnv1a(const unsigned char *bytes, size_t size) {
   uint64_t hash = 0xcbf29ce484222325;
   for (size_t i = 0; i < size; ++i)
     hash = (hash ^ bytes[i]) * 0x100000001b3;
   return hash;
+}
+
+__attribute__((unused)) static uint64_t larger(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+/* Drivers are not told how large an image is. They read what an ELF file's headers speak of. */
+__attribute__((unused)) static size_t elf_size(const unsigned char *image) {
+  Elf64_Ehdr header;
+  memcpy(&header, image, sizeof header);
+  uint64_t end = larger(header.e_shoff + (uint64_t)header.e_shnum * header.e_shentsize,
+                        header.e_phoff + (uint64_t)header.e_phnum * header.e_phentsize);
+  for (unsigned i = 0; i < header.e_shnum; ++i) {
+    Elf64_Shdr section;
+    memcpy(&section, image + header.e_shoff + i * header.e_shentsize, sizeof section);
+    if (section.sh_type != SHT_NOBITS)
+      end = larger(end, section.sh_offset + section.sh_size);
+  }
+  return end;
 }
 
 #endif

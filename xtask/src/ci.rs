@@ -2,12 +2,13 @@
 
 use crate::fuzz;
 use crate::run::{self, Failure, Result};
+use crate::rust_kernels;
 use crate::setup::{self, Setup};
 use crate::test;
 use std::process::Command;
 
-/// A step: its name, and Cargo's arguments. Features, tests and fuzzing are steps of their own kind.
-const STEPS: [(&str, &[&str]); 6] = [
+/// A step: its name, and Cargo's arguments. Features, tests, Rust kernels and fuzzing are steps of their own kind.
+const STEPS: [(&str, &[&str]); 9] = [
     ("fmt", &["fmt", "--all", "--check"]),
     (
         "clippy",
@@ -24,8 +25,25 @@ const STEPS: [(&str, &[&str]); 6] = [
     ),
     // In the workspace all features are on at once: what was forgotten to be switched off shows here.
     ("features", &["clippy", "--all-targets", "--no-default-features", "--locked"]),
+    // They are a workspace of their own.
+    ("fmt-examples", &["fmt", "--all", "--check", "--manifest-path", "examples/Cargo.toml"]),
+    (
+        "examples",
+        &[
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--manifest-path",
+            "examples/Cargo.toml",
+            "--locked",
+            "--",
+            "-D",
+            "warnings",
+        ],
+    ),
     ("doc", &["doc", "--workspace", "--no-deps", "--locked"]),
     ("test", &["--locked"]),
+    ("rust-kernels", &[]),
     ("fuzz", &[]),
 ];
 
@@ -61,6 +79,9 @@ fn step(setup: &Setup, name: &str, arguments: &[&str]) -> Result {
     if name == "test" {
         let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
         return test::run(setup, &arguments).map_err(|_| failed(&format!("cargo xtask test {}", arguments.join(" "))));
+    }
+    if name == "rust-kernels" {
+        return rust_kernels::in_ci(setup);
     }
     if name == "fuzz" {
         return fuzz::in_ci();

@@ -7,6 +7,7 @@ mod fuzz;
 mod prebuilt;
 mod published;
 mod run;
+mod rust_kernels;
 mod setup;
 mod test;
 mod tools;
@@ -20,13 +21,16 @@ The project's own commands:
 
   cargo xtask setup [--check]     install what the tests need (--check: only say what is missing)
   cargo xtask test [ARGS...]      set up, then `cargo test --workspace ARGS`
-  cargo xtask ci [STEP...]        what CI runs: set up, then fmt, clippy, features, doc, test,
-                                  fuzz (or only STEPs)
+  cargo xtask ci [STEP...]        what CI runs: set up, then fmt, clippy, features,
+                                  fmt-examples, examples, doc, test, rust-kernels, fuzz
+                                  (or only STEPs)
   cargo xtask bench [NAME]        how fast the readers are, beside other tools
   cargo xtask fuzz [--seconds N] [TARGET...]
                                   fuzz each target for N seconds (takes a nightly compiler)
-  cargo xtask prebuilt [--check]  remake the prebuilt GPU images of examples/saxpy
+  cargo xtask prebuilt [--check]  remake the prebuilt GPU images of the examples
                                   (--check: then fail if git sees a difference)
+  cargo xtask rust-kernels        compile the kernels of examples/rust-kernels (unpacks Debian's Rust
+                                  compiler for it: 120 MB to download, 700 MB on disk)
   cargo xtask help                this text
 
 Set-up uses apt-get (Debian, Ubuntu; as root or through sudo) and puts everything else into .tools/.
@@ -54,6 +58,7 @@ fn dispatch(command: &str, args: &[String]) -> Result {
         "fuzz" => fuzz::command(args),
         "bench" => bench::command(args),
         "prebuilt" => prebuilt::command(args),
+        "rust-kernels" => rust_kernels::command(args),
         "help" | "-h" | "--help" => {
             print!("{HELP}");
             Ok(())

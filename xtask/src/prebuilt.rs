@@ -1,28 +1,35 @@
-//! `prebuilt`: the GPU images that examples/saxpy carries for machines without GPU compilers.
+//! `prebuilt`: the GPU images that the examples carry for machines without GPU compilers.
 
 use crate::run::{self, Failure, Result};
 use crate::setup;
 use std::process::Command;
 
-const PACKAGE: &str = "saxpy";
-const FOLDER: &str = "examples/saxpy/prebuilt";
+/// The workspaces, and their packages that have a set.
+const PACKAGES: [(&str, &[&str]); 2] = [
+    ("Cargo.toml", &["saxpy"]),
+    ("examples/Cargo.toml", &["cuda-vector-add", "hip-vector-add", "module-library", "one-source", "several-gpus"]),
+];
+const FOLDERS: &str = "examples/*/prebuilt";
 
 /// `cargo xtask prebuilt [--check]`
 pub fn command(args: &[String]) -> Result {
     let check = run::only_flag("prebuilt", "--check", args)?;
     // Images that could not be compiled would be left as they are, and the set would be of two ages.
     let setup = setup::prepare_all()?;
-    // The build script must run, whatever Cargo remembers.
-    run::check(setup.cargo().args(["clean", "--quiet", "--release", "--package", PACKAGE]))?;
-    let mut build = setup.cargo();
-    build.args(["build", "--release", "--locked", "--package", PACKAGE]);
-    run::check(build.env("OFFLOAD_PREBUILT", "update"))?;
+    for (manifest, packages) in PACKAGES {
+        let packages: Vec<&str> = packages.iter().flat_map(|package| ["--package", package]).collect();
+        // The build scripts must run, whatever Cargo remembers.
+        run::check(setup.cargo().args(["clean", "--quiet", "--release", "--manifest-path", manifest]).args(&packages))?;
+        let mut build = setup.cargo();
+        build.args(["build", "--release", "--locked", "--manifest-path", manifest]).args(&packages);
+        run::check(build.env("OFFLOAD_PREBUILT", "update"))?;
+    }
     if check { unchanged() } else { Ok(()) }
 }
 
 fn unchanged() -> Result {
     let mut git = Command::new("git");
-    git.current_dir(run::workspace()).args(["status", "--porcelain", "--", FOLDER]);
+    git.current_dir(run::workspace()).args(["status", "--porcelain", "--", FOLDERS]);
     let (status, changes) = run::stdout(&mut git)?;
     if !status.success() {
         return Err(Failure::Failed(format!("`{}` failed ({status})", run::line(&git))));

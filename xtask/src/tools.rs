@@ -94,6 +94,19 @@ pub const ROC_OBJ: Need = Need {
     files: &["usr/bin/roc-obj-ls", "usr/share/perl5/File/Which.pm", "usr/share/perl5/URI/Encode.pm"],
 };
 
+/// A Rust compiler on LLVM 22 with the targets for GPUs, and the sources of `core` that fit it: unpacked, since it is not the Rust
+/// that builds the project. The last name has the compiler's version and changes with it.
+pub const RUST_GPU: Need = Need {
+    what: "Rust compiler with its sources",
+    packages: &["rustc-web", "rust-web-src", "libstd-rust-web-dev", "libstd-rust-web-1.96"],
+    why: "compiles the kernels of examples/rust-kernels",
+    elsewhere: "set OFFLOAD_TEST_RUST_GPU to a folder with these packages of Debian 12, unpacked",
+    files: &["usr/bin/rustc", "usr/lib/rustlib/src/rust/library/Cargo.lock"],
+};
+
+/// Leads to that folder, for the tests; or to another.
+pub const RUST_GPU_VARIABLE: &str = "OFFLOAD_TEST_RUST_GPU";
+
 /// A library that Debian built for AMD's GPUs, whose bundle has target IDs with features: unpacked, as it is only read.
 pub const ROC_RAND: Need = Need {
     what: "a library with bundles, of Debian",
@@ -258,6 +271,11 @@ pub fn cuda_home(workspace: &Path) -> PathBuf {
 /// The folder that the packages of [`ROC_OBJ`] are unpacked into.
 pub fn roc_obj(workspace: &Path) -> PathBuf {
     workspace.join(".tools").join("roc-obj")
+}
+
+/// The folder that the packages of [`RUST_GPU`] are unpacked into.
+pub fn rust_gpu(workspace: &Path) -> PathBuf {
+    workspace.join(".tools").join("rust-gpu")
 }
 
 /// The folder that the packages of [`ROCM`] are unpacked into.

@@ -1,0 +1,23 @@
+//! Says which image of each module a device gets: `images sm_90`.
+
+use std::env;
+use std::process::ExitCode;
+
+use module_library::{KERNELS, Result};
+use offload_format::Device;
+
+fn main() -> ExitCode {
+    let device = env::args().nth(1).unwrap_or_else(|| "cpu".to_owned());
+    let Err(error) = list(&device) else { return ExitCode::SUCCESS };
+    eprintln!("error: {error}");
+    ExitCode::FAILURE
+}
+
+fn list(device: &str) -> Result<()> {
+    let device = Device::parse(device)?;
+    for module in KERNELS.modules() {
+        let choice = module.select(&device)?;
+        println!("{}: {} {}, {} bytes", module.name(), choice.target(), choice.kind(), choice.bytes().len());
+    }
+    Ok(())
+}

@@ -1,0 +1,8 @@
+//! Packs what `kernels/build.sh` has compiled.
+
+fn main() {
+    offload_build::Build::new()
+        .files(["images/saxpy.gfx90a.hsaco", "images/saxpy.compute_80.ptx"])
+        .archs(["gfx90a", "compute_80"])
+        .compile("saxpy");
+}

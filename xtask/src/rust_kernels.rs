@@ -1,0 +1,44 @@
+//! `rust-kernels`: compiles the Rust kernels of examples/rust-kernels. A stage of its own, since it takes a compiler that nothing
+//! else needs and minutes of building `core`, and since the targets are unstable.
+
+use crate::run::{self, Failure, Result};
+use crate::setup::{self, Setup};
+use crate::{apt, tools};
+use std::path::PathBuf;
+
+/// `cargo xtask rust-kernels`
+pub fn command(args: &[String]) -> Result {
+    if let Some(other) = args.first() {
+        return Err(Failure::Usage(format!("`rust-kernels` does not know `{other}`")));
+    }
+    let setup = setup::prepare()?;
+    let folder = folder();
+    if !tools::RUST_GPU.is_unpacked(&folder) {
+        if !apt::is_here() {
+            let need = tools::RUST_GPU;
+            let text = format!("no {} in `{}`; {}", need.what, folder.display(), need.elsewhere);
+            return Err(Failure::Failed(text));
+        }
+        apt::unpack(tools::RUST_GPU.packages, &folder)?;
+    }
+    test(&setup)
+}
+
+/// As a step of `ci`: only where the compiler is, since it is a large one for a small test.
+pub fn in_ci(setup: &Setup) -> Result {
+    if tools::RUST_GPU.is_unpacked(&folder()) {
+        return test(setup);
+    }
+    eprintln!("xtask ci: rust-kernels is skipped: `cargo xtask rust-kernels` fetches the compiler that it needs");
+    Ok(())
+}
+
+fn folder() -> PathBuf {
+    run::var(tools::RUST_GPU_VARIABLE).map_or_else(|| tools::rust_gpu(&run::workspace()), PathBuf::from)
+}
+
+fn test(setup: &Setup) -> Result {
+    let mut test = setup.cargo();
+    test.args(["test", "--locked", "--package", "offload-tests", "--test", "examples", "--", "rust_kernels"]);
+    run::check(test.env(tools::RUST_GPU_VARIABLE, folder()))
+}
