@@ -73,13 +73,15 @@ fn image(image: &IndexImage) -> TokenStream {
         }
         PackImageKind::SharedObject { triple } => quote! { SharedObject { triple: #triple } },
     };
+    let kind = quote! { ::offload_format::embedded::PackImageKind::#kind };
     quote! {
         ::offload_format::embedded::ImageRecord {
             target: #target,
-            kind: ::offload_format::embedded::PackImageKind::#kind,
+            kind: #kind,
             offset: #offset,
             size: #size,
             origin: ::offload_format::embedded::Origin::#origin,
+            code: ::offload_format::embedded::ImageRecord::code(#target, #kind),
         }
     }
 }
@@ -110,6 +112,10 @@ mod tests {
                         offset: 4096,
                         size: 5376,
                         origin: ::offload_format::embedded::Origin::Prebuilt,
+                        code: ::offload_format::embedded::ImageRecord::code(
+                            "gfx90a",
+                            ::offload_format::embedded::PackImageKind::CodeObject { version: 6u32 }
+                        ),
                     }],
                     &[::offload_format::embedded::ModuleRecord { name: "saxpy", first: 0, count: 1 }],
                 )

@@ -6,7 +6,7 @@
 
 use crate::host_object::DeviceSection;
 use crate::select::{Candidate, Choice, Code, Device, SelectError, select};
-use crate::target::{NvidiaArch, PtxVersion, TargetId, TargetTriple};
+use crate::target::{NvidiaArch, PtxVersion, TargetId};
 use core::ffi::c_void;
 use core::fmt;
 
@@ -68,9 +68,31 @@ pub struct ImageRecord {
     pub size: usize,
     /// Where it came from.
     pub origin: Origin,
+    /// What the rules of selection see: [`ImageRecord::code`] of `target` and `kind`.
+    pub code: Code<'static>,
 }
 
 impl ImageRecord {
+    /// What the rules of selection see, read while the program is compiled.
+    #[doc(hidden)]
+    pub const fn code(target: &'static str, kind: PackImageKind) -> Code<'static> {
+        match kind {
+            PackImageKind::CodeObject { version } => match TargetId::check(target) {
+                Ok(id) => Code::Amdgpu { id, version: Some(version) },
+                Err(_) => Code::Other,
+            },
+            PackImageKind::Cubin => match NvidiaArch::check(target) {
+                Ok(arch) => Code::Cubin(arch),
+                Err(_) => Code::Other,
+            },
+            PackImageKind::Ptx { version } => match NvidiaArch::check(target) {
+                Ok(arch) => Code::Ptx { arch, version: Some(version) },
+                Err(_) => Code::Other,
+            },
+            PackImageKind::SharedObject { triple } => Code::Cpu(triple),
+        }
+    }
+
     /// Whether it lies as it must in a pack of `size` bytes.
     const fn check(&self, size: usize) {
         assert!(self.offset <= size, "an image starts past the end of its pack");
@@ -347,19 +369,7 @@ impl fmt::Debug for PackImage {
 
 impl Candidate for PackImage {
     fn code(&self) -> Code<'_> {
-        let code = || {
-            Some(match self.record.kind {
-                PackImageKind::CodeObject { version } => {
-                    Code::Amdgpu { id: TargetId::parse(self.record.target).ok()?, version: Some(version) }
-                }
-                PackImageKind::Cubin => Code::Cubin(NvidiaArch::parse(self.record.target).ok()?),
-                PackImageKind::Ptx { version } => {
-                    Code::Ptx { arch: NvidiaArch::parse(self.record.target).ok()?, version: Some(version) }
-                }
-                PackImageKind::SharedObject { triple } => Code::Cpu(TargetTriple::parse(triple).ok()?),
-            })
-        };
-        code().unwrap_or(Code::Other)
+        self.record.code
     }
 
     fn label(&self) -> &str {
@@ -375,7 +385,14 @@ mod tests {
 
     fn pack(kind: PackImageKind, offset: usize, size: usize) -> KernelPack {
         static BYTES: [u8; 64] = [7; 64];
-        let record = ImageRecord { target: "sm_80", kind, offset, size, origin: Origin::Compiled };
+        let record = ImageRecord {
+            target: "sm_80",
+            kind,
+            offset,
+            size,
+            origin: Origin::Compiled,
+            code: ImageRecord::code("sm_80", kind),
+        };
         let images = Box::leak(Box::new([record]));
         const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "test", first: 0, count: 1 }];
         KernelPack::new("test", DeviceSection::LlvmOffloading, &BYTES, images, MODULES)

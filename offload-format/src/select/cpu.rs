@@ -1,14 +1,14 @@
-//! The host's rule: a shared object for another architecture, system or C library does not load.
+//! The CPU's rule: a shared object for another architecture, system or C library does not load.
 
+use super::fit::Unfit;
 use super::{Fit, Refusal};
 use crate::target::TargetTriple;
-use alloc::string::ToString;
 
-pub(super) fn judge(triple: TargetTriple<'_>) -> Result<Fit, Refusal> {
-    if is_this_arch(triple.arch) && is_this_system(triple) {
-        Ok(Fit::Cpu)
-    } else {
-        Err(Refusal::OtherHost(triple.to_string()))
+pub(super) fn judge(text: &str) -> Result<Fit, Unfit<'_>> {
+    match TargetTriple::parse(text) {
+        Err(_) => Err(Refusal::NotUnderstood.into()),
+        Ok(triple) if is_this_arch(triple.arch) && is_this_system(triple) => Ok(Fit::Cpu),
+        Ok(_) => Err(Unfit::OtherHost(text)),
     }
 }
 

@@ -27,7 +27,7 @@ pub(super) fn judge_ptx(
     }
     match (version, driver) {
         (Some(version), Some(driver)) if version.first_driver() > driver => Err(Refusal::PtxTooNew { version, driver }),
-        _ => Ok(Fit::Ptx(arch)),
+        _ => Ok(Fit::Ptx { arch, version }),
     }
 }
 
