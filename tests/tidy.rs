@@ -47,6 +47,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("select", &["target"]),
     ("embedded", &["host_object", "select", "target"]),
+    ("supports", &["embedded", "select"]),
     ("pack_index", &["embedded", "host_object", "target"]),
 ];
 

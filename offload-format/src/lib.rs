@@ -69,9 +69,11 @@ pub mod pack_index;
 mod reader;
 pub mod select;
 mod string_table;
+mod supports;
 pub mod target;
 pub mod text_bundle;
 
 pub use embedded::KernelPack;
 pub use error::{Error, ErrorKind, Result};
 pub use select::{Device, select};
+pub use supports::assert_supports;

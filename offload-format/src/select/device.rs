@@ -2,7 +2,9 @@
 
 use crate::target::{FeatureState, NvidiaArch, NvidiaCode, ParseError, TargetId, amdgpu, product};
 use alloc::borrow::ToOwned;
-use alloc::string::String;
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
 use core::fmt;
 
 /// A device to select an image for.
@@ -147,11 +149,11 @@ impl Device {
         matches!(&self.kind, DeviceKind::Hip(device) if device.is_processor(name))
     }
 
-    /// The target where there is an image for this processor in another mode. `None` if the device does not report a feature
-    /// that the image names: then there is nothing that could stand beside it.
-    pub(super) fn suggestion_beside(&self, image: TargetId<'_>) -> Option<String> {
+    /// The target that may stand beside an image for this processor in another mode: it names the same features. `None` if
+    /// the device does not report one of them.
+    pub(super) fn target_beside(&self, image: TargetId<'_>) -> Option<String> {
         let DeviceKind::Hip(device) = &self.kind else { return None };
-        let mut target = String::from(image.primary_processor());
+        let mut target = String::from(device.processor());
         for (name, _) in image.features() {
             let sign = match device.feature(name) {
                 FeatureState::Any => return None,
@@ -160,24 +162,24 @@ impl Device {
             };
             target.extend([":", name, sign]);
         }
-        Some(alloc::format!("\"{target}\""))
+        Some(target)
     }
 
-    /// The target that a build script would list for this device.
-    pub(super) fn suggestion(&self) -> String {
+    /// The targets, any one of which a build script would list for this device.
+    pub(super) fn targets(&self) -> Vec<String> {
         match &self.kind {
-            DeviceKind::Hip(device) => alloc::format!("{:?}", device.processor()),
+            DeviceKind::Hip(device) => vec![device.processor().to_owned()],
             DeviceKind::Cuda { major, minor, driver } => {
                 let cubin = NvidiaArch { code: NvidiaCode::Cubin, major: *major, minor: *minor, suffix: None };
                 let ptx = cubin.with_code(NvidiaCode::Ptx);
-                // PTX that no table knows may be too new for the driver, as may what is known.
+                // PTX for what no table has may be too new for the driver, as may what is known.
                 let is_too_new = |driver: u32| ptx.lowest_ptx().is_none_or(|version| version.first_driver() > driver);
                 match driver {
-                    Some(driver) if is_too_new(*driver) => alloc::format!("\"{cubin}\""),
-                    _ => alloc::format!("\"{cubin}\" or \"{ptx}\""),
+                    Some(driver) if is_too_new(*driver) => vec![cubin.to_string()],
+                    _ => vec![cubin.to_string(), ptx.to_string()],
                 }
             }
-            DeviceKind::Cpu => "\"cpu\"".to_owned(),
+            DeviceKind::Cpu => vec!["cpu".to_owned()],
         }
     }
 }

@@ -68,15 +68,19 @@ impl<I> SelectError<I> {
 }
 
 impl<I: Candidate> SelectError<I> {
-    /// The targets to add to what build.rs lists, any one of them, as they stand there: `"sm_75" or "compute_75"`. Beside an
-    /// image that is for another mode of the device's processor, only one that names the same features may stand. `None` if
-    /// no target would help: for a feature that the device does not report, a CPU that the images for the CPU are not for.
-    pub fn suggestion(&self) -> Option<String> {
-        let Inner { device, refused, .. } = &*self.0;
+    /// The targets of which any one, added to those that build.rs lists, would make an image for the device: `sm_75` and
+    /// `compute_75`. Beside an image that is for another mode of the device's processor, only one that names the same features
+    /// may stand. None if no target would help: for a feature that the device does not report, for another CPU than the
+    /// build was for.
+    pub fn targets_to_add(&self) -> Vec<String> {
+        let Inner { device, refused, absent, modules } = &*self.0;
+        if absent.is_some() || !modules.is_empty() {
+            return Vec::new();
+        }
         let mut other_mode = None;
         for (image, refusal) in refused {
             match (refusal, image.code()) {
-                (Refusal::OtherHost(_), _) => return None,
+                (Refusal::OtherHost(_), _) => return Vec::new(),
                 (Refusal::Feature { .. }, Code::Amdgpu { id, .. }) if device.is_processor(id.processor()) => {
                     other_mode = other_mode.or(Some(id));
                 }
@@ -84,8 +88,8 @@ impl<I: Candidate> SelectError<I> {
             }
         }
         match other_mode {
-            Some(image) => device.suggestion_beside(image),
-            None => Some(device.suggestion()),
+            Some(image) => device.target_beside(image).into_iter().collect(),
+            None => device.targets(),
         }
     }
 }
@@ -112,10 +116,13 @@ impl<I: Candidate> fmt::Display for SelectError<I> {
         for (image, refusal) in refused {
             write!(f, "\n  {:width$}  {refusal}", image.label())?;
         }
-        match self.suggestion() {
-            Some(target) => write!(f, "\nto run on this device, add {target} to the targets of build.rs"),
-            None => Ok(()),
+        let mut before = "\nto run on this device, add";
+        let targets = self.targets_to_add();
+        for target in &targets {
+            write!(f, "{before} \"{target}\"")?;
+            before = " or";
         }
+        if targets.is_empty() { Ok(()) } else { f.write_str(" to the targets of build.rs") }
     }
 }
 
