@@ -3,14 +3,16 @@
 //!
 //! Version 5.2 knows GPUs up to gfx90a and gfx1030, and takes code objects of version 4 only.
 
+#[path = "stand_ins/hsa.rs"]
+mod hsa;
 mod stand_ins;
 
+use hsa::RUNTIME;
 use offload_tests::package::Package;
-use offload_tests::tools::{Tool, llvm_bin, shared_library, stdout, succeed};
+use offload_tests::tools::{Tool, llvm_bin, succeed};
 use offload_tests::{scratch, test};
 use stand_ins::{Outcome, Staged, compile, described, release};
 use std::ffi::OsStr;
-use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -71,43 +73,11 @@ static UNCHANGED: LazyLock<PathBuf> = LazyLock::new(|| {
     release(&Package::copy_of("examples/saxpy", name), name, &[("OFFLOAD_PREBUILT", OsStr::new("only"))])
 });
 
-const RUNTIME: &str = "libamdhip64.so.5";
-
-/// A folder with the stand-in under the name of AMD's layer, and with the runtime under the name that the example tries
-/// first, whatever other versions this machine has.
-static LIBRARIES: LazyLock<PathBuf> = LazyLock::new(|| {
-    let folder = scratch::folder("hsa-runtime");
-    let runtime = shared_library(RUNTIME).expect("Tool::Hip5 was checked");
-    for name in [RUNTIME, "libamdhip64.so"] {
-        std::os::unix::fs::symlink(&runtime, folder.join(name)).expect("the target folder can be written");
-    }
-    let object = folder.join("hsa_runtime.o");
-    compile("hsa_runtime.c", &["-fPIC", "-c"], &object);
-
-    let written = symbols(Command::new("nm").arg("--defined-only").arg(&object));
-    let imported = symbols(Command::new("nm").args(["-D", "--undefined-only"]).arg(&runtime));
-    let mut rest = String::new();
-    for name in imported.iter().filter(|name| !written.contains(name)) {
-        let _ = writeln!(rest, "unsigned long {name}(void) {{ return 0; }}");
-    }
-    scratch::write(folder.join("rest.c"), rest);
-    scratch::write(folder.join("versions"), "ROCR_1 { global: hsa_*; local: *; };\n");
-    let mut link = Command::new("gcc");
-    link.current_dir(&folder).args(["-shared", "-fPIC", "-Wl,-soname,libhsa-runtime64.so.1"]);
-    link.args(["-Wl,--version-script=versions", "hsa_runtime.o", "rest.c", "-o", "libhsa-runtime64.so.1"]);
-    succeed(&mut link);
-    folder
-});
-
-/// The names that begin with `hsa_` of a listing by `nm`; a version may follow a name.
-fn symbols(nm: &mut Command) -> Vec<String> {
-    let names = stdout(&succeed(nm));
-    let names = names.lines().filter_map(|line| line.split_whitespace().last()?.split('@').next());
-    names.filter(|name| name.starts_with("hsa_")).map(str::to_owned).collect()
-}
+/// A folder with the stand-in and the runtime.
+static LIBRARIES: LazyLock<PathBuf> = LazyLock::new(|| hsa::libraries("hsa-runtime"));
 
 fn on_gpu(program: &Path, gpu: &str) -> Staged {
-    Staged::new(program, &LIBRARIES).with("FAKE_GPU", gpu).with("CUDA_VISIBLE_DEVICES", "")
+    hsa::on_gpu(program, &LIBRARIES, gpu)
 }
 
 fn run(program: &Path, gpu: &str, args: &[&str]) -> Outcome {
