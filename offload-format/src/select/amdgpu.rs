@@ -5,6 +5,7 @@ use super::fit::Unfit;
 use super::{Fit, Refusal};
 use crate::target::{TargetId, amdgpu};
 
+#[inline]
 pub(super) fn judge<'a>(image: TargetId<'a>, version: Option<u32>, device: &Hip) -> Result<Fit, Unfit<'a>> {
     let processor = image.processor();
     let same = device.is_processor(processor);
@@ -13,18 +14,18 @@ pub(super) fn judge<'a>(image: TargetId<'a>, version: Option<u32>, device: &Hip)
     }
     if !same && device.generic() != Some(processor) {
         let generic = amdgpu::is_generic(processor);
-        return Err(if generic { Refusal::OtherFamily } else { Refusal::OtherProcessor }.into());
+        return Err(if generic { Refusal::OtherFamily } else { Refusal::OtherProcessor });
     }
     if let Some(version @ ..amdgpu::FIRST_GENERIC_VERSION) = version
         && !same
     {
-        return Err(Refusal::GenericBeforeVersion6 { version }.into());
+        return Err(Refusal::GenericBeforeVersion6 { version });
     }
     let mut features = 0;
     for (name, image) in image.features() {
         let device = device.feature(name);
         if device != image {
-            return Err(Unfit::Feature { name, image, device });
+            return Err(Refusal::Feature { name, image, device });
         }
         features += 1;
     }

@@ -5,11 +5,16 @@ use super::{Fit, Refusal};
 use crate::target::TargetTriple;
 
 pub(super) fn judge(text: &str) -> Result<Fit, Unfit<'_>> {
-    match TargetTriple::parse(text) {
-        Err(_) => Err(Refusal::NotUnderstood.into()),
-        Ok(triple) if is_this_arch(triple.arch) && is_this_system(triple) => Ok(Fit::Cpu),
-        Ok(_) => Err(Unfit::OtherHost(text)),
-    }
+    let mut fields = text.splitn(4, '-');
+    let (arch, env) = (fields.next().unwrap_or(""), fields.nth(2));
+    let triple = match env {
+        // As Cargo names most of them: nothing of it has another place or spelling.
+        Some(env @ ("gnu" | "musl")) if text.ends_with("-linux-gnu") || text.ends_with("-linux-musl") => {
+            TargetTriple { arch, vendor: "", os: "linux", env }
+        }
+        _ => TargetTriple::parse(text).map_err(|_| Refusal::NotUnderstood)?,
+    };
+    if is_this_arch(triple.arch) && is_this_system(triple) { Ok(Fit::Cpu) } else { Err(Refusal::OtherHost(text)) }
 }
 
 fn is_this_arch(arch: &str) -> bool {

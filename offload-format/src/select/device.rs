@@ -31,6 +31,9 @@ pub(super) struct Hip {
     /// The primary name, where the runtime's is an alias.
     primary: Option<&'static str>,
     generic: Option<&'static str>,
+    /// What it reports of the features that there are.
+    sramecc: FeatureState,
+    xnack: FeatureState,
 }
 
 impl Hip {
@@ -42,6 +45,8 @@ impl Hip {
             processor_end: processor.len(),
             primary: row.map(|row| row.name).filter(|primary| *primary != processor),
             generic: row.and_then(|row| row.generic),
+            sramecc: id.feature("sramecc"),
+            xnack: id.feature("xnack"),
         }
     }
 
@@ -63,7 +68,11 @@ impl Hip {
 
     /// What the device reports of a feature.
     pub(super) fn feature(&self, name: &str) -> FeatureState {
-        TargetId::split(&self.name, self.processor_end).feature(name)
+        match name {
+            "sramecc" => self.sramecc,
+            "xnack" => self.xnack,
+            _ => TargetId::split(&self.name, self.processor_end).feature(name),
+        }
     }
 }
 

@@ -103,10 +103,10 @@ impl fmt::Display for Fit {
     }
 }
 
-/// Why an image does not run on a device.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Why an image does not run on a device. `S` is how text is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Refusal {
+pub enum Refusal<S = String> {
     /// It is code for another kind of device, named here.
     OtherKindOfDevice(&'static str),
     /// It is code for another AMD processor.
@@ -116,7 +116,7 @@ pub enum Refusal {
     /// It was made for a state of a feature that the device is not in, or does not report.
     Feature {
         /// `xnack`, `sramecc`.
-        name: String,
+        name: S,
         /// What the image was made for.
         image: FeatureState,
         /// What the device reports.
@@ -141,35 +141,33 @@ pub enum Refusal {
         driver: u32,
     },
     /// Made for another CPU, system or C library: the target triple.
-    OtherHost(String),
+    OtherHost(S),
     /// Nothing that these rules know.
     NotUnderstood,
 }
 
 /// A [`Refusal`] that has not copied anything yet: of most images nobody wants to know.
-pub(super) enum Unfit<'a> {
-    Feature { name: &'a str, image: FeatureState, device: FeatureState },
-    OtherHost(&'a str),
-    Plain(Refusal),
-}
+pub(super) type Unfit<'a> = Refusal<&'a str>;
 
-impl From<Refusal> for Unfit<'_> {
-    fn from(refusal: Refusal) -> Self {
-        Self::Plain(refusal)
-    }
-}
-
-impl From<Unfit<'_>> for Refusal {
-    fn from(unfit: Unfit<'_>) -> Self {
-        match unfit {
-            Unfit::Feature { name, image, device } => Self::Feature { name: name.to_owned(), image, device },
-            Unfit::OtherHost(triple) => Self::OtherHost(triple.to_owned()),
-            Unfit::Plain(refusal) => refusal,
+impl Unfit<'_> {
+    pub(super) fn into_owned(self) -> Refusal {
+        match self {
+            Refusal::Feature { name, image, device } => Refusal::Feature { name: name.to_owned(), image, device },
+            Refusal::OtherHost(triple) => Refusal::OtherHost(triple.to_owned()),
+            Refusal::OtherKindOfDevice(kind) => Refusal::OtherKindOfDevice(kind),
+            Refusal::OtherProcessor => Refusal::OtherProcessor,
+            Refusal::OtherFamily => Refusal::OtherFamily,
+            Refusal::GenericBeforeVersion6 { version } => Refusal::GenericBeforeVersion6 { version },
+            Refusal::OtherMajor(arch) => Refusal::OtherMajor(arch),
+            Refusal::ComputeCapabilityTooHigh(arch) => Refusal::ComputeCapabilityTooHigh(arch),
+            Refusal::OtherSpecific(arch) => Refusal::OtherSpecific(arch),
+            Refusal::PtxTooNew { version, driver } => Refusal::PtxTooNew { version, driver },
+            Refusal::NotUnderstood => Refusal::NotUnderstood,
         }
     }
 }
 
-impl fmt::Display for Refusal {
+impl<S: fmt::Display> fmt::Display for Refusal<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Refusal::OtherKindOfDevice(kind) => write!(f, "code for {kind}"),

@@ -106,22 +106,23 @@ impl<I: Candidate + ?Sized> Candidate for &I {
 
 /// Whether an image runs on a device: how well it fits, or why it does not.
 pub fn judge<I: Candidate + ?Sized>(image: &I, device: &Device) -> Result<Fit, Refusal> {
-    judge_code(image.code(), device).map_err(Refusal::from)
+    judge_code(image.code(), device).map_err(Unfit::into_owned)
 }
 
+#[inline]
 fn judge_code<'a>(code: Code<'a>, device: &Device) -> Result<Fit, Unfit<'a>> {
-    let other = |kind| Err(Refusal::OtherKindOfDevice(kind).into());
+    let other = |kind| Err(Refusal::OtherKindOfDevice(kind));
     match (&device.kind, code) {
         (DeviceKind::Hip(device), Code::Amdgpu { id, version }) => amdgpu::judge(id, version, device),
-        (DeviceKind::Cuda { major, minor, .. }, Code::Cubin(arch)) => Ok(nvidia::judge_cubin(arch, *major, *minor)?),
+        (DeviceKind::Cuda { major, minor, .. }, Code::Cubin(arch)) => nvidia::judge_cubin(arch, *major, *minor),
         (DeviceKind::Cuda { major, minor, driver }, Code::Ptx { arch, version }) => {
-            Ok(nvidia::judge_ptx(arch, version, *major, *minor, *driver)?)
+            nvidia::judge_ptx(arch, version, *major, *minor, *driver)
         }
         (DeviceKind::Cpu, Code::Cpu(triple)) => cpu::judge(triple),
         (_, Code::Amdgpu { .. }) => other("an AMD GPU"),
         (_, Code::Cubin(_) | Code::Ptx { .. }) => other("an NVIDIA GPU"),
         (_, Code::Cpu(_)) => other("a CPU"),
-        (_, Code::Other) => Err(Refusal::NotUnderstood.into()),
+        (_, Code::Other) => Err(Refusal::NotUnderstood),
     }
 }
 
@@ -135,9 +136,9 @@ pub fn is_before<I: Candidate + ?Sized>(image: (&I, &Fit), other: (&I, &Fit)) ->
 /// Labels, then what they may leave out.
 fn by_name<I: Candidate + ?Sized>(a: &I, b: &I) -> Ordering {
     let text = |code| match code {
-        Code::Amdgpu { id, .. } => (id.processor(), id.features_text()),
-        Code::Cpu(triple) => (triple, ""),
-        _ => ("", ""),
+        Code::Amdgpu { id, version } => (id.processor(), id.features_text(), version),
+        Code::Cpu(triple) => (triple, "", None),
+        _ => ("", "", None),
     };
     a.label().cmp(b.label()).then_with(|| text(a.code()).cmp(&text(b.code())))
 }

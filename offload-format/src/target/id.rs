@@ -199,7 +199,7 @@ impl<'a> Iterator for Features<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let rest = self.rest.strip_prefix(':')?;
-        let end = rest.find(':').unwrap_or(rest.len());
+        let end = rest.bytes().position(|byte| byte == b':').unwrap_or(rest.len());
         let (feature, rest) = rest.split_at(end);
         self.rest = rest;
         // `TargetId::parse` has seen to the sign.
