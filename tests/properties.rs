@@ -11,7 +11,9 @@ use offload_format::host_object::{self, CargoTarget, DeviceSection, Machine};
 use offload_format::image::PtxHeader;
 use offload_format::nv_fatbin::{HostOs, NvFatbin, NvFatbinBuilder, NvFatbins};
 use offload_format::object_bundle::{self, ObjectBundle};
-use offload_format::offload_binary::{self, ImageKind, OffloadBinaries, OffloadBinaryBuilder, OffloadKind};
+use offload_format::offload_binary::{
+    self, ImageKind, OffloadBinaries, OffloadBinary, OffloadBinaryBuilder, OffloadKind,
+};
 use offload_format::select::{self, Candidate, Code, Device};
 use offload_format::target::{NvidiaArch, NvidiaCode, PtxVersion, TargetId};
 use offload_format::text_bundle::{CommentLeader, TextBundle, TextBundleBuilder};
@@ -398,7 +400,38 @@ fn compressed_offload_binaries() {
         assert_same_images(&read, &images);
         let again = image_builder(&read).compressed(method, level, &image_bytes(&read)).unwrap();
         assert_same_bytes(&again, &file, "written again");
+        images_one_by_one(&file);
     });
+}
+
+/// Each image of a compressed offload binary by itself is that of the whole.
+fn images_one_by_one(file: &[u8]) {
+    for (_, binary) in OffloadBinaries::new(file).flatten() {
+        let Some(compressed) = binary.compressed() else { continue };
+        let whole = compressed.decompress(1 << 24).unwrap();
+        for image in OffloadBinary::parse(&whole).unwrap().images() {
+            let (offset, size) = (image.offset(), image.data().len() as u64);
+            let mut out = b"before".to_vec();
+            compressed.decompress_into(offset, size, 1 << 24, &mut out).unwrap();
+            assert_same_bytes(&out, &[b"before", image.data()].concat(), "one image");
+            for (offset, size, limit) in [
+                (offset, u64::MAX, u64::MAX),
+                (whole.len() as u64, 1, 1 << 24),
+                (0, size, 1 << 24),
+                (offset, size + 1, size),
+            ] {
+                assert!(compressed.decompress_into(offset, size, limit, &mut out).is_err(), "{offset} {size} {limit}");
+            }
+            assert_eq!(out.len() as u64, size + 6);
+        }
+        // A header that promises more than the stream has.
+        let mut longer = file.to_vec();
+        let promised = whole.len() as u64 + 100;
+        longer[32..40].copy_from_slice(&promised.to_le_bytes());
+        let longer = OffloadBinary::parse(&longer).unwrap().compressed().unwrap();
+        let mut out = Vec::new();
+        assert!(longer.decompress_into(whole.len() as u64 - 1, 50, 1 << 24, &mut out).is_err() && out.is_empty());
+    }
 }
 
 fn offload_binaries_in_a_row() {

@@ -4,8 +4,10 @@ use crate::data::Generator;
 use crate::measure::{row, row_of_many};
 use offload_format::bundle::{BundleBuilder, EntryTable, HIP_ENTRY_PREFIX};
 use offload_format::compressed::{CompressOptions, CompressedBundle, compress};
+use offload_format::compression::Method;
 use offload_format::embedded::{ImageRecord, ModuleRecord, Origin, PackImageKind};
 use offload_format::host_object::DeviceSection;
+use offload_format::offload_binary::{ImageKind, OffloadBinary, OffloadBinaryBuilder, OffloadKind, Version};
 use offload_format::target::PtxVersion;
 use offload_format::{Device, KernelPack};
 use std::hint::black_box;
@@ -101,6 +103,31 @@ fn compressed() {
         assert!(parsed.code_object(&entry, LIMIT).expect("the stream is sound") == *expected);
         row(name, 5, || {
             black_box(parsed.code_object(&entry, LIMIT).expect("the stream is sound"));
+        });
+    }
+    row("the whole pack", 5, || {
+        black_box(parsed.decompress(LIMIT).expect("the stream is sound"));
+    });
+    drop((table, file));
+
+    let mut builder = OffloadBinaryBuilder::new();
+    for image in &images {
+        builder.image(ImageKind::OBJECT, OffloadKind::HIP, image.len() as u64);
+    }
+    let slices: Vec<&[u8]> = images.iter().map(Vec::as_slice).collect();
+    let file = builder.compressed(Method::Zstd, Some(1), &slices).expect("zstd is built in");
+    println!("select: the same as an offload binary of version 3, {} bytes", file.len());
+    let binary = OffloadBinary::parse(&file).expect("the binary is sound");
+    let parsed = binary.compressed().expect("it is compressed");
+    let layout = builder.layout(Version::V3);
+    for (name, number) in [("the first image", 0), ("the second image", 1), ("the last image", 8)] {
+        let (offset, size) = (layout.offset_of(number).expect("there are nine"), images[number].len() as u64);
+        let mut out = Vec::new();
+        parsed.decompress_into(offset, size, LIMIT, &mut out).expect("the stream is sound");
+        assert!(out == images[number]);
+        row(name, 5, || {
+            out.clear();
+            parsed.decompress_into(offset, size, LIMIT, black_box(&mut out)).expect("the stream is sound");
         });
     }
     row("the whole pack", 5, || {

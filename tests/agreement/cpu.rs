@@ -126,6 +126,11 @@ pub fn alone() {
         fits += usize::from(ours.is_some());
     }
     assert_eq!(fits, 1, "this machine's own");
+    // What it does not ask: the image of another C library runs, as far as it needs none.
+    let own = IMAGES.iter().find(|image| judge(*image, &Device::cpu()).is_ok()).expect("there is one");
+    let other = Image { target: own.target.replace("-gnu", "-musl"), bytes: own.bytes.clone() };
+    assert!(judge(&other, &Device::cpu()).is_err());
+    assert!(ran(&[&other], "musl").is_some());
 }
 
 pub fn among_others() {
