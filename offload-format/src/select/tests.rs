@@ -187,10 +187,34 @@ fn a_refusal_lists_every_image_with_its_reason() {
   compute_80@8.7   code for an NVIDIA GPU
 to run on this device, add \"gfx90a:xnack-\" to the targets of build.rs"
     );
-    let error = select(images, &Device::cuda(7, 5, 12040)).unwrap_err().to_string();
-    assert!(error.contains("machine code for compute capability 8.x, from 8.0 on"), "{error}");
-    assert!(error.contains("needs compute capability 8.0"), "{error}");
-    assert!(error.ends_with("add \"sm_75\" or \"compute_75\" to the targets of build.rs"), "{error}");
+    let images =
+        ["sm_80", "sm_100f", "sm_90a", "compute_70@8.7", "compute_80", "gfx90a", "aarch64-apple-darwin", "amdgcnspirv"];
+    assert_eq!(
+        select(images.map(Named), &Device::cuda(7, 5, 12040)).unwrap_err().to_string(),
+        "no image for sm_75 (CUDA driver 12.4)
+  sm_80                 machine code for compute capability 8.x, from 8.0 on
+  sm_100f               runs on the family of compute capability 10.0 alone ('f')
+  sm_90a                runs on compute capability 9.0 alone ('a')
+  compute_70@8.7        PTX ISA 8.7 needs a driver for CUDA 12.8 or later, this one is for 12.4
+  compute_80            needs compute capability 8.0
+  gfx90a                code for an AMD GPU
+  aarch64-apple-darwin  code for a CPU
+  amdgcnspirv           code for an AMD GPU
+to run on this device, add \"sm_75\" or \"compute_75\" to the targets of build.rs"
+    );
+    // A driver too old for any PTX of the GPU's own.
+    let error = select([Named("compute_90@8.7")], &Device::cuda(12, 0, 12060)).unwrap_err().to_string();
+    assert!(error.ends_with("add \"sm_120\" to the targets of build.rs"), "{error}");
+    // The processor's family is there, in a version that no runtime takes for it.
+    let error = select([Named("gfx11-generic@5")], &Device::hip("gfx1151").unwrap()).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "no image for gfx1151\n  gfx11-generic@5  a generic target needs code object version 6, this is version 5\n\
+         to run on this device, add \"gfx1151\" to the targets of build.rs"
+    );
+    // Another CPU than the build was for: `cpu` is listed already.
+    let error = select([Named("sparc-sun-solaris")], &Device::cpu()).unwrap_err().to_string();
+    assert_eq!(error, "no image for the CPU\n  sparc-sun-solaris  made for sparc-sun-solaris");
 }
 
 #[test]
