@@ -123,7 +123,7 @@ fn allocations_are_seen() {
 
 const fn image(target: &'static str, kind: PackImageKind) -> ImageRecord {
     let code = ImageRecord::code(target, kind);
-    ImageRecord { target, kind, offset: 0, size: 8, origin: Origin::Compiled, code }
+    ImageRecord { target, kind, offset: 0, size: 8, origin: Origin::Compiled, kernels: None, code }
 }
 
 const CODE_OBJECT: PackImageKind = PackImageKind::CodeObject { version: 6 };
@@ -132,7 +132,7 @@ const PTX: PackImageKind = PackImageKind::Ptx { version: PtxVersion::new(8, 0) }
 /// As the macro makes them, with images of all kinds.
 static PACK: KernelPack = KernelPack::new(
     "pack",
-    DeviceSection::LlvmOffloading,
+    ".llvm.offloading",
     &[0; 16],
     &[
         image("gfx906:sramecc+:xnack-", CODE_OBJECT),
@@ -147,7 +147,7 @@ static PACK: KernelPack = KernelPack::new(
         image("cpu", PackImageKind::SharedObject { triple: "x86_64-unknown-linux-gnu" }),
         image("cpu", PackImageKind::SharedObject { triple: "aarch64-unknown-linux-gnu" }),
     ],
-    &[ModuleRecord { name: "pack", first: 0, count: 11 }],
+    &[ModuleRecord { name: "pack", first: 0, count: 11, registered: None }],
 );
 
 fn an_image_of_a_pack_is_selected() {

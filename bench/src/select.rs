@@ -6,7 +6,6 @@ use offload_format::bundle::{BundleBuilder, EntryTable, HIP_ENTRY_PREFIX};
 use offload_format::compressed::{CompressOptions, CompressedBundle, compress};
 use offload_format::compression::Method;
 use offload_format::embedded::{ImageRecord, ModuleRecord, Origin, PackImageKind};
-use offload_format::host_object::DeviceSection;
 use offload_format::offload_binary::{ImageKind, OffloadBinary, OffloadBinaryBuilder, OffloadKind, Version};
 use offload_format::target::PtxVersion;
 use offload_format::{Device, KernelPack};
@@ -14,7 +13,7 @@ use std::hint::black_box;
 
 const fn image(target: &'static str, kind: PackImageKind) -> ImageRecord {
     let code = ImageRecord::code(target, kind);
-    ImageRecord { target, kind, offset: 0, size: 8, origin: Origin::Compiled, code }
+    ImageRecord { target, kind, offset: 0, size: 8, origin: Origin::Compiled, kernels: None, code }
 }
 
 const fn code_object(target: &'static str) -> ImageRecord {
@@ -28,7 +27,7 @@ const fn cubin(target: &'static str) -> ImageRecord {
 /// As the macro makes it.
 static PACK: KernelPack = KernelPack::new(
     "pack",
-    DeviceSection::LlvmOffloading,
+    ".llvm.offloading",
     &[0; 16],
     &[
         code_object("gfx906:sramecc+:xnack-"),
@@ -48,7 +47,7 @@ static PACK: KernelPack = KernelPack::new(
         image("compute_90", PackImageKind::Ptx { version: PtxVersion::new(8, 0) }),
         image("cpu", PackImageKind::SharedObject { triple: "x86_64-unknown-linux-gnu" }),
     ],
-    &[ModuleRecord { name: "pack", first: 0, count: 16 }],
+    &[ModuleRecord { name: "pack", first: 0, count: 16, registered: None }],
 );
 
 /// Prints the times.

@@ -4,11 +4,47 @@
 //! the table of images, which the macro took from the pack's index; [`KernelPack::new`] checks one against the other
 //! while the program is compiled.
 
+mod image;
+mod kernel;
+#[cfg(all(
+    target_pointer_width = "64",
+    target_endian = "little",
+    any(
+        target_os = "linux",
+        target_os = "android",
+        target_os = "freebsd",
+        target_os = "netbsd",
+        target_os = "openbsd",
+        target_os = "illumos"
+    )
+))]
+#[allow(unsafe_code)]
+mod linked;
+#[doc(hidden)]
+pub mod registered;
+mod words;
+
+pub use image::PackImage;
+pub use kernel::Kernel;
+#[cfg(all(
+    target_pointer_width = "64",
+    target_endian = "little",
+    any(
+        target_os = "linux",
+        target_os = "android",
+        target_os = "freebsd",
+        target_os = "netbsd",
+        target_os = "openbsd",
+        target_os = "illumos"
+    )
+))]
+pub use linked::{Entry, LinkedPack, linked_packs};
+
 use crate::host_object::DeviceSection;
-use crate::select::{Candidate, Choice, Code, Device, SelectError, select};
+use crate::select::{Choice, Code, Device, SelectError, select};
 use crate::target::{NvidiaArch, PtxVersion, TargetId};
-use core::ffi::c_void;
 use core::fmt;
+use words::Words;
 
 /// A pack: modules, each compiled for several targets.
 ///
@@ -19,7 +55,7 @@ use core::fmt;
 /// # use offload_format::embedded::{KernelPack, Module};
 /// # static SAXPY: KernelPack = {
 /// #     use offload_format::embedded::ModuleRecord;
-/// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "affine", first: 0, count: 0 }];
+/// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "affine", first: 0, count: 0, registered: None }];
 /// #     KernelPack::new_absent("saxpy", "this is an example", MODULES)
 /// # };
 /// const AFFINE: Module = SAXPY.module("affine");
@@ -29,7 +65,7 @@ use core::fmt;
 /// # use offload_format::embedded::{KernelPack, Module};
 /// # static SAXPY: KernelPack = {
 /// #     use offload_format::embedded::ModuleRecord;
-/// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "affine", first: 0, count: 0 }];
+/// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "affine", first: 0, count: 0, registered: None }];
 /// #     KernelPack::new_absent("saxpy", "this is an example", MODULES)
 /// # };
 /// const AFFINE: Module = SAXPY.module("afine");
@@ -37,11 +73,15 @@ use core::fmt;
 #[derive(Clone, Copy)]
 pub struct KernelPack {
     name: &'static str,
-    section: DeviceSection,
+    section: &'static str,
     bytes: &'static [u8],
     images: &'static [ImageRecord],
     modules: &'static [ModuleRecord],
     absent: Option<&'static str>,
+    /// Whether the reason for which there are no images is another one than that it was not built.
+    closed: bool,
+    /// Reads it, if it is not in the program. Images and modules are then those of the time when the program was compiled.
+    on_disk: Option<fn() -> &'static KernelPack>,
 }
 
 /// What is known of one module at compile time. The macro writes it; programs use [`Module`].
@@ -53,6 +93,8 @@ pub struct ModuleRecord {
     pub first: usize,
     /// How many images it has.
     pub count: usize,
+    /// Its kernels for HIP's runtime, if the program registers them.
+    pub registered: Option<&'static registered::Kernels>,
 }
 
 /// What is known of one image at compile time. The macro writes it; programs use [`PackImage`].
@@ -68,6 +110,9 @@ pub struct ImageRecord {
     pub size: usize,
     /// Where it came from.
     pub origin: Origin,
+    /// The names of its kernels in alphabetical order, as it has them: those of C++ mangled. `None` if nobody has read
+    /// them, as those of an image for the CPU.
+    pub kernels: Option<&'static [&'static str]>,
     /// What the rules of selection see: [`ImageRecord::code`] of `target` and `kind`.
     pub code: Code<'static>,
 }
@@ -93,16 +138,22 @@ impl ImageRecord {
         }
     }
 
-    /// Whether it lies as it must in a pack of `size` bytes.
-    const fn check(&self, size: usize) {
-        assert!(self.offset <= size, "an image starts past the end of its pack");
-        assert!(self.size <= size - self.offset, "an image ends past the end of its pack");
+    /// What is wrong with the place where it lies in a pack of `size` bytes.
+    pub(crate) const fn problem(&self, size: usize) -> Option<&'static str> {
+        if self.offset > size {
+            return Some("an image starts past the end of its pack");
+        }
+        if self.size > size - self.offset {
+            return Some("an image ends past the end of its pack");
+        }
         // What `PackImage::as_ptr` promises to drivers.
         match self.kind {
-            PackImageKind::Ptx { .. } => {
-                assert!(self.size < size - self.offset, "no NUL can follow PTX at the end of its pack");
+            PackImageKind::Ptx { .. } if self.size == size - self.offset => {
+                Some("no NUL can follow PTX at the end of its pack")
             }
-            _ => assert!(self.offset.is_multiple_of(8), "an image is not aligned in its pack"),
+            PackImageKind::Ptx { .. } => None,
+            _ if self.offset.is_multiple_of(8) => None,
+            _ => Some("an image is not aligned in its pack"),
         }
     }
 }
@@ -169,14 +220,16 @@ impl KernelPack {
     #[doc(hidden)]
     pub const fn new(
         name: &'static str,
-        section: DeviceSection,
+        section: &'static str,
         bytes: &'static [u8],
         images: &'static [ImageRecord],
         modules: &'static [ModuleRecord],
     ) -> Self {
         let mut i = 0;
         while i < images.len() {
-            images[i].check(bytes.len());
+            if let Some(problem) = images[i].problem(bytes.len()) {
+                panic!("{}", problem);
+            }
             i += 1;
         }
         i = 0;
@@ -185,40 +238,76 @@ impl KernelPack {
             assert!(modules[i].count <= images.len() - modules[i].first, "a module has more images than its pack");
             i += 1;
         }
-        Self { name, section, bytes, images, modules, absent: None }
+        Self { name, section, bytes, images, modules, absent: None, closed: false, on_disk: None }
+    }
+
+    /// A pack that `load` reads when it is asked for: for development. Images and modules are those that it has now.
+    #[doc(hidden)]
+    pub const fn new_on_disk(
+        name: &'static str,
+        section: &'static str,
+        images: &'static [ImageRecord],
+        modules: &'static [ModuleRecord],
+        load: fn() -> &'static KernelPack,
+    ) -> Self {
+        Self { name, section, bytes: &[], images, modules, absent: None, closed: false, on_disk: Some(load) }
     }
 
     /// A pack that was not built, and why: every `select` says so. The modules are those that it would have, without images.
     #[doc(hidden)]
     pub const fn new_absent(name: &'static str, why: &'static str, modules: &'static [ModuleRecord]) -> Self {
-        Self { name, section: DeviceSection::LlvmOffloading, bytes: &[], images: &[], modules, absent: Some(why) }
+        let section = DeviceSection::LlvmOffloading.elf_name();
+        Self { closed: false, ..Self::new_closed(name, section, &[], why, modules) }
     }
 
-    /// The name that the build script gave it.
+    /// A file of which nothing is known but that it is there, and why: every `select` says so.
+    #[doc(hidden)]
+    pub const fn new_closed(
+        name: &'static str,
+        section: &'static str,
+        bytes: &'static [u8],
+        why: &'static str,
+        modules: &'static [ModuleRecord],
+    ) -> Self {
+        Self { name, section, bytes, images: &[], modules, absent: Some(why), closed: true, on_disk: None }
+    }
+
+    /// The name that the build script gave it; of a pack by its path the file's name without its extension.
     pub const fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Name of the section that holds it, in ELF programs.
+    /// Name of the section that holds it, in ELF programs: `.rodata` for an image by its path, which is in no container.
     pub const fn section(&self) -> &'static str {
-        self.section.elf_name()
+        self.section
     }
 
-    /// The whole pack: offload bundles in `.hip_fatbin`, offload binaries in `.llvm.offloading`.
-    pub const fn bytes(&self) -> &'static [u8] {
-        self.bytes
+    /// The whole pack: offload bundles in `.hip_fatbin`, offload binaries in `.llvm.offloading`, or the file that was embedded
+    /// by its path.
+    pub fn bytes(&self) -> &'static [u8] {
+        self.now().bytes
     }
 
-    /// Why the pack is empty, if it was not built (`OFFLOAD_SKIP=1`, docs.rs).
-    pub const fn absent(&self) -> Option<&'static str> {
-        self.absent
+    /// Itself, or what was read in its place.
+    fn now(&self) -> &Self {
+        match self.on_disk {
+            Some(load) => load(),
+            None => self,
+        }
+    }
+
+    /// Why no images are known: the pack was not built (`OFFLOAD_SKIP=1`, docs.rs), or it is a compressed file that was
+    /// embedded by its path; or it was to be read from disk (`OFFLOAD_FROM_DISK=1`), and could not.
+    pub fn absent(&self) -> Option<&'static str> {
+        self.now().absent
     }
 
     /// The module of this name. As the value of a `const` or `static`, a name that the pack does not have is an error of
     /// the compiler.
     ///
     /// # Panics
-    /// If there is none. For names that are not known before the program runs there is [`KernelPack::find_module`].
+    /// If there is none; the message lists those that there are. For names that are not known before the program runs
+    /// there is [`KernelPack::find_module`].
     pub const fn module(&self, name: &str) -> Module<'_> {
         let mut i = 0;
         while i < self.modules.len() {
@@ -227,7 +316,70 @@ impl KernelPack {
             }
             i += 1;
         }
-        panic!("the pack has no module of this name; build.rs says which it has")
+        let words =
+            Words::new().add("the pack \"").add(self.name).add("\" has no module \"").add(name).add("\"; it has ");
+        panic!("{}", words.add_modules(self.modules).as_str())
+    }
+
+    /// The kernel of this name, which some image of the pack has; of several modules exactly one has it. As the value of a
+    /// `const` or `static`, a name that no image has is an error of the compiler, which lists those that there are:
+    ///
+    /// ```
+    /// # use offload_format::embedded::{ImageRecord, Kernel, KernelPack, ModuleRecord, Origin, PackImageKind};
+    /// # static SAXPY: KernelPack = {
+    /// #     const KERNELS: &[&str] = &["saxpy"];
+    /// #     const IMAGES: &[ImageRecord] = &[ImageRecord { target: "sm_80", kind: PackImageKind::Cubin, offset: 0, size: 8,
+    /// #         origin: Origin::Compiled, code: ImageRecord::code("sm_80", PackImageKind::Cubin), kernels: Some(KERNELS) }];
+    /// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "saxpy", first: 0, count: 1, registered: None }];
+    /// #     KernelPack::new("saxpy", ".llvm.offloading", &[0; 8], IMAGES, MODULES)
+    /// # };
+    /// const SAXPY_KERNEL: Kernel = SAXPY.kernel("saxpy");
+    /// assert_eq!(SAXPY_KERNEL.name(), "saxpy");
+    /// ```
+    ///
+    /// ```compile_fail
+    /// # use offload_format::embedded::{ImageRecord, Kernel, KernelPack, ModuleRecord, Origin, PackImageKind};
+    /// # static SAXPY: KernelPack = {
+    /// #     const KERNELS: &[&str] = &["saxpy"];
+    /// #     const IMAGES: &[ImageRecord] = &[ImageRecord { target: "sm_80", kind: PackImageKind::Cubin, offset: 0, size: 8,
+    /// #         origin: Origin::Compiled, code: ImageRecord::code("sm_80", PackImageKind::Cubin), kernels: Some(KERNELS) }];
+    /// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "saxpy", first: 0, count: 1, registered: None }];
+    /// #     KernelPack::new("saxpy", ".llvm.offloading", &[0; 8], IMAGES, MODULES)
+    /// # };
+    /// const SAXPY_KERNEL: Kernel = SAXPY.kernel("saxpi");
+    /// ```
+    ///
+    /// The name is as the images have it: of C++ kernels that are not `extern "C"` the mangled one. Kernels that only the
+    /// image for the CPU has are not known. Where no image says which kernels it has, as in a pack that was not built, any
+    /// name is taken.
+    ///
+    /// # Panics
+    /// If there is none, or if several modules have it: then [`Module::kernel`] says of which.
+    pub const fn kernel<'pack>(&'pack self, name: &'pack str) -> Kernel<'pack> {
+        let (mut found, mut known, mut i) = (None, false, 0);
+        while i < self.modules.len() {
+            let module = Module { pack: self, record: &self.modules[i] };
+            if let Some(recorded) = module.find(name) {
+                if let Some(Kernel { module: other, .. }) = found {
+                    let words =
+                        Words::new().add("\"").add(name).add("\" is a kernel of several modules of the pack \"");
+                    let words = words.add(self.name).add("\": ").list(other.record.name, 0).list(module.record.name, 1);
+                    panic!("{}", words.add("; say of which, as in PACK.module(\"affine\").kernel(...)").as_str())
+                }
+                found = Some(Kernel { module, name: recorded });
+            }
+            known |= module.knows_kernels();
+            i += 1;
+        }
+        match (found, self.modules) {
+            (Some(kernel), _) => kernel,
+            (None, [record]) => Module { pack: self, record }.kernel(name),
+            (None, [record, ..]) if !known => Kernel { module: Module { pack: self, record }, name },
+            (None, _) => {
+                let words = Words::new().add("the pack \"").add(self.name).add("\" has no kernel \"").add(name);
+                panic!("{}", words.add("\"; it has ").add_kernels(self.images).as_str())
+            }
+        }
     }
 
     /// The module of this name, if there is one.
@@ -242,8 +394,9 @@ impl KernelPack {
 
     /// The images of all modules, in file order.
     pub fn images(&self) -> impl ExactSizeIterator<Item = PackImage> + Clone + use<> {
-        let pack = self.bytes;
-        self.images.iter().map(move |record| PackImage { pack, record })
+        let pack = self.now();
+        let bytes = pack.bytes;
+        pack.images.iter().map(move |record| PackImage { pack: bytes, record })
     }
 
     /// The best image for a device of a pack of one module, by the rules of [`mod@crate::select`].
@@ -258,14 +411,29 @@ impl KernelPack {
     }
 }
 
+/// Where a name is in a list, for constants.
+const fn position(names: &[&str], name: &str) -> Option<usize> {
+    let mut i = 0;
+    while i < names.len() {
+        if is_same(names[i], name) {
+            return Some(i);
+        }
+        i += 1;
+    }
+    None
+}
+
 /// Whether two strings are one, for constants.
 const fn is_same(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
+    if a.len() != b.len() {
+        return false;
+    }
     let mut i = 0;
-    while i < a.len() && i < b.len() && a[i] == b[i] {
+    while i < a.len() && a[i] == b[i] {
         i += 1;
     }
-    i == a.len() && i == b.len()
+    i == a.len()
 }
 
 impl fmt::Debug for KernelPack {
@@ -273,8 +441,8 @@ impl fmt::Debug for KernelPack {
         f.debug_struct("KernelPack")
             .field("name", &self.name)
             .field("section", &self.section())
-            .field("size", &self.bytes.len())
-            .field("images", &self.images)
+            .field("size", &self.bytes().len())
+            .field("images", &self.now().images)
             .field("modules", &self.modules)
             .finish()
     }
@@ -287,7 +455,7 @@ pub struct Module<'pack> {
     record: &'static ModuleRecord,
 }
 
-impl Module<'_> {
+impl<'pack> Module<'pack> {
     /// Its name: what the build script gave it, or that of the pack.
     pub const fn name(&self) -> &'static str {
         self.record.name
@@ -295,17 +463,75 @@ impl Module<'_> {
 
     /// Its images, in file order.
     pub fn images(&self) -> impl ExactSizeIterator<Item = PackImage> + Clone + use<> {
-        let pack = self.pack.bytes;
+        let now = self.now();
+        let pack = now.map_or(&[][..], |module| module.pack.bytes);
+        now.map_or(&[][..], |module| module.records()).iter().map(move |record| PackImage { pack, record })
+    }
+
+    /// Itself, or the module of its name in what was read in place of its pack.
+    fn now(&self) -> Option<Module<'pack>> {
+        let pack = self.pack.now();
+        match self.pack.on_disk {
+            Some(_) => pack.find_module(self.record.name),
+            None => Some(*self),
+        }
+    }
+
+    const fn records(&self) -> &'static [ImageRecord] {
         // `KernelPack::new` has checked the range.
-        let images = self.pack.images.get(self.record.first..).and_then(|rest| rest.get(..self.record.count));
-        images.unwrap_or(&[]).iter().map(move |record| PackImage { pack, record })
+        self.pack.images.split_at(self.record.first).1.split_at(self.record.count).0
+    }
+
+    /// The kernel of this name, which some image of the module has, by the rules of [`KernelPack::kernel`].
+    ///
+    /// # Panics
+    /// If there is none; the message lists those that there are.
+    pub const fn kernel(&self, name: &'pack str) -> Kernel<'pack> {
+        if let Some(recorded) = self.find(name) {
+            return Kernel { module: *self, name: recorded };
+        }
+        if !self.knows_kernels() {
+            return Kernel { module: *self, name };
+        }
+        let words = Words::new().add("the module \"").add(self.record.name).add("\" has no kernel \"").add(name);
+        panic!("{}", words.add("\"; it has ").add_kernels(self.records()).as_str())
+    }
+
+    /// Whether some image says which kernels it has.
+    const fn knows_kernels(&self) -> bool {
+        let images = self.records();
+        let mut i = 0;
+        while i < images.len() {
+            if images[i].kernels.is_some() {
+                return true;
+            }
+            i += 1;
+        }
+        false
+    }
+
+    /// The name of a kernel that some image has.
+    const fn find(&self, name: &str) -> Option<&'static str> {
+        let images = self.records();
+        let mut i = 0;
+        while i < images.len() {
+            if let Some(kernels) = images[i].kernels
+                && let Some(at) = position(kernels, name)
+            {
+                return Some(kernels[at]);
+            }
+            i += 1;
+        }
+        None
     }
 
     /// The best image for a device, by the rules of [`mod@crate::select`].
     ///
     /// Returns an error that lists every image and why it was refused, if none fits.
     pub fn select(&self, device: &Device) -> Result<Choice<PackImage>, SelectError<PackImage>> {
-        match self.pack.absent {
+        let pack = self.pack.now();
+        match pack.absent {
+            Some(why) if pack.closed => Err(SelectError::closed(device, why)),
             Some(why) => Err(SelectError::absent(device, why)),
             None => select(self.images(), device),
         }
@@ -319,153 +545,5 @@ impl fmt::Debug for Module<'_> {
     }
 }
 
-/// One image of a pack.
-#[derive(Clone, Copy)]
-pub struct PackImage {
-    pack: &'static [u8],
-    record: &'static ImageRecord,
-}
-
-impl PackImage {
-    /// What it was made for, in canonical form: `gfx90a:xnack-`, `sm_80`, `compute_80`, `cpu`.
-    pub fn target(&self) -> &'static str {
-        self.record.target
-    }
-
-    /// What it is.
-    pub fn kind(&self) -> PackImageKind {
-        self.record.kind
-    }
-
-    /// Where it came from.
-    pub fn origin(&self) -> Origin {
-        self.record.origin
-    }
-
-    /// Offset in bytes from the start of the pack.
-    pub fn offset(&self) -> usize {
-        self.record.offset
-    }
-
-    /// The image.
-    pub fn bytes(&self) -> &'static [u8] {
-        // `KernelPack::new` has checked the range.
-        &self.pack[self.record.offset..][..self.record.size]
-    }
-
-    /// Where the image starts, fit for `cuModuleLoadData` and `hipModuleLoadData`: PTX is followed by a NUL, code objects
-    /// are aligned to at least 8 bytes.
-    pub fn as_ptr(&self) -> *const c_void {
-        // Of the pack, not of the image: the NUL behind PTX is outside the image's slice.
-        self.pack.as_ptr().wrapping_add(self.record.offset).cast()
-    }
-}
-
-impl fmt::Debug for PackImage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.record.fmt(f)
-    }
-}
-
-impl Candidate for PackImage {
-    fn code(&self) -> Code<'_> {
-        self.record.code
-    }
-
-    fn label(&self) -> &str {
-        self.record.target
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use alloc::boxed::Box;
-    use alloc::string::ToString;
-
-    fn pack(kind: PackImageKind, offset: usize, size: usize) -> KernelPack {
-        static BYTES: [u8; 64] = [7; 64];
-        let record = ImageRecord {
-            target: "sm_80",
-            kind,
-            offset,
-            size,
-            origin: Origin::Compiled,
-            code: ImageRecord::code("sm_80", kind),
-        };
-        let images = Box::leak(Box::new([record]));
-        const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "test", first: 0, count: 1 }];
-        KernelPack::new("test", DeviceSection::LlvmOffloading, &BYTES, images, MODULES)
-    }
-
-    const NO_IMAGES: &[ModuleRecord] =
-        &[ModuleRecord { name: "affine", first: 0, count: 0 }, ModuleRecord { name: "scale", first: 0, count: 0 }];
-
-    #[test]
-    fn several_modules_are_told_apart() {
-        static PACK: KernelPack = KernelPack::new("two", DeviceSection::LlvmOffloading, &[], &[], NO_IMAGES);
-        const SCALE: Module<'_> = PACK.module("scale");
-        assert_eq!(SCALE.name(), "scale");
-        assert!(PACK.find_module("scal").is_none() && PACK.find_module("scale2").is_none());
-        let device = Device::parse("gfx90a").unwrap();
-        let error = PACK.select(&device).unwrap_err();
-        assert_eq!(error.modules(), ["affine", "scale"]);
-        assert_eq!(
-            error.to_string(),
-            "the pack has 2 modules, each with images of its own: affine, scale; \
-             select from one of them, as in PACK.module(\"affine\").select(...)"
-        );
-        assert_eq!(SCALE.select(&device).unwrap_err().to_string(), "no image for gfx90a: there are no images");
-    }
-
-    #[test]
-    #[should_panic(expected = "a module has more images than its pack")]
-    fn a_module_of_images_that_are_not_there() {
-        const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "affine", first: 0, count: 1 }];
-        KernelPack::new("test", DeviceSection::LlvmOffloading, &[], &[], MODULES);
-    }
-
-    #[test]
-    fn a_pack_that_was_not_built_has_its_modules() {
-        let pack = KernelPack::new_absent("two", "OFFLOAD_SKIP was set", NO_IMAGES);
-        let error = pack.module("affine").select(&Device::cpu()).unwrap_err();
-        assert_eq!(error.to_string(), "no image for the CPU: the pack was not built: OFFLOAD_SKIP was set");
-    }
-
-    #[test]
-    #[should_panic(expected = "the pack has no module of this name")]
-    fn a_module_that_is_not_there() {
-        let pack = KernelPack::new_absent("two", "OFFLOAD_SKIP was set", NO_IMAGES);
-        let _ = pack.module("offset");
-    }
-
-    #[test]
-    fn an_image_lies_in_its_pack() {
-        let image = pack(PackImageKind::Cubin, 8, 56).images().next().unwrap();
-        assert_eq!((image.offset(), image.bytes().len()), (8, 56));
-    }
-
-    #[test]
-    #[should_panic(expected = "an image ends past the end of its pack")]
-    fn an_image_that_is_too_large() {
-        pack(PackImageKind::Cubin, 8, 57);
-    }
-
-    #[test]
-    #[should_panic(expected = "an image starts past the end of its pack")]
-    fn an_image_that_starts_outside() {
-        pack(PackImageKind::Cubin, 72, 0);
-    }
-
-    #[test]
-    #[should_panic(expected = "no NUL can follow PTX at the end of its pack")]
-    fn ptx_without_room_for_its_nul() {
-        pack(PackImageKind::Ptx { version: PtxVersion::new(8, 0) }, 8, 56);
-    }
-
-    #[test]
-    #[should_panic(expected = "an image is not aligned in its pack")]
-    fn an_image_that_is_not_aligned() {
-        pack(PackImageKind::Cubin, 4, 8);
-    }
-}
+mod tests;

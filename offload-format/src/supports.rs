@@ -15,8 +15,8 @@ use alloc::vec::Vec;
 /// # use offload_format::embedded::KernelPack;
 /// # static SAXPY: KernelPack = {
 /// #     use offload_format::embedded::ModuleRecord;
-/// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "saxpy", first: 0, count: 0 }];
-/// #     KernelPack::new("saxpy", offload_format::host_object::DeviceSection::LlvmOffloading, &[], &[], MODULES)
+/// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "saxpy", first: 0, count: 0, registered: None }];
+/// #     KernelPack::new("saxpy", ".llvm.offloading", &[], &[], MODULES)
 /// # };
 /// offload_format::assert_supports(&SAXPY, ["RTX 4090", "gfx1151"]);
 /// ```
@@ -75,12 +75,11 @@ fn is_only(pack: &KernelPack, module: &Module<'_>) -> bool {
 mod tests {
     use super::*;
     use crate::embedded::{ImageRecord, ModuleRecord, Origin, PackImageKind};
-    use crate::host_object::DeviceSection;
     use crate::target::PtxVersion;
 
     const fn image(target: &'static str, kind: PackImageKind) -> ImageRecord {
         let code = ImageRecord::code(target, kind);
-        ImageRecord { target, kind, offset: 0, size: 8, origin: Origin::Compiled, code }
+        ImageRecord { target, kind, offset: 0, size: 8, origin: Origin::Compiled, kernels: None, code }
     }
 
     const IMAGES: &[ImageRecord] = &[
@@ -89,12 +88,14 @@ mod tests {
         image("compute_86", PackImageKind::Ptx { version: PtxVersion::new(7, 1) }),
         image("gfx11-generic", PackImageKind::CodeObject { version: 6 }),
     ];
-    const ONE: &[ModuleRecord] = &[ModuleRecord { name: "saxpy", first: 0, count: 3 }];
-    const TWO: &[ModuleRecord] =
-        &[ModuleRecord { name: "affine", first: 0, count: 3 }, ModuleRecord { name: "scale", first: 2, count: 2 }];
+    const ONE: &[ModuleRecord] = &[ModuleRecord { name: "saxpy", first: 0, count: 3, registered: None }];
+    const TWO: &[ModuleRecord] = &[
+        ModuleRecord { name: "affine", first: 0, count: 3, registered: None },
+        ModuleRecord { name: "scale", first: 2, count: 2, registered: None },
+    ];
 
     const fn pack(modules: &'static [ModuleRecord]) -> KernelPack {
-        KernelPack::new("saxpy", DeviceSection::LlvmOffloading, &[0; 16], IMAGES, modules)
+        KernelPack::new("saxpy", ".llvm.offloading", &[0; 16], IMAGES, modules)
     }
 
     #[test]

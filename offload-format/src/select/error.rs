@@ -6,8 +6,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// No image fits: the device, and every image with the reason. Or nothing was looked at, since the pack was not built, or
-/// has several modules and none was named.
+/// No image fits: the device, and every image with the reason. Or nothing was looked at, since the pack was not built, its
+/// images are not known, or it has several modules and none was named.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelectError<I>(Box<Inner<I>>);
 
@@ -15,6 +15,7 @@ pub struct SelectError<I>(Box<Inner<I>>);
 struct Inner<I> {
     device: Device,
     absent: Option<&'static str>,
+    closed: Option<&'static str>,
     modules: Vec<&'static str>,
     refused: Vec<(I, Refusal)>,
 }
@@ -22,7 +23,7 @@ struct Inner<I> {
 impl<I> SelectError<I> {
     fn new(device: &Device) -> Self {
         let device = device.clone();
-        Self(Box::new(Inner { device, absent: None, modules: Vec::new(), refused: Vec::new() }))
+        Self(Box::new(Inner { device, absent: None, closed: None, modules: Vec::new(), refused: Vec::new() }))
     }
 
     /// The error of images that all were refused.
@@ -39,6 +40,13 @@ impl<I> SelectError<I> {
         error
     }
 
+    /// The error of a pack whose images are not known, and why.
+    pub(crate) fn closed(device: &Device, why: &'static str) -> Self {
+        let mut error = Self::new(device);
+        error.0.closed = Some(why);
+        error
+    }
+
     /// The error of a pack of these modules, of which none was named.
     pub(crate) fn several(device: &Device, modules: Vec<&'static str>) -> Self {
         let mut error = Self::new(device);
@@ -51,9 +59,9 @@ impl<I> SelectError<I> {
         &self.0.device
     }
 
-    /// Why there are no images, if the pack was not built.
+    /// Why there are no images, if the pack was not built or they are not known.
     pub fn why_absent(&self) -> Option<&'static str> {
-        self.0.absent
+        self.0.absent.or(self.0.closed)
     }
 
     /// The modules of the pack, if it has several and none was named.
@@ -73,8 +81,8 @@ impl<I: Candidate> SelectError<I> {
     /// may stand. None if no target would help: for a feature that the device does not report, for another CPU than the
     /// build was for.
     pub fn targets_to_add(&self) -> Vec<String> {
-        let Inner { device, refused, absent, modules } = &*self.0;
-        if absent.is_some() || !modules.is_empty() {
+        let Inner { device, refused, modules, .. } = &*self.0;
+        if self.why_absent().is_some() || !modules.is_empty() {
             return Vec::new();
         }
         let mut other_mode = None;
@@ -96,7 +104,7 @@ impl<I: Candidate> SelectError<I> {
 
 impl<I: Candidate> fmt::Display for SelectError<I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { device, absent, modules, refused } = &*self.0;
+        let Inner { device, absent, closed, modules, refused } = &*self.0;
         if let Some(first) = modules.first() {
             let (count, names) = (modules.len(), modules.join(", "));
             return write!(
@@ -108,6 +116,9 @@ impl<I: Candidate> fmt::Display for SelectError<I> {
         write!(f, "no image for {device}")?;
         if let Some(why) = absent {
             return write!(f, ": the pack was not built: {why}");
+        }
+        if let Some(why) = closed {
+            return write!(f, ": {why}");
         }
         if refused.is_empty() {
             return write!(f, ": there are no images");
