@@ -3,14 +3,16 @@
 use offload_format::archive::Archive;
 use offload_format::bundle::{Bundle, EntryId, EntryTable};
 use offload_format::compressed::{CompressedBundle, Found};
+use offload_format::embedded::{ImageRecord, ModuleRecord, Origin, PackImageKind};
 use offload_format::fat_file::{FileKind, find};
 use offload_format::host_object::{self, CargoTarget, DeviceSection, Machine};
 use offload_format::image::{Bitcode, Image, Kernels};
 use offload_format::nv_fatbin::NvFatbins;
 use offload_format::object_bundle::ObjectBundle;
 use offload_format::offload_binary::OffloadBinaries;
-use offload_format::target::TargetId;
+use offload_format::target::{PtxVersion, TargetId};
 use offload_format::text_bundle::{CommentLeader, TextBundle};
+use offload_format::{Device, KernelPack};
 use offload_tests::counting::{Allocated, Counting};
 use offload_tests::data::{corpus, corpus_folders, read};
 use offload_tests::test;
@@ -21,7 +23,11 @@ static ALLOCATOR: Counting = Counting;
 
 fn main() -> ExitCode {
     let views = VIEWS.iter().map(|(name, view)| test(name, &[], move || allocates_nothing(name, *view)));
-    offload_tests::run([test("allocations_are_seen", &[], allocations_are_seen)].into_iter().chain(views).collect())
+    let others = [
+        test("allocations_are_seen", &[], allocations_are_seen),
+        test("an_image_of_a_pack_is_selected", &[], an_image_of_a_pack_is_selected),
+    ];
+    offload_tests::run(others.into_iter().chain(views).collect())
 }
 
 /// Reads some bytes to the end, and returns how many items there were.
@@ -113,4 +119,50 @@ fn allocates_nothing(name: &str, view: View) {
 fn allocations_are_seen() {
     let (copy, allocated) = Allocated::during(|| b"1234".to_vec());
     assert_eq!((allocated.count, allocated.total, allocated.largest), (1, 4, 4), "{copy:?}");
+}
+
+const fn image(target: &'static str, kind: PackImageKind) -> ImageRecord {
+    let code = ImageRecord::code(target, kind);
+    ImageRecord { target, kind, offset: 0, size: 8, origin: Origin::Compiled, kernels: None, code }
+}
+
+const CODE_OBJECT: PackImageKind = PackImageKind::CodeObject { version: 6 };
+const PTX: PackImageKind = PackImageKind::Ptx { version: PtxVersion::new(8, 0) };
+
+/// As the macro makes them, with images of all kinds.
+static PACK: KernelPack = KernelPack::new(
+    "pack",
+    ".llvm.offloading",
+    &[0; 16],
+    &[
+        image("gfx906:sramecc+:xnack-", CODE_OBJECT),
+        image("gfx90a:xnack-", CODE_OBJECT),
+        image("gfx90a:xnack+", CODE_OBJECT),
+        image("gfx9-4-generic", CODE_OBJECT),
+        image("gfx1100", CODE_OBJECT),
+        image("gfx11-generic", CODE_OBJECT),
+        image("sm_80", PackImageKind::Cubin),
+        image("sm_90a", PackImageKind::Cubin),
+        image("compute_80", PTX),
+        image("cpu", PackImageKind::SharedObject { triple: "x86_64-unknown-linux-gnu" }),
+        image("cpu", PackImageKind::SharedObject { triple: "aarch64-unknown-linux-gnu" }),
+    ],
+    &[ModuleRecord { name: "pack", first: 0, count: 11, registered: None }],
+);
+
+fn an_image_of_a_pack_is_selected() {
+    for (device, target) in [
+        (Device::hip("gfx90a:sramecc+:xnack+").unwrap(), "gfx90a:xnack+"),
+        (Device::hip("gfx942:sramecc+:xnack-").unwrap(), "gfx9-4-generic"),
+        (Device::parse("Strix Halo").unwrap(), "gfx11-generic"),
+        (Device::cuda(9, 0, 12080), "sm_90a"),
+        (Device::cuda(12, 0, 12080), "compute_80"),
+    ] {
+        let (choice, allocated) = Allocated::during(|| PACK.select(&device).unwrap());
+        assert_eq!((choice.target(), allocated), (target, Allocated::default()), "{device}");
+    }
+    if cfg!(all(target_os = "linux", target_env = "gnu", any(target_arch = "x86_64", target_arch = "aarch64"))) {
+        let (choice, allocated) = Allocated::during(|| PACK.select(&Device::cpu()).unwrap());
+        assert_eq!((choice.target(), allocated), ("cpu", Allocated::default()));
+    }
 }

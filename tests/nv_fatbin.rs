@@ -6,6 +6,7 @@ use offload_format::nv_fatbin::{Compression, HostOs, Image, ImageKind, NvFatbin,
 use offload_format::target::{NvidiaArch, NvidiaCode, NvidiaSuffix};
 use offload_format::{Error, ErrorKind};
 use offload_tests::data::{Random, assert_same_bytes, read};
+use offload_tests::jit_link::JitLink;
 use offload_tests::tools::{Tool, cuda, cuda_library, llvm, stdout, succeed};
 use offload_tests::{scratch, test};
 use std::collections::BTreeMap;
@@ -717,57 +718,13 @@ fn no_more_than_the_limit_is_decompressed() {
 
 type Handle = *mut c_void;
 
-/// nvJitLink; names as in its header.
-struct JitLink(Library);
-
-impl JitLink {
-    fn load() -> Self {
-        let path = cuda_library("libnvJitLink.so.13").expect("Tool::NvJitLink was checked");
-        // SAFETY: loading the library runs no code of ours; the functions are called with the types of its header.
-        Self(unsafe { Library::new(path) }.unwrap())
-    }
-
-    /// Links a fatbin for a GPU; `None` if nothing in it fits.
-    fn link(&self, fatbin: &[u8], gpu: &str) -> Option<Vec<u8>> {
-        const FATBIN: c_int = 4;
-        let option = CString::new(format!("-arch={gpu}")).unwrap();
-        let options = [option.as_ptr()];
-        let mut handle: Handle = ptr::null_mut();
-        // SAFETY: the types are those of nvJitLink.h; every pointer is to memory that lives as long as the call, and that is
-        // as large as the call is told.
-        unsafe {
-            let create =
-                self.0.get::<unsafe extern "C" fn(*mut Handle, u32, *const *const c_char) -> c_int>(b"nvJitLinkCreate");
-            assert_eq!((create.unwrap())(&mut handle, 1, options.as_ptr()), 0, "{gpu}");
-            type Add = unsafe extern "C" fn(Handle, c_int, *const c_void, usize, *const c_char) -> c_int;
-            let add = self.0.get::<Add>(b"nvJitLinkAddData").unwrap();
-            let added = add(handle, FATBIN, fatbin.as_ptr().cast(), fatbin.len(), c"ours".as_ptr());
-            let linked = (added == 0).then(|| {
-                let complete = self.0.get::<unsafe extern "C" fn(Handle) -> c_int>(b"nvJitLinkComplete").unwrap();
-                assert_eq!(complete(handle), 0, "{gpu}");
-                let size_of =
-                    self.0.get::<unsafe extern "C" fn(Handle, *mut usize) -> c_int>(b"nvJitLinkGetLinkedCubinSize");
-                let mut size = 0;
-                assert_eq!((size_of.unwrap())(handle, &mut size), 0, "{gpu}");
-                let mut cubin = vec![0; size];
-                let get = self.0.get::<unsafe extern "C" fn(Handle, *mut c_void) -> c_int>(b"nvJitLinkGetLinkedCubin");
-                assert_eq!((get.unwrap())(handle, cubin.as_mut_ptr().cast()), 0, "{gpu}");
-                cubin
-            });
-            let destroy = self.0.get::<unsafe extern "C" fn(*mut Handle) -> c_int>(b"nvJitLinkDestroy").unwrap();
-            destroy(&mut handle);
-            linked
-        }
-    }
-}
-
 /// nvFatbin; names as in its header.
 struct NvFatbinLibrary(Library);
 
 impl NvFatbinLibrary {
     fn load() -> Self {
         let path = cuda_library("libnvfatbin.so.13").expect("Tool::NvFatbin was checked");
-        // SAFETY: as in `JitLink::load`.
+        // SAFETY: loading the library runs no code of ours; the functions are called with the types of its header.
         Self(unsafe { Library::new(path) }.unwrap())
     }
 
@@ -776,7 +733,8 @@ impl NvFatbinLibrary {
         let options: Vec<CString> = options.iter().map(|option| CString::new(*option).unwrap()).collect();
         let options: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
         let mut handle: Handle = ptr::null_mut();
-        // SAFETY: as in `JitLink::link`, with nvFatbin.h. PTX is given with its NUL.
+        // SAFETY: the types are those of nvFatbin.h; every pointer is to memory that lives as long as the call, and that is as
+        // large as the call is told. PTX is given with its NUL.
         unsafe {
             type Create = unsafe extern "C" fn(*mut Handle, *const *const c_char, usize) -> c_int;
             let create = self.0.get::<Create>(b"nvFatbinCreate").unwrap();

@@ -11,14 +11,17 @@ use offload_format::host_object::{self, CargoTarget, DeviceSection, Machine};
 use offload_format::image::PtxHeader;
 use offload_format::nv_fatbin::{HostOs, NvFatbin, NvFatbinBuilder, NvFatbins};
 use offload_format::object_bundle::{self, ObjectBundle};
-use offload_format::offload_binary::{self, ImageKind, OffloadBinaries, OffloadBinaryBuilder, OffloadKind};
-use offload_format::target::NvidiaArch;
+use offload_format::offload_binary::{
+    self, ImageKind, OffloadBinaries, OffloadBinary, OffloadBinaryBuilder, OffloadKind,
+};
+use offload_format::select::{self, Candidate, Code, Device};
+use offload_format::target::{NvidiaArch, NvidiaCode, PtxVersion, TargetId};
 use offload_format::text_bundle::{CommentLeader, TextBundle, TextBundleBuilder};
 use offload_tests::data::{assert_same_bytes, read};
 use offload_tests::{scratch, test};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof};
-use proptest::sample::{select, subsequence};
+use proptest::sample::{self, subsequence};
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
@@ -39,6 +42,7 @@ fn main() -> ExitCode {
         test("offload_binaries_in_a_row", &[], offload_binaries_in_a_row),
         test("fatbins_in_a_row", &[], fatbins_in_a_row),
         test("host_objects", &[], host_objects),
+        test("selection", &[], selection),
     ])
 }
 
@@ -154,7 +158,7 @@ fn text(leader: CommentLeader) -> impl Strategy<Value = Vec<u8>> {
         ["\n", leader.as_str(), " ", "__CLANG_OFFLOAD_BUNDLE__", "__START__ ", "__END__ ", "host--", "\r\n", "x"];
     let start = format!("\n{} __CLANG_OFFLOAD_BUNDLE____START__ {}\n", leader.as_str(), IDS[0]);
     let piece = prop_oneof![
-        6 => select(pieces.to_vec()).prop_map(|piece| piece.as_bytes().to_vec()),
+        6 => sample::select(pieces.to_vec()).prop_map(|piece| piece.as_bytes().to_vec()),
         1 => Just(start.into_bytes()),
         1 => bytes(20),
     ];
@@ -218,7 +222,7 @@ fn object_bundles() {
     let objects =
         ["object_bundle/host.o", "object_bundle/host.obj", "fat_file/llvm_offloading.o", "fat_file/hip_nordc.o"];
     let hosts = objects.map(|file| read(scratch::workspace().join("tests/corpus").join(file)));
-    check(60, (select(hosts.to_vec()), entries(bytes(300))), |(host, mut entries)| {
+    check(60, (sample::select(hosts.to_vec()), entries(bytes(300))), |(host, mut entries)| {
         let fat = object_bundle::bundle(&host, &builder(&entries, 1)).unwrap().to_vec(&payloads(&entries));
         for (_, payload) in entries.iter_mut().filter(|(id, _)| id.starts_with("host")) {
             *payload = object_bundle::HOST_PLACEHOLDER.to_vec();
@@ -240,7 +244,7 @@ fn methods() -> impl Strategy<Value = (Method, Option<i32>)> + Clone {
 }
 
 fn options() -> impl Strategy<Value = CompressOptions> {
-    (select(&[Version::V2, Version::V3][..]), methods()).prop_map(|(version, (method, level))| {
+    (sample::select(&[Version::V2, Version::V3][..]), methods()).prop_map(|(version, (method, level))| {
         let mut options = CompressOptions::default();
         (options.version, options.method, options.level) = (version, method, level);
         options
@@ -314,8 +318,10 @@ struct Image {
 
 /// Any images; values have a NUL in them if the version can hold it.
 fn images(nul: bool) -> impl Strategy<Value = Vec<Image>> {
-    let key =
-        prop_oneof![select(&["triple", "arch", "feature", "", "κλειδί"][..]).prop_map(str::to_owned), "[^\0]{0,12}"];
+    let key = prop_oneof![
+        sample::select(&["triple", "arch", "feature", "", "κλειδί"][..]).prop_map(str::to_owned),
+        "[^\0]{0,12}"
+    ];
     let value = prop_oneof![Just(b"gfx90a".to_vec()), Just(Vec::new()), vec(u8::from(!nul)..=255, 0..30)];
     let image = (any::<u16>(), any::<u16>(), any::<u32>(), btree_map(key, value, 0..7), bytes(200));
     let image = image.prop_map(|(kind, offload_kind, flags, strings, bytes)| Image {
@@ -394,7 +400,38 @@ fn compressed_offload_binaries() {
         assert_same_images(&read, &images);
         let again = image_builder(&read).compressed(method, level, &image_bytes(&read)).unwrap();
         assert_same_bytes(&again, &file, "written again");
+        images_one_by_one(&file);
     });
+}
+
+/// Each image of a compressed offload binary by itself is that of the whole.
+fn images_one_by_one(file: &[u8]) {
+    for (_, binary) in OffloadBinaries::new(file).flatten() {
+        let Some(compressed) = binary.compressed() else { continue };
+        let whole = compressed.decompress(1 << 24).unwrap();
+        for image in OffloadBinary::parse(&whole).unwrap().images() {
+            let (offset, size) = (image.offset(), image.data().len() as u64);
+            let mut out = b"before".to_vec();
+            compressed.decompress_into(offset, size, 1 << 24, &mut out).unwrap();
+            assert_same_bytes(&out, &[b"before", image.data()].concat(), "one image");
+            for (offset, size, limit) in [
+                (offset, u64::MAX, u64::MAX),
+                (whole.len() as u64, 1, 1 << 24),
+                (0, size, 1 << 24),
+                (offset, size + 1, size),
+            ] {
+                assert!(compressed.decompress_into(offset, size, limit, &mut out).is_err(), "{offset} {size} {limit}");
+            }
+            assert_eq!(out.len() as u64, size + 6);
+        }
+        // A header that promises more than the stream has.
+        let mut longer = file.to_vec();
+        let promised = whole.len() as u64 + 100;
+        longer[32..40].copy_from_slice(&promised.to_le_bytes());
+        let longer = OffloadBinary::parse(&longer).unwrap().compressed().unwrap();
+        let mut out = Vec::new();
+        assert!(longer.decompress_into(whole.len() as u64 - 1, 50, 1 << 24, &mut out).is_err() && out.is_empty());
+    }
 }
 
 fn offload_binaries_in_a_row() {
@@ -425,15 +462,15 @@ fn nv_images() -> impl Strategy<Value = Vec<NvImage>> {
     let prebuilt = |file| read(scratch::workspace().join("examples/saxpy/prebuilt").join(file));
     let cubins = [("sm_80", "saxpy.sm_80.cubin"), ("sm_90", "saxpy.sm_90.cubin"), ("sm_90a", "saxpy.sm_90.cubin")];
     let cubins = cubins.map(|(arch, file)| NvImage::Cubin(arch, prebuilt(file)));
-    let ptx = (6..10u32, 0..9u32, select(&["sm_70", "sm_90a", "sm_100f"][..]), "[ -~\n]{0,60}[!-~]");
+    let ptx = (6..10u32, 0..9u32, sample::select(&["sm_70", "sm_90a", "sm_100f"][..]), "[ -~\n]{0,60}[!-~]");
     let ptx = ptx.prop_map(|(major, minor, arch, rest)| {
         NvImage::Ptx(format!(".version {major}.{minor}\n.target {arch}\n{rest}").into_bytes())
     });
-    vec(prop_oneof![select(cubins.to_vec()), ptx], 0..5)
+    vec(prop_oneof![sample::select(cubins.to_vec()), ptx], 0..5)
 }
 
 fn nv_hosts() -> impl Strategy<Value = HostOs> {
-    select(&[HostOs::Linux, HostOs::MacOs, HostOs::Windows][..])
+    sample::select(&[HostOs::Linux, HostOs::MacOs, HostOs::Windows][..])
 }
 
 fn write_fatbin(images: &[NvImage], host: HostOs) -> Vec<u8> {
@@ -504,7 +541,7 @@ fn archives() {
     let odd =
         ["/", "//", "a/", "a b", " ", "#1/3", "/SYM64/", "/0", "__.SYMDEF", "exactly15bytes.", "exactly16bytes.o"];
     let name = prop_oneof![
-        4 => select(odd.to_vec()).prop_map(|name| name.as_bytes().to_vec()),
+        4 => sample::select(odd.to_vec()).prop_map(|name| name.as_bytes().to_vec()),
         4 => vec(prop_oneof![Just(b'/'), Just(b' '), 33..=126u8, 128..=255u8], 1..40),
         1 => vec(b'a'..=b'c', 100..300),
     ];
@@ -558,7 +595,7 @@ fn host_objects() {
         }),
     ];
     let symbol = "[a-z_][a-z0-9_]{0,40}";
-    check(200, (select(machines()), container, symbol), |(machine, (section, pack), symbol)| {
+    check(200, (sample::select(machines()), container, symbol), |(machine, (section, pack), symbol)| {
         let size = pack.len() as u64;
         let object = host_object::write(machine, section, &symbol, size).unwrap();
         let library = write_library("pack.o", &machine.linker_name(&symbol), object.size()).nest(|_| object.clone());
@@ -578,4 +615,123 @@ fn host_objects() {
             assert_eq!(places, 1);
         }
     });
+}
+
+// ------------------------------------------------------------------------------------------------------------ selection
+
+/// An image that is only its names; the version is of a code object or of PTX.
+#[derive(Debug, Clone, PartialEq)]
+struct Named {
+    target: &'static str,
+    version: Option<u32>,
+    label: &'static str,
+}
+
+impl Candidate for Named {
+    fn code(&self) -> Code<'_> {
+        match NvidiaArch::parse(self.target) {
+            Ok(arch) if arch.code == NvidiaCode::Ptx => {
+                Code::Ptx { arch, version: self.version.map(|version| PtxVersion::new(version, 0)) }
+            }
+            Ok(arch) => Code::Cubin(arch),
+            Err(_) => match TargetId::parse(self.target) {
+                Ok(id) if self.target.starts_with("gfx") || self.target == "amdgcnspirv" => {
+                    Code::Amdgpu { id, version: self.version }
+                }
+                _ => Code::Cpu(self.target),
+            },
+        }
+    }
+
+    fn label(&self) -> &str {
+        self.label
+    }
+}
+
+const TARGETS: [&str; 32] = [
+    "gfx906",
+    "gfx906:sramecc+",
+    "gfx906:xnack-",
+    "gfx906:sramecc+:xnack-",
+    "gfx906:xnack-:sramecc+",
+    "gfx90a:xnack+",
+    "gfx942",
+    "gfx9-generic",
+    "gfx9-4-generic",
+    "gfx9-4-generic:xnack-",
+    "gfx803",
+    "fiji",
+    "amdgcnspirv",
+    "sm_80",
+    "sm_86",
+    "sm_90",
+    "sm_90a",
+    "sm_100",
+    "sm_100a",
+    "sm_100f",
+    "sm_103",
+    "compute_70",
+    "compute_80",
+    "compute_90",
+    "compute_90a",
+    "compute_100",
+    "compute_100f",
+    "x86_64-unknown-linux-gnu",
+    "x86_64-pc-linux-gnu",
+    "x86_64-linux-gnu",
+    "aarch64-unknown-linux-gnu",
+    "what",
+];
+
+const DEVICES: [&str; 14] = [
+    "gfx906:sramecc+:xnack-",
+    "gfx906",
+    "gfx900:xnack-",
+    "gfx942:sramecc+:xnack-",
+    "gfx803",
+    "gfx1030",
+    "sm_75",
+    "sm_86",
+    "sm_90",
+    "sm_90@driver11.4",
+    "sm_100",
+    "sm_103",
+    "sm_120",
+    "cpu",
+];
+
+/// Whatever the order of the images, the same one is chosen; that one fits, and no other comes before it.
+fn selection() {
+    let image = (sample::select(&TARGETS[..]), proptest::option::of(4..9_u32), sample::select(&["a", "b", ""][..]));
+    let image = image.prop_map(|(target, version, label)| Named { target, version, label });
+    let images = vec(image, 0..12).prop_flat_map(|images| (Just(images.clone()), Just(images).prop_shuffle()));
+    let chosen = std::cell::Cell::new(0);
+    check(4000, (images, sample::select(&DEVICES[..])), |((images, shuffled), device)| {
+        let device = Device::parse(device).unwrap();
+        let choice = select::select(&images, &device);
+        let again = select::select(&shuffled, &device);
+        match (&choice, &again) {
+            (Ok(choice), Ok(again)) => {
+                // All that the rules see of them; the version of a cubin is not among it.
+                let seen = |image: &Named| (format!("{:?}", image.code()), image.label);
+                assert_eq!((seen(choice), choice.fit()), (seen(again), again.fit()));
+                assert_eq!(select::judge(choice.image(), &device), Ok(*choice.fit()));
+                for image in &images {
+                    if let Ok(fit) = select::judge(image, &device) {
+                        assert!(!select::is_before((image, &fit), (choice.image(), choice.fit())), "{image:?}");
+                    }
+                }
+                chosen.set(chosen.get() + 1);
+            }
+            (Err(error), Err(_)) => {
+                let refused = error.refused().iter().map(|(image, refusal)| {
+                    assert_eq!(select::judge(image, &device).as_ref(), Err(refusal));
+                    *image
+                });
+                assert!(refused.eq(&images) && !error.to_string().is_empty());
+            }
+            _ => panic!("{device}: {choice:?} or {again:?}"),
+        }
+    });
+    assert!(chosen.get() > 500, "{}", chosen.get());
 }

@@ -47,6 +47,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("select", &["target"]),
     ("embedded", &["error", "compression", "host_object", "select", "target"]),
+    ("supports", &["embedded", "select"]),
     ("pack_index", &["compression", "embedded", "host_object", "target"]),
 ];
 

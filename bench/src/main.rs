@@ -5,6 +5,7 @@
 //! | `list` | every entry of 95 bundles in a mapped section of 490 MB | `llvm-readobj --offloading` on an object with that section |
 //! | `table` | the entry table of a compressed bundle of 149 MB | `clang-offload-bundler -list` |
 //! | `find` | one image among 16, from the bundle's bytes | AMD's `amd_comgr_lookup_code_object` |
+//! | `select` | one image among 16 of a pack, by the rules; an early image of a compressed pack of 149 MB | decompressing the whole pack |
 //! | `tools` | `clang-offload-bundler`: bundle, unbundle, list, compress; time and memory of whole processes | LLVM's |
 //!
 //! | `build` | a build script with 16 images, `-j2` beside `-j1`; run again with nothing changed beside one that does nothing; the cold compile of offload-build as a build dependency | bindgen_cuda, cudaforge, cc, cxx-build |
@@ -18,6 +19,7 @@ mod data;
 mod find;
 mod list;
 mod measure;
+mod select;
 mod table;
 mod tools;
 
@@ -38,16 +40,18 @@ fn main() -> ExitCode {
             list::bench();
             table::bench();
             find::bench();
+            select::bench();
             measure::show(&mut measure::child("tools", "".as_ref()));
             build::bench();
         }
         ["list"] => list::bench(),
         ["table"] => table::bench(),
         ["find"] => find::bench(),
+        ["select"] => select::bench(),
         ["tools"] => tools::bench(),
         ["build"] => build::bench(),
         _ => {
-            eprintln!("usage: cargo xtask bench [list|table|find|tools|build]");
+            eprintln!("usage: cargo xtask bench [list|table|find|select|tools|build]");
             return ExitCode::from(2);
         }
     }

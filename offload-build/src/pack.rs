@@ -181,7 +181,7 @@ pub(crate) fn write(
     let library = format!("offload_{name}_{hash}");
     let symbol = format!("offload_pack_{hash}");
 
-    let object = host_object::write_listed(machine, section, &symbol, layout.size(), name)
+    let object = host_object::write(machine, section, &symbol, layout.size())
         .map_err(|error| Error::config(format!("the pack is too large for one library: {error}")))?;
     let write_library = match machine.format() {
         ObjectFormat::MachO => archive::write_darwin_library,

@@ -80,9 +80,11 @@ fn built(pack: &PackIndex, options: &Options) -> TokenStream {
         None => quote! { #krate::KernelPack::new(#name, #section, &PACK, IMAGES, MODULES) },
     };
     let retained = options.retain.map(|_| {
+        let listed = listed(&krate, name, &quote! { PACK });
         quote! {
             #[used]
             static RETAINED: &[u8; #size] = &PACK;
+            #listed
         }
     });
     // The symbol's name has the hash of the pack's content: what is linked is what the index describes, or nothing is.
@@ -127,27 +129,7 @@ pub(crate) fn file(file: &File, options: &Options) -> TokenStream {
             text
         }},
     };
-    // Only what stays anyway is in the program's list: an entry would keep it.
-    let listed = options.retain.map(|_| {
-        let room = Literal::usize_unsuffixed(name.len().next_multiple_of(8));
-        quote! {
-            #[cfg(all(
-                target_pointer_width = "64",
-                target_endian = "little",
-                any(
-                    target_os = "linux",
-                    target_os = "android",
-                    target_os = "freebsd",
-                    target_os = "netbsd",
-                    target_os = "openbsd",
-                    target_os = "illumos",
-                ),
-            ))]
-            #[used]
-            #[unsafe(link_section = "offload_packs")]
-            static LISTED: #krate::embedded::Entry<#room> = #krate::embedded::Entry::new(&FILE.0, #name);
-        }
-    });
+    let listed = options.retain.map(|_| listed(&krate, name, &quote! { FILE.0 }));
     let registered = options.register.map(|_| register::tokens(&krate, modules, &quote! { FILE.0 }));
     let tables = tables::tables(&krate, modules, registered.is_some());
     let value = match file.closed {
@@ -167,6 +149,28 @@ pub(crate) fn file(file: &File, options: &Options) -> TokenStream {
         #tables
         #value
     }}
+}
+
+/// The entry of a pack in the program's list. It keeps the pack: only what stays anyway is listed.
+fn listed(krate: &TokenStream, name: &str, pack: &TokenStream) -> TokenStream {
+    let room = Literal::usize_unsuffixed(name.len().next_multiple_of(8));
+    quote! {
+        #[cfg(all(
+            target_pointer_width = "64",
+            target_endian = "little",
+            any(
+                target_os = "linux",
+                target_os = "android",
+                target_os = "freebsd",
+                target_os = "netbsd",
+                target_os = "openbsd",
+                target_os = "illumos",
+            ),
+        ))]
+        #[used]
+        #[unsafe(link_section = "offload_packs")]
+        static LISTED: #krate::embedded::Entry<#room> = #krate::embedded::Entry::new(&#pack, #name);
+    }
 }
 
 /// Mach-O has other names than ELF and COFF.

@@ -43,8 +43,8 @@ pub use kernel::Kernel;
 pub use linked::{Entry, LinkedPack, linked_packs};
 
 use crate::host_object::DeviceSection;
-use crate::select::{Choice, Device, SelectError, select};
-use crate::target::PtxVersion;
+use crate::select::{Choice, Code, Device, SelectError, select};
+use crate::target::{NvidiaArch, PtxVersion, TargetId};
 use core::fmt;
 use words::Words;
 
@@ -117,9 +117,31 @@ pub struct ImageRecord {
     /// The names of its kernels in alphabetical order, as it has them: those of C++ mangled. `None` if nobody has read
     /// them, as those of an image for the CPU.
     pub kernels: Option<&'static [&'static str]>,
+    /// What the rules of selection see: [`ImageRecord::code`] of `target` and `kind`.
+    pub code: Code<'static>,
 }
 
 impl ImageRecord {
+    /// What the rules of selection see, read while the program is compiled.
+    #[doc(hidden)]
+    pub const fn code(target: &'static str, kind: PackImageKind) -> Code<'static> {
+        match kind {
+            PackImageKind::CodeObject { version } => match TargetId::check(target) {
+                Ok(id) => Code::Amdgpu { id, version: Some(version) },
+                Err(_) => Code::Other,
+            },
+            PackImageKind::Cubin => match NvidiaArch::check(target) {
+                Ok(arch) => Code::Cubin(arch),
+                Err(_) => Code::Other,
+            },
+            PackImageKind::Ptx { version } => match NvidiaArch::check(target) {
+                Ok(arch) => Code::Ptx { arch, version: Some(version) },
+                Err(_) => Code::Other,
+            },
+            PackImageKind::SharedObject { triple } => Code::Cpu(triple),
+        }
+    }
+
     /// What is wrong with the place where it lies in a pack of `size` bytes.
     pub(crate) const fn problem(&self, size: usize) -> Option<&'static str> {
         if self.offset > size {
@@ -316,7 +338,7 @@ impl KernelPack {
     /// # static SAXPY: KernelPack = {
     /// #     const KERNELS: &[&str] = &["saxpy"];
     /// #     const IMAGES: &[ImageRecord] = &[ImageRecord { target: "sm_80", kind: PackImageKind::Cubin, offset: 0, size: 8,
-    /// #         origin: Origin::Compiled, kernels: Some(KERNELS) }];
+    /// #         origin: Origin::Compiled, code: ImageRecord::code("sm_80", PackImageKind::Cubin), kernels: Some(KERNELS) }];
     /// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "saxpy", first: 0, count: 1, registered: None }];
     /// #     KernelPack::new("saxpy", ".llvm.offloading", &[0; 8], IMAGES, MODULES)
     /// # };
@@ -329,7 +351,7 @@ impl KernelPack {
     /// # static SAXPY: KernelPack = {
     /// #     const KERNELS: &[&str] = &["saxpy"];
     /// #     const IMAGES: &[ImageRecord] = &[ImageRecord { target: "sm_80", kind: PackImageKind::Cubin, offset: 0, size: 8,
-    /// #         origin: Origin::Compiled, kernels: Some(KERNELS) }];
+    /// #         origin: Origin::Compiled, code: ImageRecord::code("sm_80", PackImageKind::Cubin), kernels: Some(KERNELS) }];
     /// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "saxpy", first: 0, count: 1, registered: None }];
     /// #     KernelPack::new("saxpy", ".llvm.offloading", &[0; 8], IMAGES, MODULES)
     /// # };

@@ -73,6 +73,7 @@ pub mod pack_index;
 mod reader;
 pub mod select;
 mod string_table;
+mod supports;
 pub mod target;
 #[cfg(feature = "containers")]
 pub mod text_bundle;
@@ -80,3 +81,4 @@ pub mod text_bundle;
 pub use embedded::KernelPack;
 pub use error::{Error, ErrorKind, Result};
 pub use select::{Device, select};
+pub use supports::assert_supports;

@@ -7,6 +7,7 @@
 pub mod counting;
 pub mod data;
 pub mod hidden;
+pub mod jit_link;
 pub mod judges;
 pub mod own;
 pub mod package;

@@ -24,6 +24,8 @@ pub enum Tool {
     NvFatbin,
     /// `libamd_comgr.so.2`.
     Comgr,
+    /// LLVM 22's runtime for OpenMP's target regions, `libomptarget.so.22.1`.
+    OmpTarget,
     /// `libamdhip64.so.5`, and the HSA headers that the stand-in for its device layer is compiled with.
     Hip5,
     /// `roc-obj-ls` and the Perl modules that it needs, unpacked in the folder that `OFFLOAD_TEST_ROC_OBJ` names.
@@ -111,6 +113,7 @@ impl Tool {
             Tool::NvJitLink => cuda_library("libnvJitLink.so.13").map(drop),
             Tool::NvFatbin => cuda_library("libnvfatbin.so.13").map(drop),
             Tool::Comgr => shared_library("libamd_comgr.so.2").map(drop),
+            Tool::OmpTarget => shared_library("libomptarget.so.22.1").map(drop),
             Tool::Hip5 => {
                 shared_library("libamdhip64.so.5")?;
                 match Path::new("/usr/include/hsa/hsa.h").is_file() {

@@ -46,7 +46,7 @@ pub struct Published {
 }
 
 /// Everything that comes from the system.
-pub const NEEDS: [Need; 5] = [
+pub const NEEDS: [Need; 6] = [
     Need {
         what: "LLVM 22",
         packages: &["clang-22", "lld-22", "llvm-22", "llvm-22-tools", "clang-tools-22"],
@@ -67,6 +67,13 @@ pub const NEEDS: [Need; 5] = [
         why: "loads our bundles as a HIP program would (no GPU needed)",
         elsewhere: "ROCm 5 in /opt/rocm",
         files: &["libamdhip64.so.5", "libamd_comgr.so.2", "hsa/hsa.h"],
+    },
+    Need {
+        what: "LLVM's offloading runtime",
+        packages: &["liboffload-22"],
+        why: "runs our images for the CPU (no GPU needed)",
+        elsewhere: "libomptarget.so.22.1 where the dynamic linker finds it",
+        files: &["libomptarget.so.22.1"],
     },
     Need {
         what: "Perl",

@@ -102,14 +102,16 @@ fn image(krate: &TokenStream, image: &IndexImage, kernels: &TokenStream) -> Toke
         }
         PackImageKind::SharedObject { triple } => quote! { SharedObject { triple: #triple } },
     };
+    let kind = quote! { #krate::embedded::PackImageKind::#kind };
     quote! {
         #krate::embedded::ImageRecord {
             target: #target,
-            kind: #krate::embedded::PackImageKind::#kind,
+            kind: #kind,
             offset: #offset,
             size: #size,
             origin: #krate::embedded::Origin::#origin,
             kernels: #kernels,
+            code: #krate::embedded::ImageRecord::code(#target, #kind),
         }
     }
 }

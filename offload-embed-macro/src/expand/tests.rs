@@ -22,6 +22,10 @@ fn a_pack_is_a_symbol_of_its_library_and_a_table() {
             size: 5376,
             origin: ::offload_format::embedded::Origin::Prebuilt,
             kernels: ::core::option::Option::Some(KERNELS_0),
+            code: ::offload_format::embedded::ImageRecord::code(
+                "gfx90a",
+                ::offload_format::embedded::PackImageKind::CodeObject { version: 6u32 }
+            ),
         }];
         const MODULES: &[::offload_format::embedded::ModuleRecord] = &[::offload_format::embedded::ModuleRecord {
             name: "saxpy", first: 0, count: 1, registered: ::core::option::Option::None

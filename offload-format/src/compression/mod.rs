@@ -25,8 +25,8 @@ use absent as zstd;
 
 pub use decompressor::Decompressor;
 pub use method::Method;
-pub(crate) use whole::decompress_behind;
 pub use whole::{compress, decompress};
+pub(crate) use whole::{decompress_behind, decompress_part};
 
 use crate::{Error, ErrorKind};
 

@@ -52,6 +52,23 @@ pub(crate) fn decompress_behind(
     Ok(size)
 }
 
+/// Decompresses `size` bytes of a stream, `skipped` bytes from its start on, to behind what `out` has: nothing of what lies
+/// behind them. Returns how many there were. `limit` is for the decoder's window.
+pub(crate) fn decompress_part(
+    method: Method,
+    input: &[u8],
+    (skipped, size): (u64, usize),
+    out: &mut Vec<u8>,
+    limit: u64,
+    (what, at): (&'static str, u64),
+) -> Result<usize> {
+    let mut stream = Decompressor::new(method, input, limit, what, at)?;
+    match stream.skip(skipped)? < skipped {
+        true => Ok(0),
+        false => stream.append(out, size),
+    }
+}
+
 /// Compresses `input`; `level` is the method's own, `None` its default (zlib 6, zstd 3).
 ///
 /// Returns an error if the method was not built in, or if there is no memory for the result.

@@ -2,7 +2,6 @@
 
 use super::{ImageRecord, Origin, PackImageKind, StreamRecord};
 use crate::select::{Candidate, Code};
-use crate::target::{NvidiaArch, TargetId, TargetTriple};
 use core::ffi::c_void;
 use core::fmt;
 
@@ -88,19 +87,7 @@ impl fmt::Debug for PackImage {
 
 impl Candidate for PackImage {
     fn code(&self) -> Code<'_> {
-        let code = || {
-            Some(match self.record.kind {
-                PackImageKind::CodeObject { version } => {
-                    Code::Amdgpu { id: TargetId::parse(self.record.target).ok()?, version: Some(version) }
-                }
-                PackImageKind::Cubin => Code::Cubin(NvidiaArch::parse(self.record.target).ok()?),
-                PackImageKind::Ptx { version } => {
-                    Code::Ptx { arch: NvidiaArch::parse(self.record.target).ok()?, version: Some(version) }
-                }
-                PackImageKind::SharedObject { triple } => Code::Cpu(TargetTriple::parse(triple).ok()?),
-            })
-        };
-        code().unwrap_or(Code::Other)
+        self.record.code
     }
 
     fn label(&self) -> &str {

@@ -1,8 +1,12 @@
-//! The list of all packs in this program, which the linker puts together.
+//! The list of the packs that this program retains, which the linker puts together in the section `offload_packs`: the
+//! entries of all crates after one another, each of a size that is a multiple of 8 and stands first in it. The linker names
+//! the ends of a section with such a name.
+//!
+//! Only what is retained is listed, since a list keeps what is in it: with GNU ld as soon as anything reads the list, with
+//! mold 1.10 even if nothing does.
 //!
 //! This is the one place in the crate with unsafe code: it reads memory whose ends the linker names.
 
-use crate::host_object::LIST_NAME;
 use core::fmt;
 use core::{ptr, slice};
 
@@ -31,6 +35,9 @@ impl fmt::Debug for LinkedPack {
     }
 }
 
+/// Offset in bytes of the name in an entry.
+const NAME_OFFSET: usize = 32;
+
 /// An entry of the list, for the macro's expansion. `NAME` is the size of the name in bytes, with zeros up to a multiple of 8.
 #[doc(hidden)]
 #[derive(Debug)]
@@ -49,7 +56,7 @@ impl<const NAME: usize> Entry<NAME> {
         assert!(NAME.is_multiple_of(8) && name.len() <= NAME);
         let mut bytes = [0; NAME];
         bytes.split_at_mut(name.len()).0.copy_from_slice(name.as_bytes());
-        let size = LIST_NAME + NAME as u64;
+        let size = (NAME_OFFSET + NAME) as u64;
         Self { size, pack: &pack[0], pack_size: pack.len() as u64, name_size: name.len() as u64, name: bytes }
     }
 }
@@ -65,11 +72,9 @@ unsafe extern "C" {
 #[unsafe(link_section = "offload_packs")]
 static NO_PACK: [u64; 0] = [];
 
-/// All packs of this program, or of this shared library, that a build script made, and the files that were embedded with
-/// `retain`. The same content is there once, under one of its names. Nothing is read from disk, and nothing runs when the
-/// program starts.
-///
-/// A program that calls this keeps the packs of all crates that it is linked with, also of those whose packs it does not use.
+/// The packs of this program, or of this shared library, that are embedded with `retain`, in whatever crate. The same
+/// content may be there under several names; the bytes are then the same memory. Nothing is read from disk, and nothing runs
+/// when the program starts.
 ///
 /// There is such a list in 64-bit ELF programs only: on Linux, Android, the BSDs and illumos.
 ///
@@ -84,7 +89,7 @@ pub fn linked_packs() -> impl Iterator<Item = LinkedPack> + Clone {
     core::hint::black_box(&raw const NO_PACK);
     let (start, stop) = (&raw const START, &raw const STOP);
     // SAFETY: the linker defines both symbols, at the ends of the one section `offload_packs` of this program. All that is
-    // in it was put there by `host_object::write_listed` or as an `Entry`: aligned to 8, of sizes that are multiples of 8,
+    // in it is an `Entry`: aligned to 8, of sizes that are multiples of 8,
     // with nothing between, and it is initialized. The loader writes addresses to it before any code runs, and nothing
     // does later.
     let mut words = unsafe { slice::from_raw_parts(start, (stop.addr() - start.addr()) / 8) };
@@ -92,7 +97,7 @@ pub fn linked_packs() -> impl Iterator<Item = LinkedPack> + Clone {
         let [size, address, pack_size, name_size, ..] = *words else { return None };
         let (entry, rest) = words.split_at_checked(usize::try_from(size).ok()? / 8)?;
         words = rest;
-        let name = entry.get(LIST_NAME as usize / 8..)?;
+        let name = entry.get(NAME_OFFSET / 8..)?;
         let name_size = usize::try_from(name_size).ok().filter(|name_size| *name_size <= name.len() * 8)?;
         // SAFETY: the name lies in the entry, as was just checked, and its bytes are initialized.
         let name = unsafe { slice::from_raw_parts(name.as_ptr().cast::<u8>(), name_size) };

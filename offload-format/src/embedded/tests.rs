@@ -7,7 +7,15 @@ use alloc::vec::Vec;
 
 fn pack(kind: PackImageKind, offset: usize, size: usize) -> KernelPack {
     static BYTES: [u8; 64] = [7; 64];
-    let record = ImageRecord { target: "sm_80", kind, offset, size, origin: Origin::Compiled, kernels: None };
+    let record = ImageRecord {
+        target: "sm_80",
+        kind,
+        offset,
+        size,
+        origin: Origin::Compiled,
+        kernels: None,
+        code: ImageRecord::code("sm_80", kind),
+    };
     let images = Box::leak(Box::new([record]));
     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "test", first: 0, count: 1, registered: None }];
     KernelPack::new("test", ".llvm.offloading", &BYTES, images, MODULES)
@@ -67,7 +75,9 @@ const SOME_LACK: &[ImageRecord] = &[
 ];
 
 const fn record(target: &'static str, kernels: Option<&'static [&'static str]>) -> ImageRecord {
-    ImageRecord { target, kind: PackImageKind::Cubin, offset: 0, size: 8, origin: Origin::Compiled, kernels }
+    let kind = PackImageKind::Cubin;
+    let code = ImageRecord::code(target, kind);
+    ImageRecord { target, kind, offset: 0, size: 8, origin: Origin::Compiled, kernels, code }
 }
 
 static KERNELS: KernelPack = KernelPack::new(

@@ -16,15 +16,6 @@ impl Fields {
         self
     }
 
-    pub(super) fn append(self, other: Self) -> Self {
-        self.bytes(&other.0)
-    }
-
-    /// Size in bytes.
-    pub(super) fn size(&self) -> u64 {
-        self.0.len() as u64
-    }
-
     pub(super) fn zeros(mut self, count: usize) -> Self {
         self.0.resize(self.0.len() + count, 0);
         self

@@ -142,45 +142,6 @@ impl core::error::Error for TooLarge {}
 ///
 /// Returns an error if the format has no room for so many bytes: COFF and Mach-O end at 4 GiB.
 pub fn write(machine: Machine, section: DeviceSection, symbol: &str, size: u64) -> Result<Layout, TooLarge> {
-    write_object(machine, section, symbol, size, None)
-}
-
-/// The same with an entry in [`PACK_LIST`], under this name, in ELF objects; others have no such list.
-///
-/// Returns an error if the format has no room for so many bytes: COFF and Mach-O end at 4 GiB.
-pub fn write_listed(
-    machine: Machine,
-    section: DeviceSection,
-    symbol: &str,
-    size: u64,
-    name: &str,
-) -> Result<Layout, TooLarge> {
-    write_object(machine, section, symbol, size, Some(name))
-}
-
-/// The section of ELF programs in which all their packs are listed. Linkers put the entries of all objects after one another,
-/// and keep them if anything refers to the symbols at the section's two ends, `__start_offload_packs` and
-/// `__stop_offload_packs`. An entry, all integers in 64 bits:
-///
-/// | offset | field |
-/// |---|---|
-/// | 0 | size of the entry in bytes, a multiple of 8 |
-/// | 8 | address of the pack |
-/// | 16 | size of the pack in bytes |
-/// | 24 | size of its name in bytes |
-/// | 32 | the name (UTF-8), then zeros |
-pub const PACK_LIST: &str = "offload_packs";
-
-/// Offset in bytes of the name in an entry of [`PACK_LIST`].
-pub(crate) const LIST_NAME: u64 = 32;
-
-fn write_object(
-    machine: Machine,
-    section: DeviceSection,
-    symbol: &str,
-    size: u64,
-    listed: Option<&str>,
-) -> Result<Layout, TooLarge> {
     let limit = match machine.0 {
         // No file is as large, and no sum of offsets overflows.
         Kind::Elf(_) => 1 << 62,
@@ -192,7 +153,7 @@ fn write_object(
     }
     let symbol = machine.linker_name(symbol);
     Ok(match machine.0 {
-        Kind::Elf(machine) => elf::write(machine, section, &symbol, size, listed),
+        Kind::Elf(machine) => elf::write(machine, section, &symbol, size),
         Kind::Coff(machine) => coff::write(machine, section, &symbol, size as u32),
         Kind::MachO(machine) => macho::write(machine, section, &symbol, size as u32),
     })

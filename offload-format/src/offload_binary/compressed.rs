@@ -66,6 +66,36 @@ impl<'data> Compressed<'data> {
         }
         Ok(binary)
     }
+
+    /// One image, or any other stretch behind the header: `size` bytes at `offset`, counted from the start of the binary that
+    /// [`Compressed::decompress`] returns, are added to `out`. What lies behind is not decompressed, what lies before is not
+    /// kept; who wants several has `decompress`.
+    ///
+    /// Returns an error if the stretch is not inside the inflated binary and behind its header, if it has more than `limit`
+    /// bytes or the decoder would need more, if the method was not built in, if the content does not decompress, or if it ends
+    /// before. `out` is then as it was.
+    pub fn decompress_into(&self, offset: u64, size: u64, limit: u64, out: &mut Vec<u8>) -> Result<()> {
+        let (what, before) = ("offload binary's image", self.head.len() as u64);
+        let outside = Error::new(ErrorKind::OutOfBounds { start: offset, size, len: self.inflated_size }, what, offset);
+        let end = offset.checked_add(size).filter(|end| *end <= self.inflated_size && offset >= before);
+        end.ok_or(outside)?;
+        let too_much = Error::new(ErrorKind::LimitExceeded { need: size, limit }, what, offset);
+        let length = usize::try_from(size).ok().filter(|_| size <= limit).ok_or(too_much)?;
+        let had = out.len();
+        out.try_reserve_exact(length).map_err(|_| too_much)?;
+        let part = (offset - before, length);
+        match compression::decompress_part(self.method(), self.stream, part, out, limit, (what, before)) {
+            Ok(found) if found == length => Ok(()),
+            Ok(_) => {
+                out.truncate(had);
+                Err(outside)
+            }
+            Err(error) => {
+                out.truncate(had);
+                Err(error)
+            }
+        }
+    }
 }
 
 impl fmt::Debug for Compressed<'_> {

@@ -125,14 +125,17 @@ fn image(image: IndexImage) -> Option<ImageRecord> {
         let names: Vec<&'static str> = names.into_iter().map(|name| &*name.leak()).collect();
         names.leak()
     };
+    let target = image.target.leak();
+    let kind = match image.kind {
+        PackImageKind::CodeObject { version } => PackImageKind::CodeObject { version },
+        PackImageKind::Cubin => PackImageKind::Cubin,
+        PackImageKind::Ptx { version } => PackImageKind::Ptx { version },
+        PackImageKind::SharedObject { triple } => PackImageKind::SharedObject { triple: &*triple.leak() },
+    };
     Some(ImageRecord {
-        target: image.target.leak(),
-        kind: match image.kind {
-            PackImageKind::CodeObject { version } => PackImageKind::CodeObject { version },
-            PackImageKind::Cubin => PackImageKind::Cubin,
-            PackImageKind::Ptx { version } => PackImageKind::Ptx { version },
-            PackImageKind::SharedObject { triple } => PackImageKind::SharedObject { triple: triple.leak() },
-        },
+        target,
+        kind,
+        code: ImageRecord::code(target, kind),
         offset: image.offset.try_into().ok()?,
         size: image.size.try_into().ok()?,
         origin: image.origin,

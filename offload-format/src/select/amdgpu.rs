@@ -1,31 +1,33 @@
 //! AMD's rules.
 
+use super::device::Hip;
+use super::fit::Unfit;
 use super::{Fit, Refusal};
 use crate::target::{TargetId, amdgpu};
 
-pub(super) fn judge(image: TargetId<'_>, version: Option<u32>, device: &str) -> Result<Fit, Refusal> {
-    if image.processor() == amdgpu::SPIRV {
+#[inline]
+pub(super) fn judge<'a>(image: TargetId<'a>, version: Option<u32>, device: &Hip) -> Result<Fit, Unfit<'a>> {
+    let processor = image.processor();
+    let same = device.is_processor(processor);
+    if !same && processor == amdgpu::SPIRV {
         return Ok(Fit::SpirV);
     }
-    let Ok(device) = TargetId::parse(device) else {
-        return Err(Refusal::NotUnderstood);
-    };
-    let same = image.primary_processor() == device.primary_processor();
-    if !same {
-        let generic = amdgpu::find(device.processor()).and_then(|row| row.generic);
-        if generic != Some(image.processor()) {
-            return Err(Refusal::OtherProcessor);
-        }
-        if let Some(version @ ..amdgpu::FIRST_GENERIC_VERSION) = version {
-            return Err(Refusal::GenericBeforeVersion6 { version });
-        }
+    if !same && device.generic() != Some(processor) {
+        let generic = amdgpu::is_generic(processor);
+        return Err(if generic { Refusal::OtherFamily } else { Refusal::OtherProcessor });
     }
-    for (name, state) in image.features() {
-        let found = device.feature(name);
-        if found != state {
-            return Err(Refusal::Feature { name: name.into(), image: state, device: found });
-        }
+    if let Some(version @ ..amdgpu::FIRST_GENERIC_VERSION) = version
+        && !same
+    {
+        return Err(Refusal::GenericBeforeVersion6 { version });
     }
-    let features = image.features().count();
-    Ok(if same { Fit::Processor { features } } else { Fit::GenericTarget { features } })
+    let mut features = 0;
+    for (name, image) in image.features() {
+        let device = device.feature(name);
+        if device != image {
+            return Err(Refusal::Feature { name, image, device });
+        }
+        features += 1;
+    }
+    Ok(if same { Fit::Processor { features, version } } else { Fit::GenericTarget { features, version } })
 }

@@ -1,15 +1,20 @@
-//! The host's rule: a shared object for another architecture, system or C library does not load.
+//! The CPU's rule: a shared object for another architecture, system or C library does not load.
 
+use super::fit::Unfit;
 use super::{Fit, Refusal};
 use crate::target::TargetTriple;
-use alloc::string::ToString;
 
-pub(super) fn judge(triple: TargetTriple<'_>) -> Result<Fit, Refusal> {
-    if is_this_arch(triple.arch) && is_this_system(triple) {
-        Ok(Fit::Cpu)
-    } else {
-        Err(Refusal::OtherHost(triple.to_string()))
-    }
+pub(super) fn judge(text: &str) -> Result<Fit, Unfit<'_>> {
+    let mut fields = text.splitn(4, '-');
+    let (arch, env) = (fields.next().unwrap_or(""), fields.nth(2));
+    let triple = match env {
+        // As Cargo names most of them: nothing of it has another place or spelling.
+        Some(env @ ("gnu" | "musl")) if text.ends_with("-linux-gnu") || text.ends_with("-linux-musl") => {
+            TargetTriple { arch, vendor: "", os: "linux", env }
+        }
+        _ => TargetTriple::parse(text).map_err(|_| Refusal::NotUnderstood)?,
+    };
+    if is_this_arch(triple.arch) && is_this_system(triple) { Ok(Fit::Cpu) } else { Err(Refusal::OtherHost(text)) }
 }
 
 fn is_this_arch(arch: &str) -> bool {

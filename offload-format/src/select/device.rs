@@ -1,93 +1,168 @@
 //! Devices as their runtimes report them.
 
-use crate::target::{FeatureState, NvidiaArch, NvidiaCode, ParseError, TargetId, amdgpu};
+use crate::target::{FeatureState, NvidiaArch, NvidiaCode, ParseError, TargetId, amdgpu, product};
 use alloc::borrow::ToOwned;
-use alloc::string::String;
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
 use core::fmt;
 
 /// A device to select an image for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Device(pub(super) Inner);
+pub struct Device {
+    pub(super) kind: DeviceKind,
+    /// The product, if it was named by that.
+    product: Option<&'static str>,
+}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Inner {
-    Hip(String),
+pub(super) enum DeviceKind {
+    Hip(Hip),
     Cuda { major: u32, minor: u32, driver: Option<u32> },
     Cpu,
 }
 
+/// An AMD GPU: what its name says, found out once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Hip {
+    name: String,
+    /// Where the processor ends in the name.
+    processor_end: usize,
+    /// The primary name, where the runtime's is an alias.
+    primary: Option<&'static str>,
+    generic: Option<&'static str>,
+    /// What it reports of the features that there are.
+    sramecc: FeatureState,
+    xnack: FeatureState,
+}
+
+impl Hip {
+    fn new(name: &str, id: TargetId<'_>) -> Self {
+        let processor = id.processor();
+        let row = amdgpu::find(processor);
+        Self {
+            name: name.to_owned(),
+            processor_end: processor.len(),
+            primary: row.map(|row| row.name).filter(|primary| *primary != processor),
+            generic: row.and_then(|row| row.generic),
+            sramecc: id.feature("sramecc"),
+            xnack: id.feature("xnack"),
+        }
+    }
+
+    /// The primary name of the processor.
+    pub(super) fn processor(&self) -> &str {
+        self.primary.unwrap_or(&self.name[..self.processor_end])
+    }
+
+    /// Whether this is a name of the processor.
+    pub(super) fn is_processor(&self, name: &str) -> bool {
+        let primary = self.processor();
+        name == primary || (!amdgpu::is_primary_name(name) && amdgpu::find(name).is_some_and(|row| row.name == primary))
+    }
+
+    /// The generic target that covers the processor.
+    pub(super) fn generic(&self) -> Option<&'static str> {
+        self.generic
+    }
+
+    /// What the device reports of a feature.
+    pub(super) fn feature(&self, name: &str) -> FeatureState {
+        match name {
+            "sramecc" => self.sramecc,
+            "xnack" => self.xnack,
+            _ => TargetId::split(&self.name, self.processor_end).feature(name),
+        }
+    }
+}
+
+const EXPECTED: &str = "not a device: expected a name such as gfx90a:sramecc+:xnack-, sm_90, sm_121@driver13.0, cpu, \
+                        RTX 4090 or MI300X";
+
 impl Device {
+    fn new(kind: DeviceKind) -> Self {
+        Self { kind, product: None }
+    }
+
     /// An NVIDIA GPU: its compute capability (the device attributes 75 and 76), and what `cuDriverGetVersion` says
     /// (12080 for CUDA 12.8).
     pub fn cuda(major: u32, minor: u32, driver_version: u32) -> Self {
-        Self(Inner::Cuda { major, minor, driver: Some(driver_version) })
+        Self::new(DeviceKind::Cuda { major, minor, driver: Some(driver_version) })
     }
 
     /// An AMD GPU, as `hipDeviceProp_t::gcnArchName` names it: `gfx90a:sramecc+:xnack-`.
     ///
     /// Returns an error if that is no target ID of one processor.
     pub fn hip(gcn_arch_name: &str) -> Result<Self, ParseError> {
-        let processor = TargetId::parse(gcn_arch_name)?.processor();
-        if !amdgpu::is_processor_name(processor) || amdgpu::is_generic(processor) {
-            return Err(ParseError::new(
-                gcn_arch_name,
-                0,
-                "not an AMD GPU: expected a name such as gfx90a:sramecc+:xnack-",
-            ));
+        let id = TargetId::parse(gcn_arch_name)?;
+        if !amdgpu::is_processor_name(id.processor()) || amdgpu::is_generic(id.processor()) {
+            let reason = "not an AMD GPU: expected a name such as gfx90a:sramecc+:xnack-";
+            return Err(ParseError::new(gcn_arch_name, 0, reason));
         }
-        Ok(Self(Inner::Hip(gcn_arch_name.to_owned())))
+        Ok(Self::new(DeviceKind::Hip(Hip::new(gcn_arch_name, id))))
     }
 
     /// The CPU that this program runs on.
     pub fn cpu() -> Self {
-        Self(Inner::Cpu)
+        Self::new(DeviceKind::Cpu)
     }
 
-    /// A device that need not be there: `gfx90a:xnack-`, `sm_90`, `sm_121@driver13.0` (the CUDA version that the driver
-    /// supports; without it, any), `cpu`.
+    /// A device that need not be there:
+    ///
+    /// | text | device |
+    /// |---|---|
+    /// | `gfx90a:sramecc+:xnack-` | an AMD GPU as runtimes name it; a feature that is left out is one that it does not report |
+    /// | `sm_90` | an NVIDIA GPU of this compute capability, with a driver that takes all PTX |
+    /// | `sm_121@driver13.0` | the same with a driver that supports CUDA 13.0 |
+    /// | `cpu` | the CPU that this program runs on |
+    /// | `RTX 4090`, `NVIDIA GeForce RTX 4090@driver12.4`, `MI300X`, `Strix Halo` | a product: [`product::find`] |
+    ///
+    /// A product's name says nothing of the modes of an AMD GPU, so an image that names a feature (`gfx942:xnack-`) does not
+    /// fit it: give the target ID where it matters.
     ///
     /// Returns an error for anything else.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         if text == "cpu" {
             return Ok(Self::cpu());
         }
-        if !text.starts_with("sm_") {
-            return Self::hip(text).map_err(|_| {
-                let reason =
-                    "not a device: expected a name such as gfx90a:sramecc+:xnack-, sm_90, sm_121@driver13.0 or cpu";
-                ParseError::new(text, 0, reason)
-            });
-        }
         let (name, driver) = match text.split_once("@driver") {
-            Some((name, version)) => (name, Some(version)),
+            Some((name, version)) => (name, Some((name.len() + 7, version))),
             None => (text, None),
         };
-        let arch = NvidiaArch::parse(name)?;
-        if arch.suffix.is_some() {
-            return Err(ParseError::new(text, name.len() - 1, "a device has a compute capability without a letter"));
-        }
-        let driver = match driver.map(|version| version.split_once('.').unwrap_or((version, "0"))) {
-            None => None,
-            Some((major, minor)) => {
-                // Two digits at most: CUDA's own numbers have room for no more.
-                let number = |text: &str| match text.len() {
-                    1..=2 if text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse::<u32>().ok(),
-                    _ => None,
-                };
-                let number = number(major).zip(number(minor)).map(|(major, minor)| major * 1000 + minor * 10);
-                let wrong = || ParseError::new(text, name.len() + 7, "a driver is a CUDA version such as 12.8");
-                Some(number.ok_or_else(wrong)?)
+        let named = product::find(name);
+        let target = named.map_or(name, |product| product.target);
+        let kind = if target.starts_with("sm_") {
+            let arch = NvidiaArch::check(target).map_err(|(at, reason)| ParseError::new(text, at, reason))?;
+            if arch.suffix.is_some() {
+                return Err(ParseError::new(
+                    text,
+                    name.len() - 1,
+                    "a device has a compute capability without a letter",
+                ));
             }
+            let driver = driver.map(|(at, version)| {
+                let wrong = || ParseError::new(text, at, "a driver is a CUDA version such as 12.8");
+                driver_version(version).ok_or_else(wrong)
+            });
+            DeviceKind::Cuda { major: arch.major, minor: arch.minor, driver: driver.transpose()? }
+        } else if let (Some((at, _)), Ok(_)) = (driver, Self::hip(target)) {
+            return Err(ParseError::new(text, at - 7, "an AMD GPU's name says nothing of a driver"));
+        } else {
+            Self::hip(target).map_err(|_| ParseError::new(text, 0, EXPECTED))?.kind
         };
-        Ok(Self(Inner::Cuda { major: arch.major, minor: arch.minor, driver }))
+        Ok(Self { kind, product: named.map(|product| product.name) })
     }
 
-    /// The same where there is an image for this processor in another mode. `None` if the device does not report a feature
-    /// that the image names: then there is nothing that could stand beside it.
-    pub(super) fn suggestion_beside(&self, image: TargetId<'_>) -> Option<String> {
-        let Inner::Hip(name) = &self.0 else { return None };
-        let device = TargetId::parse(name).ok()?;
-        let mut target = String::from(image.primary_processor());
+    /// Whether this is an AMD GPU with a processor of this name.
+    pub(super) fn is_processor(&self, name: &str) -> bool {
+        matches!(&self.kind, DeviceKind::Hip(device) if device.is_processor(name))
+    }
+
+    /// The target that may stand beside an image for this processor in another mode: it names the same features. `None` if
+    /// the device does not report one of them.
+    pub(super) fn target_beside(&self, image: TargetId<'_>) -> Option<String> {
+        let DeviceKind::Hip(device) = &self.kind else { return None };
+        let mut target = String::from(device.processor());
         for (name, _) in image.features() {
             let sign = match device.feature(name) {
                 FeatureState::Any => return None,
@@ -96,34 +171,57 @@ impl Device {
             };
             target.extend([":", name, sign]);
         }
-        Some(alloc::format!("\"{target}\""))
+        Some(target)
     }
 
-    /// The target that a build script would list for this device.
-    pub(super) fn suggestion(&self) -> String {
-        match &self.0 {
-            Inner::Hip(name) => alloc::format!("{:?}", name.split(':').next().unwrap_or(name)),
-            Inner::Cuda { major, minor, .. } => {
-                let arch = NvidiaArch { code: NvidiaCode::Cubin, major: *major, minor: *minor, suffix: None };
-                alloc::format!("\"{arch}\" or \"{}\"", arch.with_code(NvidiaCode::Ptx))
+    /// The targets, any one of which a build script would list for this device.
+    pub(super) fn targets(&self) -> Vec<String> {
+        match &self.kind {
+            DeviceKind::Hip(device) => vec![device.processor().to_owned()],
+            DeviceKind::Cuda { major, minor, driver } => {
+                let cubin = NvidiaArch { code: NvidiaCode::Cubin, major: *major, minor: *minor, suffix: None };
+                let ptx = cubin.with_code(NvidiaCode::Ptx);
+                // PTX for what no table has may be too new for the driver, as may what is known.
+                let is_too_new = |driver: u32| ptx.lowest_ptx().is_none_or(|version| version.first_driver() > driver);
+                match driver {
+                    Some(driver) if is_too_new(*driver) => vec![cubin.to_string()],
+                    _ => vec![cubin.to_string(), ptx.to_string()],
+                }
             }
-            Inner::Cpu => "\"cpu\"".to_owned(),
+            DeviceKind::Cpu => vec!["cpu".to_owned()],
         }
     }
 }
 
+/// 12080 for `12.8`; `None` if it is no CUDA version. Two digits at most: CUDA's own numbers have room for no more.
+fn driver_version(text: &str) -> Option<u32> {
+    let (major, minor) = text.split_once('.').unwrap_or((text, "0"));
+    let number = |text: &str| match text.len() {
+        1..=2 if text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse::<u32>().ok(),
+        _ => None,
+    };
+    Some(number(major)? * 1000 + number(minor)? * 10)
+}
+
 impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            Inner::Hip(name) => f.write_str(name),
-            Inner::Cuda { major, minor, driver } => {
-                write!(f, "sm_{major}{minor}")?;
-                match driver {
-                    Some(driver) => write!(f, " (CUDA driver {})", driver_text(*driver)),
-                    None => Ok(()),
-                }
+        if let Some(product) = self.product {
+            write!(f, "{product} (")?;
+        }
+        match &self.kind {
+            DeviceKind::Hip(device) => f.write_str(&device.name)?,
+            DeviceKind::Cuda { major, minor, .. } => write!(f, "sm_{major}{minor}")?,
+            DeviceKind::Cpu => f.write_str("the CPU")?,
+        }
+        match (&self.kind, self.product) {
+            (DeviceKind::Cuda { driver: Some(driver), .. }, Some(_)) => {
+                write!(f, ", CUDA driver {})", driver_text(*driver))
             }
-            Inner::Cpu => f.write_str("the CPU"),
+            (DeviceKind::Cuda { driver: Some(driver), .. }, None) => {
+                write!(f, " (CUDA driver {})", driver_text(*driver))
+            }
+            (_, Some(_)) => f.write_str(")"),
+            (_, None) => Ok(()),
         }
     }
 }

@@ -2,7 +2,9 @@
 
 use super::device::driver_text;
 use crate::target::{FeatureState, NvidiaArch, NvidiaSuffix, PtxVersion};
+use alloc::borrow::ToOwned;
 use alloc::string::String;
+use core::cmp::Reverse;
 use core::fmt;
 
 /// How an image fits a device.
@@ -13,45 +15,58 @@ pub enum Fit {
     Processor {
         /// Number of features named.
         features: usize,
+        /// Its code object version, where known.
+        version: Option<u32>,
     },
     /// Made for the family that the device's processor belongs to; so many features are named.
     GenericTarget {
         /// Number of features named.
         features: usize,
+        /// Its code object version, where known.
+        version: Option<u32>,
     },
     /// SPIR-V, which the runtime compiles.
     SpirV,
     /// Machine code for this architecture.
     Cubin(NvidiaArch),
-    /// PTX for this architecture, which the driver compiles.
-    Ptx(NvidiaArch),
-    /// Made for the host.
+    /// PTX, which the driver compiles.
+    Ptx {
+        /// What it was made for.
+        arch: NvidiaArch,
+        /// Its PTX ISA version, where known.
+        version: Option<PtxVersion>,
+    },
+    /// Made for the CPU that this program runs on.
     Cpu,
 }
 
+/// What the order compares, the greatest first: the kind of image; how much it names, or its compute capability; its suffix; the
+/// PTX ISA version; the code object version, the lowest first, since more runtimes load it. What is not known comes last.
+type Rank = (u8, usize, u8, Option<PtxVersion>, Reverse<u32>);
+
 impl Fit {
-    /// Whether an image with this fit is chosen before one with the other, both for the same device.
+    /// Whether an image with this fit is chosen before one with the other, both for the same device. Of equal ones
+    /// [`is_before`](super::is_before) knows which.
     pub fn is_better_than(&self, other: &Fit) -> bool {
         self.rank() > other.rank()
     }
 
-    /// What the order compares: the kind of image, then its number, then its suffix.
-    fn rank(&self) -> (u8, usize, u8) {
-        let nvidia = |arch: &NvidiaArch| {
+    pub(super) fn rank(&self) -> Rank {
+        let nvidia = |kind, arch: &NvidiaArch, version| {
             let suffix = match arch.suffix {
                 Some(NvidiaSuffix::ArchSpecific) => 2,
                 Some(NvidiaSuffix::FamilySpecific) => 1,
                 None => 0,
             };
-            (arch.number() as usize, suffix)
+            (kind, arch.number() as usize, suffix, version, Reverse(0))
         };
         match self {
-            Fit::Processor { features } => (2, *features, 0),
-            Fit::GenericTarget { features } => (1, *features, 0),
-            Fit::SpirV => (0, 0, 0),
-            Fit::Cubin(arch) => (2, nvidia(arch).0, nvidia(arch).1),
-            Fit::Ptx(arch) => (1, nvidia(arch).0, nvidia(arch).1),
-            Fit::Cpu => (2, 0, 0),
+            Fit::Processor { features, version } => (2, *features, 0, None, Reverse(version.unwrap_or(u32::MAX))),
+            Fit::GenericTarget { features, version } => (1, *features, 0, None, Reverse(version.unwrap_or(u32::MAX))),
+            Fit::SpirV => (0, 0, 0, None, Reverse(0)),
+            Fit::Cubin(arch) => nvidia(2, arch, None),
+            Fit::Ptx { arch, version } => nvidia(1, arch, *version),
+            Fit::Cpu => (2, 0, 0, None, Reverse(0)),
         }
     }
 }
@@ -59,7 +74,7 @@ impl Fit {
 impl fmt::Display for Fit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fit::Processor { features: 0 } => f.write_str("made for this processor, in any mode"),
+            Fit::Processor { features: 0, .. } => f.write_str("made for this processor, in any mode"),
             Fit::Processor { .. } => f.write_str("made for this processor in this mode"),
             Fit::GenericTarget { .. } => f.write_str("made for the family that this processor belongs to"),
             Fit::SpirV => f.write_str("SPIR-V, compiled by the runtime"),
@@ -71,7 +86,7 @@ impl fmt::Display for Fit {
                     Some(NvidiaSuffix::ArchSpecific) => write!(f, "machine code for {major}.{minor} alone"),
                 }
             }
-            Fit::Ptx(arch) => {
+            Fit::Ptx { arch, .. } => {
                 let (major, minor) = (arch.major, arch.minor);
                 match arch.suffix {
                     None => write!(f, "PTX for {major}.{minor} and up, compiled by the driver"),
@@ -88,18 +103,20 @@ impl fmt::Display for Fit {
     }
 }
 
-/// Why an image does not run on a device.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Why an image does not run on a device. `S` is how text is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Refusal {
+pub enum Refusal<S = String> {
     /// It is code for another kind of device, named here.
     OtherKindOfDevice(&'static str),
     /// It is code for another AMD processor.
     OtherProcessor,
+    /// It is for a generic target that does not cover the device's processor.
+    OtherFamily,
     /// It was made for a state of a feature that the device is not in, or does not report.
     Feature {
         /// `xnack`, `sramecc`.
-        name: String,
+        name: S,
         /// What the image was made for.
         image: FeatureState,
         /// What the device reports.
@@ -123,17 +140,39 @@ pub enum Refusal {
         /// The device's driver, as `cuDriverGetVersion` counts.
         driver: u32,
     },
-    /// Made for another host.
-    OtherHost(String),
+    /// Made for another CPU, system or C library: the target triple.
+    OtherHost(S),
     /// Nothing that these rules know.
     NotUnderstood,
 }
 
-impl fmt::Display for Refusal {
+/// A [`Refusal`] that has not copied anything yet: of most images nobody wants to know.
+pub(super) type Unfit<'a> = Refusal<&'a str>;
+
+impl Unfit<'_> {
+    pub(super) fn into_owned(self) -> Refusal {
+        match self {
+            Refusal::Feature { name, image, device } => Refusal::Feature { name: name.to_owned(), image, device },
+            Refusal::OtherHost(triple) => Refusal::OtherHost(triple.to_owned()),
+            Refusal::OtherKindOfDevice(kind) => Refusal::OtherKindOfDevice(kind),
+            Refusal::OtherProcessor => Refusal::OtherProcessor,
+            Refusal::OtherFamily => Refusal::OtherFamily,
+            Refusal::GenericBeforeVersion6 { version } => Refusal::GenericBeforeVersion6 { version },
+            Refusal::OtherMajor(arch) => Refusal::OtherMajor(arch),
+            Refusal::ComputeCapabilityTooHigh(arch) => Refusal::ComputeCapabilityTooHigh(arch),
+            Refusal::OtherSpecific(arch) => Refusal::OtherSpecific(arch),
+            Refusal::PtxTooNew { version, driver } => Refusal::PtxTooNew { version, driver },
+            Refusal::NotUnderstood => Refusal::NotUnderstood,
+        }
+    }
+}
+
+impl<S: fmt::Display> fmt::Display for Refusal<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Refusal::OtherKindOfDevice(kind) => write!(f, "code for {kind}"),
             Refusal::OtherProcessor => f.write_str("code for another processor"),
+            Refusal::OtherFamily => f.write_str("code for another family of processors"),
             Refusal::Feature { name, image, device: FeatureState::Any } => {
                 write!(f, "needs {name}{image}, the device does not report {name}")
             }

@@ -1,31 +1,65 @@
 //! Which image a device gets, and why not the others.
 //!
-//! One set of rules, a total order: of the images that fit, the one with the best [`Fit`] wins; of equal ones, the first.
-//!
 //! | device | what fits, best first |
 //! |---|---|
-//! | AMD | an image for its processor, each named feature in the device's state (more named features first); its generic target (code object version 6), features alike; SPIR-V |
-//! | NVIDIA | cubins of the same major compute capability, minor not higher than the device's, highest first (for one number `a`, then `f`, then plain; `a` runs on exactly that number, `f` on its family); then PTX, highest first, if not above the device and if the driver knows its ISA version |
-//! | CPU | an image for the host's architecture, system and environment |
+//! | AMD | an image for its processor, each named feature in the device's state (more named features first); then for its generic target, which takes code object version 6, features alike; then SPIR-V |
+//! | NVIDIA | cubins of the same major compute capability, minor not higher than the device's, highest first; for one number `a`, then `f`, then plain, where `a` runs on exactly that number and `f` on its family: the same major, minor not lower; then PTX, highest first and with the letters alike, if not above the device and if the driver knows its ISA version |
+//! | CPU | an image for this program's architecture, system and C library |
+//!
+//! The order is total ([`is_before`]): of two images that fit equally well, the one with the newer PTX ISA or the older code
+//! object version, then the one whose label comes first in the alphabet. Only of images that are alike in all that the rules
+//! see is it the first in the file.
+//!
+//! What a device does not report cannot be relied on: `gfx90a:xnack-` does not fit `gfx90a`. What is not known of an image (the
+//! version of PTX that nobody read) is no reason to refuse it.
+//!
+//! ```
+//! # use offload_format::select::{Candidate, Code, select};
+//! # use offload_format::target::TargetId;
+//! use offload_format::Device;
+//! # #[derive(Debug)] struct Named(&'static str);
+//! # impl Candidate for Named {
+//! #     fn code(&self) -> Code<'_> { Code::Amdgpu { id: TargetId::parse(self.0).unwrap(), version: Some(6) } }
+//! #     fn label(&self) -> &str { self.0 }
+//! # }
+//! # let images = ["gfx90a:xnack-", "gfx90a:xnack+", "gfx11-generic"].map(Named);
+//!
+//! let device = Device::hip("gfx90a:sramecc+:xnack-").unwrap();
+//! let choice = select(&images, &device).unwrap();
+//! assert_eq!(choice.to_string(), "gfx90a:xnack-: made for this processor in this mode");
+//!
+//! let error = select(&images, &Device::parse("Radeon VII").unwrap()).unwrap_err();
+//! assert_eq!(
+//!     error.to_string(),
+//!     "no image for Radeon VII (gfx906)
+//!   gfx90a:xnack-  code for another processor
+//!   gfx90a:xnack+  code for another processor
+//!   gfx11-generic  code for another family of processors
+//! to run on this device, add \"gfx906\" to the targets of build.rs"
+//! );
+//! ```
 //!
 //! Sources: LLVM's AMDGPUUsage, "Target ID" and "Generic processors"; ROCm's HIP runtime (clr, 2026) for generic targets
-//! and SPIR-V; CUDA programming guide 13, "Compute Capabilities" and "Compatibility"; PTX ISA 9.1, release history.
+//! and SPIR-V; CUDA programming guide 13, "Compute Capabilities" and "Compatibility"; PTX ISA 9.1, release history. Where
+//! vendors' own programs choose otherwise: docs/formats.md, "Selection".
 
 mod amdgpu;
+mod choice;
 mod cpu;
 mod device;
+mod error;
 mod fit;
 mod nvidia;
 
+pub use choice::Choice;
 pub use device::Device;
+pub use error::SelectError;
 pub use fit::{Fit, Refusal};
 
-use crate::target::{NvidiaArch, PtxVersion, TargetId, TargetTriple};
-use alloc::string::String;
-use alloc::vec::Vec;
-use core::fmt;
-use core::ops::Deref;
-use device::Inner;
+use crate::target::{NvidiaArch, PtxVersion, TargetId};
+use core::cmp::Ordering;
+use device::DeviceKind;
+use fit::Unfit;
 
 /// What the rules need to know of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,8 +80,8 @@ pub enum Code<'a> {
         /// Its PTX ISA version, where known.
         version: Option<PtxVersion>,
     },
-    /// A shared object for the CPU.
-    Cpu(TargetTriple<'a>),
+    /// A shared object for the CPU of this target triple.
+    Cpu(&'a str),
     /// Something that no device of this crate runs.
     Other,
 }
@@ -72,169 +106,66 @@ impl<I: Candidate + ?Sized> Candidate for &I {
 
 /// Whether an image runs on a device: how well it fits, or why it does not.
 pub fn judge<I: Candidate + ?Sized>(image: &I, device: &Device) -> Result<Fit, Refusal> {
-    match (&device.0, image.code()) {
-        (Inner::Hip(name), Code::Amdgpu { id, version }) => amdgpu::judge(id, version, name),
-        (Inner::Cuda { major, minor, .. }, Code::Cubin(arch)) => nvidia::judge_cubin(arch, *major, *minor),
-        (Inner::Cuda { major, minor, driver }, Code::Ptx { arch, version }) => {
+    judge_code(image.code(), device).map_err(Unfit::into_owned)
+}
+
+#[inline]
+fn judge_code<'a>(code: Code<'a>, device: &Device) -> Result<Fit, Unfit<'a>> {
+    let other = |kind| Err(Refusal::OtherKindOfDevice(kind));
+    match (&device.kind, code) {
+        (DeviceKind::Hip(device), Code::Amdgpu { id, version }) => amdgpu::judge(id, version, device),
+        (DeviceKind::Cuda { major, minor, .. }, Code::Cubin(arch)) => nvidia::judge_cubin(arch, *major, *minor),
+        (DeviceKind::Cuda { major, minor, driver }, Code::Ptx { arch, version }) => {
             nvidia::judge_ptx(arch, version, *major, *minor, *driver)
         }
-        (Inner::Cpu, Code::Cpu(triple)) => cpu::judge(triple),
-        (_, Code::Amdgpu { .. }) => Err(Refusal::OtherKindOfDevice("an AMD GPU")),
-        (_, Code::Cubin(_) | Code::Ptx { .. }) => Err(Refusal::OtherKindOfDevice("an NVIDIA GPU")),
-        (_, Code::Cpu(_)) => Err(Refusal::OtherKindOfDevice("a CPU")),
+        (DeviceKind::Cpu, Code::Cpu(triple)) => cpu::judge(triple),
+        (_, Code::Amdgpu { .. }) => other("an AMD GPU"),
+        (_, Code::Cubin(_) | Code::Ptx { .. }) => other("an NVIDIA GPU"),
+        (_, Code::Cpu(_)) => other("a CPU"),
         (_, Code::Other) => Err(Refusal::NotUnderstood),
     }
 }
 
-/// The best image for a device.
+/// Whether the first image is chosen before the second, wherever they stand; both fit the same device. `false` for
+/// images that are alike in all that the rules see.
+pub fn is_before<I: Candidate + ?Sized>(image: (&I, &Fit), other: (&I, &Fit)) -> bool {
+    let by_fit = image.1.rank().cmp(&other.1.rank());
+    by_fit.then_with(|| by_name(image.0, other.0).reverse()) == Ordering::Greater
+}
+
+/// Labels, then what they may leave out.
+fn by_name<I: Candidate + ?Sized>(a: &I, b: &I) -> Ordering {
+    let text = |code| match code {
+        Code::Amdgpu { id, version } => (id.processor(), id.features_text(), version),
+        Code::Cpu(triple) => (triple, "", None),
+        _ => ("", "", None),
+    };
+    a.label().cmp(b.label()).then_with(|| text(a.code()).cmp(&text(b.code())))
+}
+
+/// The best image for a device. Allocates nothing if there is one.
 ///
 /// Returns an error that lists every image with the reason why it was refused, if none fits.
-pub fn select<I: Candidate>(images: impl IntoIterator<Item = I>, device: &Device) -> Result<Choice<I>, SelectError<I>> {
+pub fn select<I: Candidate>(
+    images: impl IntoIterator<Item = I, IntoIter: Clone>,
+    device: &Device,
+) -> Result<Choice<I>, SelectError<I>> {
+    let images = images.into_iter();
     let mut best: Option<Choice<I>> = None;
-    let mut refused = Vec::new();
-    for image in images {
-        match judge(&image, device) {
-            Ok(fit) if best.as_ref().is_none_or(|best| fit.is_better_than(&best.fit)) => {
-                best = Some(Choice { image, fit })
-            }
-            Ok(_) => {}
-            Err(refusal) => refused.push((image, refusal)),
+    for image in images.clone() {
+        if let Ok(fit) = judge_code(image.code(), device)
+            && best.as_ref().is_none_or(|best| is_before((&image, &fit), (best.image(), best.fit())))
+        {
+            best = Some(Choice::new(image, fit));
         }
     }
-    best.ok_or_else(|| SelectError { refused, ..SelectError::none(device) })
+    best.ok_or_else(|| {
+        SelectError::refused_all(
+            device,
+            images.filter_map(|image| judge(&image, device).err().map(|refusal| (image, refusal))),
+        )
+    })
 }
-
-/// The image that [`select()`] found; it dereferences to the image.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Choice<I> {
-    image: I,
-    fit: Fit,
-}
-
-impl<I> Choice<I> {
-    /// The image.
-    pub fn image(&self) -> &I {
-        &self.image
-    }
-
-    /// The image, taken out.
-    pub fn into_image(self) -> I {
-        self.image
-    }
-
-    /// Why it fits.
-    pub fn fit(&self) -> &Fit {
-        &self.fit
-    }
-}
-
-impl<I> Deref for Choice<I> {
-    type Target = I;
-
-    fn deref(&self) -> &I {
-        &self.image
-    }
-}
-
-/// No image fits: the device, and every image with the reason. Or nothing was looked at, since the pack was not built, its
-/// images are not known, or it has several modules and none was named.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SelectError<I> {
-    device: Device,
-    absent: Option<&'static str>,
-    closed: Option<&'static str>,
-    modules: Vec<&'static str>,
-    refused: Vec<(I, Refusal)>,
-}
-
-impl<I> SelectError<I> {
-    /// The error of a pack that was not built.
-    pub(crate) fn absent(device: &Device, why: &'static str) -> Self {
-        Self { absent: Some(why), ..Self::none(device) }
-    }
-
-    /// The error of a pack whose images are not known, and why.
-    pub(crate) fn closed(device: &Device, why: &'static str) -> Self {
-        Self { closed: Some(why), ..Self::none(device) }
-    }
-
-    fn none(device: &Device) -> Self {
-        Self { device: device.clone(), absent: None, closed: None, modules: Vec::new(), refused: Vec::new() }
-    }
-
-    /// The error of a pack of these modules, of which none was named.
-    pub(crate) fn several(device: &Device, modules: Vec<&'static str>) -> Self {
-        Self { modules, ..Self::none(device) }
-    }
-
-    /// The device that nothing fits.
-    pub fn device(&self) -> &Device {
-        &self.device
-    }
-
-    /// Why there are no images, if the pack was not built or they are not known.
-    pub fn why_absent(&self) -> Option<&'static str> {
-        self.absent.or(self.closed)
-    }
-
-    /// The modules of the pack, if it has several and none was named.
-    pub fn modules(&self) -> &[&'static str] {
-        &self.modules
-    }
-
-    /// Every image, in file order, and why it was refused.
-    pub fn refused(&self) -> &[(I, Refusal)] {
-        &self.refused
-    }
-}
-
-impl<I: Candidate> SelectError<I> {
-    /// What to add to build.rs. Beside an image that is for another mode of the device's processor, only one that names the
-    /// same features may stand.
-    fn suggestion(&self) -> Option<String> {
-        let other_mode = self.refused.iter().find_map(|(image, refusal)| match (refusal, image.code()) {
-            (Refusal::Feature { .. }, Code::Amdgpu { id, .. }) => Some(id),
-            _ => None,
-        });
-        match other_mode {
-            Some(image) => self.device.suggestion_beside(image),
-            None => Some(self.device.suggestion()),
-        }
-    }
-}
-
-impl<I: Candidate> fmt::Display for SelectError<I> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(first) = self.modules.first() {
-            let (count, names) = (self.modules.len(), self.modules.join(", "));
-            return write!(
-                f,
-                "the pack has {count} modules, each with images of its own: {names}; \
-                 select from one of them, as in PACK.module(\"{first}\").select(...)"
-            );
-        }
-        write!(f, "no image for {}", self.device)?;
-        if let Some(why) = self.absent {
-            return write!(f, ": the pack was not built: {why}");
-        }
-        if let Some(why) = self.closed {
-            return write!(f, ": {why}");
-        }
-        if self.refused.is_empty() {
-            return write!(f, ": there are no images");
-        }
-        let width = self.refused.iter().map(|(image, _)| image.label().len()).max().unwrap_or(0);
-        for (image, refusal) in &self.refused {
-            write!(f, "\n  {:width$}  {refusal}", image.label())?;
-        }
-        match self.suggestion() {
-            Some(target) => write!(f, "\nto run on this device, add {target} to the targets of build.rs"),
-            None => Ok(()),
-        }
-    }
-}
-
-impl<I: Candidate + fmt::Debug> core::error::Error for SelectError<I> {}
 
 #[cfg(test)]
 mod tests;

@@ -1,9 +1,11 @@
 //! NVIDIA's rules.
 
+use super::fit::Unfit;
 use super::{Fit, Refusal};
 use crate::target::{NvidiaArch, NvidiaSuffix, PtxVersion};
 
-pub(super) fn judge_cubin(arch: NvidiaArch, major: u32, minor: u32) -> Result<Fit, Refusal> {
+#[inline]
+pub(super) fn judge_cubin<'a>(arch: NvidiaArch, major: u32, minor: u32) -> Result<Fit, Unfit<'a>> {
     check_suffix(arch, major, minor)?;
     if arch.suffix.is_none() && arch.major != major {
         return Err(Refusal::OtherMajor(arch));
@@ -14,25 +16,27 @@ pub(super) fn judge_cubin(arch: NvidiaArch, major: u32, minor: u32) -> Result<Fi
     Ok(Fit::Cubin(arch))
 }
 
-pub(super) fn judge_ptx(
+#[inline]
+pub(super) fn judge_ptx<'a>(
     arch: NvidiaArch,
     version: Option<PtxVersion>,
     major: u32,
     minor: u32,
     driver: Option<u32>,
-) -> Result<Fit, Refusal> {
+) -> Result<Fit, Unfit<'a>> {
     check_suffix(arch, major, minor)?;
     if (arch.major, arch.minor) > (major, minor) && arch.suffix.is_none() {
         return Err(Refusal::ComputeCapabilityTooHigh(arch));
     }
     match (version, driver) {
         (Some(version), Some(driver)) if version.first_driver() > driver => Err(Refusal::PtxTooNew { version, driver }),
-        _ => Ok(Fit::Ptx(arch)),
+        _ => Ok(Fit::Ptx { arch, version }),
     }
 }
 
 /// `a` and `f` say by themselves where the code runs, machine code and PTX alike.
-fn check_suffix(arch: NvidiaArch, major: u32, minor: u32) -> Result<(), Refusal> {
+#[inline]
+fn check_suffix<'a>(arch: NvidiaArch, major: u32, minor: u32) -> Result<(), Unfit<'a>> {
     let runs = match arch.suffix {
         None => true,
         Some(NvidiaSuffix::ArchSpecific) => (arch.major, arch.minor) == (major, minor),

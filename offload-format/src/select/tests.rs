@@ -1,6 +1,7 @@
 //! The rules, as tables: which of the images a device gets, or why none.
 
 use super::*;
+use crate::target::TargetTriple;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -20,7 +21,7 @@ impl Candidate for Named<'_> {
             };
         }
         match TargetTriple::parse(name) {
-            Ok(triple) if !name.starts_with("gfx") => Code::Cpu(triple),
+            Ok(_) if !name.starts_with("gfx") => Code::Cpu(name),
             _ => Code::Amdgpu { id: TargetId::parse(name).unwrap(), version: version.map(|it| it.parse().unwrap()) },
         }
     }
@@ -110,18 +111,49 @@ fn nvidia() {
 /// Whatever the order of the images, the same one is chosen: there are no ties by accident.
 #[test]
 fn the_order_of_the_images_does_not_matter() {
-    let names = "gfx90a:xnack- gfx90a:sramecc+:xnack- gfx9-4-generic gfx942 amdgcnspirv sm_80 sm_86 sm_90 sm_90a sm_100f \
-                 sm_100 compute_80 compute_90 compute_90a compute_100f";
-    for device in ["gfx90a:sramecc+:xnack-", "gfx942:xnack-", "gfx1100", "sm_86", "sm_90", "sm_100", "sm_103", "sm_120"]
-    {
-        let mut images: Vec<&str> = names.split_whitespace().collect();
-        let first = chosen(&images.join(" "), device);
-        for _ in 0..images.len() {
-            images.rotate_left(1);
-            assert_eq!(chosen(&images.join(" "), device), first, "{device}");
+    let names: Vec<&str> = "gfx90a:xnack-@6 gfx90a:xnack- gfx90a:sramecc+ gfx90a:sramecc+:xnack- gfx90a gfx90a@6 gfx906 \
+                            gfx9-4-generic@6 gfx9-4-generic:xnack-@6 gfx942 amdgcnspirv sm_80 sm_86 sm_90 sm_90a sm_100f sm_100 \
+                            compute_80 compute_80@7.0 compute_80@8.0 compute_90 compute_90a compute_100f"
+        .split_whitespace()
+        .collect();
+    let devices =
+        ["gfx90a:sramecc+:xnack-", "gfx942:xnack-", "gfx1100", "sm_86", "sm_90@driver12.4", "sm_100", "sm_103"];
+    let (mut ties, mut state) = (0, 1_u64);
+    for text in devices {
+        let device = Device::parse(text).unwrap();
+        for (i, a) in names.iter().enumerate() {
+            for b in &names[..i] {
+                assert_eq!(chosen(&[*a, *b].join(" "), text), chosen(&[*b, *a].join(" "), text), "{a} {b} for {text}");
+                if let [Ok(fit), Ok(other)] = [a, b].map(|name| judge(&Named(name), &device)) {
+                    let [a, b] = [a, b].map(|name| Named(name));
+                    assert_ne!(is_before((&a, &fit), (&b, &other)), is_before((&b, &other), (&a, &fit)), "{a:?} {b:?}");
+                    ties += usize::from(!fit.is_better_than(&other) && !other.is_better_than(&fit));
+                }
+            }
         }
-        images.reverse();
-        assert_eq!(chosen(&images.join(" "), device), first, "{device}");
+        let first = chosen(&names.join(" "), text);
+        let mut names = names.clone();
+        for _ in 0..100 {
+            for i in (1..names.len()).rev() {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                names.swap(i, (state >> 33) as usize % (i + 1));
+            }
+            assert_eq!(chosen(&names.join(" "), text), first, "{names:?} for {text}");
+        }
+    }
+    assert!(ties > 0, "no pair is told apart by its labels");
+}
+
+#[test]
+fn of_images_that_fit_equally_well() {
+    for (images, device, expected) in [
+        ("compute_80@8.0 compute_80@7.0", "sm_90", "compute_80@8.0"),
+        ("compute_80@8.0 compute_80@7.0", "sm_90@driver11.4", "compute_80@7.0"),
+        ("gfx90a@6 gfx90a@5", "gfx90a", "gfx90a@5"),
+        ("gfx90a:xnack- gfx90a:sramecc+", "gfx90a:sramecc+:xnack-", "gfx90a:sramecc+"),
+        ("fiji gfx803", "gfx803", "fiji"),
+    ] {
+        assert_eq!(chosen(images, device), expected, "{images} for {device}");
     }
 }
 
@@ -150,15 +182,39 @@ fn a_refusal_lists_every_image_with_its_reason() {
         "no image for gfx90a:sramecc+:xnack-
   gfx90a:xnack+    needs xnack+, the device has xnack-
   gfx1100          code for another processor
-  gfx11-generic@5  code for another processor
+  gfx11-generic@5  code for another family of processors
   sm_80            code for an NVIDIA GPU
   compute_80@8.7   code for an NVIDIA GPU
 to run on this device, add \"gfx90a:xnack-\" to the targets of build.rs"
     );
-    let error = select(images, &Device::cuda(7, 5, 12040)).unwrap_err().to_string();
-    assert!(error.contains("machine code for compute capability 8.x, from 8.0 on"), "{error}");
-    assert!(error.contains("needs compute capability 8.0"), "{error}");
-    assert!(error.ends_with("add \"sm_75\" or \"compute_75\" to the targets of build.rs"), "{error}");
+    let images =
+        ["sm_80", "sm_100f", "sm_90a", "compute_70@8.7", "compute_80", "gfx90a", "aarch64-apple-darwin", "amdgcnspirv"];
+    assert_eq!(
+        select(images.map(Named), &Device::cuda(7, 5, 12040)).unwrap_err().to_string(),
+        "no image for sm_75 (CUDA driver 12.4)
+  sm_80                 machine code for compute capability 8.x, from 8.0 on
+  sm_100f               runs on the family of compute capability 10.0 alone ('f')
+  sm_90a                runs on compute capability 9.0 alone ('a')
+  compute_70@8.7        PTX ISA 8.7 needs a driver for CUDA 12.8 or later, this one is for 12.4
+  compute_80            needs compute capability 8.0
+  gfx90a                code for an AMD GPU
+  aarch64-apple-darwin  code for a CPU
+  amdgcnspirv           code for an AMD GPU
+to run on this device, add \"sm_75\" or \"compute_75\" to the targets of build.rs"
+    );
+    // A driver too old for any PTX of the GPU's own.
+    let error = select([Named("compute_90@8.7")], &Device::cuda(12, 0, 12060)).unwrap_err().to_string();
+    assert!(error.ends_with("add \"sm_120\" to the targets of build.rs"), "{error}");
+    // The processor's family is there, in a version that no runtime takes for it.
+    let error = select([Named("gfx11-generic@5")], &Device::hip("gfx1151").unwrap()).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "no image for gfx1151\n  gfx11-generic@5  a generic target needs code object version 6, this is version 5\n\
+         to run on this device, add \"gfx1151\" to the targets of build.rs"
+    );
+    // Another CPU than the build was for: `cpu` is listed already.
+    let error = select([Named("sparc-sun-solaris")], &Device::cpu()).unwrap_err().to_string();
+    assert_eq!(error, "no image for the CPU\n  sparc-sun-solaris  made for sparc-sun-solaris");
 }
 
 #[test]
@@ -169,15 +225,47 @@ fn devices_from_text() {
         ("sm_121@driver13.0", "sm_121 (CUDA driver 13.0)"),
         ("sm_80@driver12", "sm_80 (CUDA driver 12.0)"),
         ("cpu", "the CPU"),
+        ("NVIDIA GeForce RTX 4090", "GeForce RTX 4090 (sm_89)"),
+        ("rtx 4090@driver12.4", "GeForce RTX 4090 (sm_89, CUDA driver 12.4)"),
+        ("MI300X", "Instinct MI300X (gfx942)"),
+        ("strix halo", "Strix Halo (gfx1151)"),
     ] {
         assert_eq!(Device::parse(text).unwrap().to_string(), display);
     }
     assert_eq!(Device::parse("sm_90@driver12.8").unwrap(), Device::cuda(9, 0, 12080));
-    for text in
-        ["", "sm_90a", "sm_9", "compute_90", "sm_90@driver", "sm_90@driver99999999.9", "radeon", "gfx90a:xnack", "host"]
-    {
-        assert!(Device::parse(text).is_err(), "{text}");
+    for (text, error) in [
+        ("", "'': not a device: expected a name such as"),
+        ("radeon", "'radeon': not a device: expected a name such as gfx90a:sramecc+:xnack-, sm_90, "),
+        ("gfx90a:xnack", "'gfx90a:xnack': not a device"),
+        ("host", "'host': not a device"),
+        ("compute_90", "'compute_90': not a device"),
+        ("cpu@driver12.8", "'cpu@driver12.8': not a device"),
+        ("sm_90a", "'sm_90a': a device has a compute capability without a letter (at 'a')"),
+        ("sm_9", "'sm_9': expected a compute capability such as 80, 90a or 121 (at '9')"),
+        ("sm_90@driver", "'sm_90@driver': a driver is a CUDA version such as 12.8 (at '')"),
+        (
+            "sm_90@driver99999999.9",
+            "'sm_90@driver99999999.9': a driver is a CUDA version such as 12.8 (at '99999999.9')",
+        ),
+        ("RTX 4090@driverX", "'RTX 4090@driverX': a driver is a CUDA version such as 12.8 (at 'X')"),
+        ("MI300X@driver12.8", "'MI300X@driver12.8': an AMD GPU's name says nothing of a driver (at '@driver12.8')"),
+    ] {
+        let found = Device::parse(text).unwrap_err().to_string();
+        assert!(found.starts_with(error), "{found}");
     }
+}
+
+/// A product says nothing of modes; a target ID does.
+#[test]
+fn a_product_is_its_processor_in_no_known_mode() {
+    assert_eq!(chosen("gfx942:xnack- gfx942:xnack+", "MI300X"), "none");
+    assert_eq!(chosen("gfx942:xnack- gfx9-4-generic", "MI300X"), "gfx9-4-generic");
+    assert_eq!(chosen("sm_80 sm_86 sm_90", "RTX 4090"), "sm_86");
+    let error = select([Named("gfx942:xnack-")], &Device::parse("MI300X").unwrap()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "no image for Instinct MI300X (gfx942)\n  gfx942:xnack-  needs xnack-, the device does not report xnack"
+    );
 }
 
 #[test]

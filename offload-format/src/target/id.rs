@@ -47,37 +47,62 @@ impl<'a> TargetId<'a> {
         Self::check(text).map_err(|(position, reason)| ParseError::new(text, position, reason))
     }
 
-    /// The same with no more of an error than where and why, which takes no allocation.
-    fn check(text: &'a str) -> Result<Self, (usize, &'static str)> {
-        let (processor, features) = match text.find(':') {
-            Some(colon) => (&text[..colon], &text[colon..]),
-            None => (text, ""),
-        };
-        if processor.is_empty() {
+    /// The same with no more of an error than where and why, which takes no allocation and works in constants.
+    pub(crate) const fn check(text: &'a str) -> Result<Self, (usize, &'static str)> {
+        let bytes = text.as_bytes();
+        let mut at = 0;
+        while at < bytes.len() && bytes[at] != b':' {
+            if !(bytes[at].is_ascii_alphanumeric() || matches!(bytes[at], b'-' | b'_')) {
+                return Err((at, "a processor name has letters, digits, '-' and '_' only"));
+            }
+            at += 1;
+        }
+        if at == 0 {
             return Err((0, "a target ID starts with a processor name"));
         }
-        let is_name = |c: u8| c.is_ascii_alphanumeric() || c == b'-' || c == b'_';
-        if let Some(bad) = processor.bytes().position(|c| !is_name(c)) {
-            return Err((bad, "a processor name has letters, digits, '-' and '_' only"));
-        }
-        let mut at = processor.len();
-        for (count, feature) in features.split(':').skip(1).enumerate() {
-            at += 1;
+        // The colon is ASCII, so both parts are text.
+        let (processor, features) = text.split_at(at);
+        let mut count = 0;
+        while at < bytes.len() {
+            let start = at + 1;
             if count == MOST_FEATURES {
-                return Err((at, "a target ID names at most 16 features"));
+                return Err((start, "a target ID names at most 16 features"));
             }
-            let Some(name) = feature.strip_suffix(['+', '-']) else {
-                return Err((at, "a feature is a name followed by '+' or '-', such as 'xnack-'"));
-            };
-            if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
-                return Err((at, "a feature is a name followed by '+' or '-', such as 'xnack-'"));
+            at = start;
+            while at < bytes.len() && bytes[at] != b':' {
+                let ends = at + 1 == bytes.len() || bytes[at + 1] == b':';
+                let is_sign = ends && at > start && matches!(bytes[at], b'+' | b'-');
+                if !(is_sign || bytes[at].is_ascii_alphanumeric() || bytes[at] == b'_') {
+                    return Err((start, "a feature is a name followed by '+' or '-', such as 'xnack-'"));
+                }
+                at += 1;
             }
-            if (Features { rest: &features[..at - processor.len() - 1] }).any(|(other, _)| other == name) {
-                return Err((at, "a feature is named twice"));
+            if at == start || !matches!(bytes[at - 1], b'+' | b'-') {
+                return Err((start, "a feature is a name followed by '+' or '-', such as 'xnack-'"));
             }
-            at += feature.len();
+            let mut before = processor.len() + 1;
+            while before < start {
+                let mut same = 0;
+                while same < at - 1 - start && bytes[before + same] == bytes[start + same] {
+                    same += 1;
+                }
+                if same == at - 1 - start && matches!(bytes[before + same], b'+' | b'-') {
+                    return Err((start, "a feature is named twice"));
+                }
+                while bytes[before] != b':' {
+                    before += 1;
+                }
+                before += 1;
+            }
+            count += 1;
         }
         Ok(Self { processor, features })
+    }
+
+    /// What [`TargetId::check`] found in the same text before: the processor ends at `end`.
+    pub(crate) fn split(text: &'a str, end: usize) -> Self {
+        let (processor, features) = text.split_at_checked(end).unwrap_or((text, ""));
+        Self { processor, features }
     }
 
     /// The processor as written: `gfx90a`, `gfx11-generic`, or an alias.
@@ -96,6 +121,11 @@ impl<'a> TargetId<'a> {
     /// The features that are named, in the order written.
     pub fn features(&self) -> Features<'a> {
         Features { rest: self.features }
+    }
+
+    /// The features as written: `:sramecc+:xnack-`.
+    pub(crate) fn features_text(&self) -> &'a str {
+        self.features
     }
 
     /// What is said of a feature.
@@ -169,7 +199,7 @@ impl<'a> Iterator for Features<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let rest = self.rest.strip_prefix(':')?;
-        let end = rest.find(':').unwrap_or(rest.len());
+        let end = rest.bytes().position(|byte| byte == b':').unwrap_or(rest.len());
         let (feature, rest) = rest.split_at(end);
         self.rest = rest;
         // `TargetId::parse` has seen to the sign.

@@ -20,6 +20,7 @@ mod id;
 mod nvidia;
 mod offload_arch;
 mod parse_error;
+pub mod product;
 mod triple;
 
 pub use id::{FeatureState, Features, TargetId};

@@ -67,29 +67,31 @@ impl NvidiaArch {
     ///
     /// Returns an error if the prefix, the number (two or three digits) or the suffix is another.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
-        let (code, rest) = if let Some(rest) = text.strip_prefix("sm_") {
-            (NvidiaCode::Cubin, rest)
-        } else if let Some(rest) = text.strip_prefix("compute_") {
-            (NvidiaCode::Ptx, rest)
-        } else {
-            return Err(ParseError::new(text, 0, "an NVIDIA architecture starts with 'sm_' or 'compute_'"));
+        Self::check(text).map_err(|(position, reason)| ParseError::new(text, position, reason))
+    }
+
+    /// The same with no more of an error than where and why, which takes no allocation and works in constants.
+    pub(crate) const fn check(text: &str) -> Result<Self, (usize, &'static str)> {
+        let (code, at, rest) = match text.as_bytes() {
+            [b's', b'm', b'_', rest @ ..] => (NvidiaCode::Cubin, 3, rest),
+            [b'c', b'o', b'm', b'p', b'u', b't', b'e', b'_', rest @ ..] => (NvidiaCode::Ptx, 8, rest),
+            _ => return Err((0, "an NVIDIA architecture starts with 'sm_' or 'compute_'")),
         };
-        let at = text.len() - rest.len();
-        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-        if !(2..=3).contains(&digits) || rest.starts_with('0') {
-            return Err(ParseError::new(text, at, "expected a compute capability such as 80, 90a or 121"));
+        let (mut digits, mut number) = (0, 0);
+        while digits < rest.len() && rest[digits].is_ascii_digit() {
+            // Too many digits are refused below; what they come to does not matter.
+            number = (number % 100) * 10 + (rest[digits] - b'0') as u32;
+            digits += 1;
         }
-        let number = rest[..digits].bytes().fold(0, |n, digit| n * 10 + u32::from(digit - b'0'));
-        let suffix = match &rest[digits..] {
-            "" => None,
-            "a" => Some(NvidiaSuffix::ArchSpecific),
-            "f" => Some(NvidiaSuffix::FamilySpecific),
+        if !matches!(digits, 2 | 3) || rest[0] == b'0' {
+            return Err((at, "expected a compute capability such as 80, 90a or 121"));
+        }
+        let suffix = match rest.split_at(digits).1 {
+            [] => None,
+            [b'a'] => Some(NvidiaSuffix::ArchSpecific),
+            [b'f'] => Some(NvidiaSuffix::FamilySpecific),
             _ => {
-                return Err(ParseError::new(
-                    text,
-                    at + digits,
-                    "a compute capability is a number, with 'a' or 'f' behind it or nothing",
-                ));
+                return Err((at + digits, "a compute capability is a number, with 'a' or 'f' behind it or nothing"));
             }
         };
         Ok(Self { code, major: number / 10, minor: number % 10, suffix })

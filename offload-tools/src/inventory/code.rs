@@ -82,9 +82,9 @@ pub fn by_name<'a>(target: Option<&'a str>, triple: Option<&'a str>, is_ptx: boo
             _ => {}
         }
     }
-    let triple = triple.and_then(|triple| TargetTriple::parse(triple).ok());
-    match triple.filter(|triple| !matches!(triple.arch, "amdgcn" | "r600" | "nvptx" | "nvptx64" | "spirv64")) {
-        Some(triple) => Code::Cpu(triple),
-        None => Code::Other,
-    }
+    let is_cpu = |text: &&str| {
+        let triple = TargetTriple::parse(text);
+        triple.is_ok_and(|it| !matches!(it.arch, "amdgcn" | "r600" | "nvptx" | "nvptx64" | "spirv64"))
+    };
+    triple.filter(is_cpu).map_or(Code::Other, Code::Cpu)
 }

@@ -4,7 +4,7 @@ use super::text::{self, BAD, FAINT, GOOD, HEADING, TARGET, styled};
 use super::{Context, Error, Result, out};
 use crate::files::{Input, Output, Source};
 use crate::inventory::{Image, ImageKind, ImageRecord, Images, Inventory, Named};
-use offload_format::select::{Device, Fit, Refusal, judge};
+use offload_format::select::{Device, Fit, Refusal, is_before, judge};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -13,7 +13,7 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "An image is judged by its own header; one whose header says nothing, by its name. Of images that fit \
-    equally well the first counts. Of an AMD GPU give all features that it reports (gfx90a:sramecc+:xnack-): an image \
+    equally well the first in the alphabet counts. Of an AMD GPU give all features that it reports (gfx90a:sramecc+:xnack-): an image \
     that names a feature does not fit a device that does not.\n\n\
     The exit status is 1 if no image fits."
 )]
@@ -69,14 +69,14 @@ pub fn run(args: &Args, context: &Context) -> Result {
 }
 
 /// What became of an image.
-enum Verdict {
-    Fits(Fit),
+enum Verdict<'i> {
+    Fits(Fit, Named<'i>),
     Refused(Refusal),
     /// There is nothing in it, or it cannot be read.
     Nothing(&'static str),
 }
 
-type Verdicts<'i, 'a> = Vec<(&'i Image<'a>, Verdict)>;
+type Verdicts<'i, 'a> = Vec<(&'i Image<'a>, Verdict<'i>)>;
 
 /// Judges the images of a file. What a bundle has for the host counts only if it is something.
 fn judge_all<'i, 'a>(
@@ -94,10 +94,13 @@ fn judge_all<'i, 'a>(
             Verdict::Nothing("there is nothing in it")
         } else {
             match images.start(image, START) {
-                Ok(start) => match judge(&Named::with_header(image, start.as_deref()), device) {
-                    Ok(fit) => Verdict::Fits(fit),
-                    Err(refusal) => Verdict::Refused(refusal),
-                },
+                Ok(start) => {
+                    let named = Named::with_header(image, start.as_deref());
+                    match judge(&named, device) {
+                        Ok(fit) => Verdict::Fits(fit, named),
+                        Err(refusal) => Verdict::Refused(refusal),
+                    }
+                }
                 Err(error) => {
                     failed(image, error);
                     Verdict::Nothing("it cannot be read")
@@ -109,17 +112,17 @@ fn judge_all<'i, 'a>(
     verdicts
 }
 
-/// The image that fits best, the first of several.
+/// The image that fits best.
 fn best<'i, 'a>(verdicts: &Verdicts<'i, 'a>) -> Option<(&'i Image<'a>, Fit)> {
-    let mut best: Option<(&Image<'a>, Fit)> = None;
+    let mut best: Option<(&Image<'a>, &Fit, &Named<'i>)> = None;
     for (image, verdict) in verdicts {
-        if let Verdict::Fits(fit) = verdict
-            && best.as_ref().is_none_or(|(_, best)| fit.is_better_than(best))
+        if let Verdict::Fits(fit, named) = verdict
+            && best.is_none_or(|(_, best_fit, best)| is_before((named, fit), (best, best_fit)))
         {
-            best = Some((image, *fit));
+            best = Some((*image, fit, named));
         }
     }
-    best
+    best.map(|(image, fit, _)| (image, *fit))
 }
 
 fn write<'a>(
@@ -191,9 +194,9 @@ fn others(verdicts: &Verdicts<'_, '_>, chosen: Option<(&Image<'_>, Fit)>) -> Vec
     let mut numbers: HashMap<(String, String), usize> = HashMap::new();
     for (image, verdict) in verdicts {
         let reason = match (verdict, &chosen) {
-            (Verdict::Fits(_), Some((best, _))) if std::ptr::eq(*best, *image) => continue,
-            (Verdict::Fits(fit), Some((_, best))) if best.is_better_than(fit) => format!("fits less well: {fit}"),
-            (Verdict::Fits(_), _) => "fits as well, but comes later".to_owned(),
+            (Verdict::Fits(..), Some((best, _))) if std::ptr::eq(*best, *image) => continue,
+            (Verdict::Fits(fit, _), Some((_, best))) if best.is_better_than(fit) => format!("fits less well: {fit}"),
+            (Verdict::Fits(..), _) => "fits as well, but comes later".to_owned(),
             (Verdict::Refused(refusal), _) => refusal.to_string(),
             (Verdict::Nothing(reason), _) => (*reason).to_owned(),
         };

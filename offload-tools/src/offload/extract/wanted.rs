@@ -56,7 +56,10 @@ impl<'a> Target<'a> {
             Target::Device(device) => judge(&named, device).is_ok(),
             Target::Ptx(device) => matches!(named.code(), Code::Ptx { .. }) && judge(&named, device).is_ok(),
             Target::Generic(target) => matches!(named.code(), Code::Amdgpu { id, .. } if id.provides_for(target)),
-            Target::Triple(wanted) => matches!(named.code(), Code::Cpu(triple) if triple.is_compatible_with(wanted)),
+            Target::Triple(wanted) => match named.code() {
+                Code::Cpu(triple) => TargetTriple::parse(triple).is_ok_and(|it| it.is_compatible_with(wanted)),
+                _ => false,
+            },
             Target::Entry(wanted) => {
                 image.parsed_entry_id().is_some_and(|id| id.provides_for(wanted, false).is_compatible())
             }

@@ -1,0 +1,48 @@
+//! The answer.
+
+use super::{Candidate, Fit};
+use core::fmt;
+use core::ops::Deref;
+
+/// The image that [`select()`](super::select()) found; it dereferences to the image, and says why it is this one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Choice<I> {
+    image: I,
+    fit: Fit,
+}
+
+impl<I> Choice<I> {
+    pub(super) fn new(image: I, fit: Fit) -> Self {
+        Self { image, fit }
+    }
+
+    /// The image.
+    pub fn image(&self) -> &I {
+        &self.image
+    }
+
+    /// The image, taken out.
+    pub fn into_image(self) -> I {
+        self.image
+    }
+
+    /// Why it fits.
+    pub fn fit(&self) -> &Fit {
+        &self.fit
+    }
+}
+
+impl<I> Deref for Choice<I> {
+    type Target = I;
+
+    fn deref(&self) -> &I {
+        &self.image
+    }
+}
+
+/// `sm_80: machine code for 8.0: same major, minor not higher`.
+impl<I: Candidate> fmt::Display for Choice<I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.image.label(), self.fit)
+    }
+}

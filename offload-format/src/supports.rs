@@ -1,0 +1,150 @@
+//! What a program's own tests ask of its packs.
+
+use crate::embedded::{KernelPack, Module};
+use crate::select::Device;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+/// Asserts that a pack runs on these devices: each of its modules has an image for each of them, by the rules of
+/// [`mod@crate::select`]. For a program's own tests, so that a target that is missing in build.rs is found there and not by
+/// the first user who has that GPU. Devices are named as [`Device::parse`] takes them: `"RTX 4090"`, `"gfx1151"`,
+/// `"sm_90@driver12.4"`, `"cpu"`.
+///
+/// ```should_panic
+/// # use offload_format::embedded::KernelPack;
+/// # static SAXPY: KernelPack = {
+/// #     use offload_format::embedded::ModuleRecord;
+/// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "saxpy", first: 0, count: 0, registered: None }];
+/// #     KernelPack::new("saxpy", ".llvm.offloading", &[], &[], MODULES)
+/// # };
+/// offload_format::assert_supports(&SAXPY, ["RTX 4090", "gfx1151"]);
+/// ```
+///
+/// # Panics
+/// If an image is missing: with every image of the module and why it was refused, and with the lines to add to build.rs. If
+/// the pack was not built, and if a device has no name that [`Device::parse`] knows.
+#[track_caller]
+pub fn assert_supports<D: AsRef<str>>(pack: &KernelPack, devices: impl IntoIterator<Item = D>) {
+    let devices = devices.into_iter().map(|text| match Device::parse(text.as_ref()) {
+        Ok(device) => device,
+        Err(error) => panic!("assert_supports of the pack \"{}\": {error}", pack.name()),
+    });
+    if let Some(message) = unsupported(pack, &devices.collect::<Vec<_>>()) {
+        panic!("{message}");
+    }
+}
+
+/// What is missing, if anything is.
+fn unsupported(pack: &KernelPack, devices: &[Device]) -> Option<String> {
+    let name = pack.name();
+    if let Some(why) = pack.absent() {
+        return Some(format!("the pack \"{name}\" was not built: {why}"));
+    }
+    let (mut message, mut lines) = (String::new(), Vec::new());
+    for device in devices {
+        let failed = pack.modules().filter_map(|module| Some((module, module.select(device).err()?)));
+        for (module, error) in failed {
+            let place = if is_only(pack, &module) { String::new() } else { format!("module \"{}\": ", module.name()) };
+            message += &format!("\n\n{place}{error}");
+            if let Some(target) = error.targets_to_add().into_iter().next() {
+                let line = format!("\n    .offload_arch(\"{target}\")");
+                if !lines.contains(&line) {
+                    lines.push(line);
+                }
+            }
+        }
+    }
+    if message.is_empty() {
+        return None;
+    }
+    let list = devices.iter().map(Device::to_string).collect::<Vec<_>>().join(", ");
+    let advice = match lines.is_empty() {
+        true => String::new(),
+        false => format!("\n\nadd to build.rs, before .compile(...):{}", lines.concat()),
+    };
+    Some(format!("the pack \"{name}\" does not run on all of: {list}{message}{advice}"))
+}
+
+/// Whether the name of a module says nothing that the pack's does not.
+fn is_only(pack: &KernelPack, module: &Module<'_>) -> bool {
+    pack.modules().len() == 1 && pack.name() == module.name()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::embedded::{ImageRecord, ModuleRecord, Origin, PackImageKind};
+    use crate::target::PtxVersion;
+
+    const fn image(target: &'static str, kind: PackImageKind) -> ImageRecord {
+        let code = ImageRecord::code(target, kind);
+        ImageRecord { target, kind, offset: 0, size: 8, origin: Origin::Compiled, kernels: None, code }
+    }
+
+    const IMAGES: &[ImageRecord] = &[
+        image("gfx1100", PackImageKind::CodeObject { version: 6 }),
+        image("sm_86", PackImageKind::Cubin),
+        image("compute_86", PackImageKind::Ptx { version: PtxVersion::new(7, 1) }),
+        image("gfx11-generic", PackImageKind::CodeObject { version: 6 }),
+    ];
+    const ONE: &[ModuleRecord] = &[ModuleRecord { name: "saxpy", first: 0, count: 3, registered: None }];
+    const TWO: &[ModuleRecord] = &[
+        ModuleRecord { name: "affine", first: 0, count: 3, registered: None },
+        ModuleRecord { name: "scale", first: 2, count: 2, registered: None },
+    ];
+
+    const fn pack(modules: &'static [ModuleRecord]) -> KernelPack {
+        KernelPack::new("saxpy", ".llvm.offloading", &[0; 16], IMAGES, modules)
+    }
+
+    #[test]
+    fn what_is_supported() {
+        assert_supports(&pack(ONE), ["RTX 4090", "NVIDIA GeForce RTX 3090", "gfx1100", "sm_90@driver12.4", "sm_121"]);
+        assert_supports(&pack(TWO), ["RTX 4090".to_string()]);
+        assert_supports(&pack(ONE), [""; 0]);
+    }
+
+    #[test]
+    fn what_is_missing_is_listed_with_the_lines_to_add() {
+        let devices = ["RTX 4090", "gfx1151", "Tesla T4"].map(|text| Device::parse(text).unwrap());
+        assert_eq!(
+            unsupported(&pack(TWO), &devices).unwrap(),
+            "\
+the pack \"saxpy\" does not run on all of: GeForce RTX 4090 (sm_89), gfx1151, T4 (sm_75)
+
+module \"affine\": no image for gfx1151
+  gfx1100     code for another processor
+  sm_86       code for an NVIDIA GPU
+  compute_86  code for an NVIDIA GPU
+to run on this device, add \"gfx1151\" to the targets of build.rs
+
+module \"affine\": no image for T4 (sm_75)
+  gfx1100     code for an AMD GPU
+  sm_86       machine code for compute capability 8.x, from 8.6 on
+  compute_86  needs compute capability 8.6
+to run on this device, add \"sm_75\" or \"compute_75\" to the targets of build.rs
+
+module \"scale\": no image for T4 (sm_75)
+  compute_86     needs compute capability 8.6
+  gfx11-generic  code for an AMD GPU
+to run on this device, add \"sm_75\" or \"compute_75\" to the targets of build.rs
+
+add to build.rs, before .compile(...):
+    .offload_arch(\"gfx1151\")
+    .offload_arch(\"sm_75\")"
+        );
+    }
+
+    #[test]
+    #[should_panic(expected = "the pack \"saxpy\" was not built: OFFLOAD_SKIP was set")]
+    fn a_pack_that_was_not_built() {
+        assert_supports(&KernelPack::new_absent("saxpy", "OFFLOAD_SKIP was set", ONE), ["cpu"]);
+    }
+
+    #[test]
+    #[should_panic(expected = "assert_supports of the pack \"saxpy\": 'RTX 9999': not a device")]
+    fn a_device_that_nobody_knows() {
+        assert_supports(&pack(ONE), ["RTX 9999"]);
+    }
+}

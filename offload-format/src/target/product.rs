@@ -1,0 +1,318 @@
+//! Products by name: the target of a GPU as shops and drivers call it.
+//!
+//! Sources: NVIDIA's pages "CUDA GPU Compute Capability" and "Legacy CUDA GPU Compute Capability"
+//! (developer.nvidia.com/cuda-gpus, CUDA 13), from compute capability 5.0 on; the column "Example Products" of LLVM's
+//! AMDGPUUsage (LLVM 22), and for what it leaves out the table of accelerators and GPUs in ROCm's documentation (ROCm 7).
+//! Products come faster than tables: for one that is not here, the target does.
+
+use alloc::string::String;
+
+/// A product and its target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Product {
+    /// Its name without the vendor's: `GeForce RTX 4090`, `Instinct MI300X`.
+    pub name: &'static str,
+    /// The processor (`gfx942`), or the compute capability as machine code is named for it (`sm_89`).
+    pub target: &'static str,
+}
+
+/// Targets and the products that have them.
+pub const PRODUCTS: &[(&str, &[&str])] = &[
+    // NVIDIA.
+    ("sm_121", &["GB10", "DGX Spark"]),
+    (
+        "sm_120",
+        &[
+            "RTX PRO 6000 Blackwell",
+            "RTX PRO 6000",
+            "RTX PRO 5000 Blackwell",
+            "RTX PRO 4500 Blackwell",
+            "RTX PRO 4000 Blackwell",
+            "RTX PRO 4000 Blackwell SFF",
+            "RTX PRO 2000 Blackwell",
+            "GeForce RTX 5090",
+            "GeForce RTX 5080",
+            "GeForce RTX 5070 Ti",
+            "GeForce RTX 5070",
+            "GeForce RTX 5060 Ti",
+            "GeForce RTX 5060",
+            "GeForce RTX 5050",
+        ],
+    ),
+    ("sm_110", &["Jetson T5000", "Jetson T4000", "Jetson AGX Thor", "Thor"]),
+    ("sm_103", &["GB300", "B300"]),
+    ("sm_100", &["GB200", "B200"]),
+    ("sm_90", &["GH200", "H200", "H100"]),
+    (
+        "sm_89",
+        &[
+            "L4",
+            "L40",
+            "L40S",
+            "RTX 6000 Ada",
+            "RTX 5000 Ada",
+            "RTX 4500 Ada",
+            "RTX 4000 Ada",
+            "RTX 4000 SFF Ada",
+            "RTX 2000 Ada",
+            "GeForce RTX 4090",
+            "GeForce RTX 4080 SUPER",
+            "GeForce RTX 4080",
+            "GeForce RTX 4070 Ti SUPER",
+            "GeForce RTX 4070 Ti",
+            "GeForce RTX 4070 SUPER",
+            "GeForce RTX 4070",
+            "GeForce RTX 4060 Ti",
+            "GeForce RTX 4060",
+            "GeForce RTX 4050",
+        ],
+    ),
+    ("sm_87", &["Jetson AGX Orin", "Jetson Orin NX", "Jetson Orin Nano", "Orin"]),
+    (
+        "sm_86",
+        &[
+            "A40",
+            "A10",
+            "A16",
+            "A2",
+            "RTX A6000",
+            "RTX A5000",
+            "RTX A4000",
+            "RTX A3000",
+            "RTX A2000",
+            "GeForce RTX 3090 Ti",
+            "GeForce RTX 3090",
+            "GeForce RTX 3080 Ti",
+            "GeForce RTX 3080",
+            "GeForce RTX 3070 Ti",
+            "GeForce RTX 3070",
+            "GeForce RTX 3060 Ti",
+            "GeForce RTX 3060",
+            "GeForce RTX 3050 Ti",
+            "GeForce RTX 3050",
+        ],
+    ),
+    ("sm_80", &["A100", "A30"]),
+    (
+        "sm_75",
+        &[
+            "T4",
+            "Quadro RTX 8000",
+            "Quadro RTX 6000",
+            "Quadro RTX 5000",
+            "Quadro RTX 4000",
+            "TITAN RTX",
+            "GeForce RTX 2080 Ti",
+            "GeForce RTX 2080 SUPER",
+            "GeForce RTX 2080",
+            "GeForce RTX 2070 SUPER",
+            "GeForce RTX 2070",
+            "GeForce RTX 2060 SUPER",
+            "GeForce RTX 2060",
+            "GeForce GTX 1660 Ti",
+            "GeForce GTX 1660 SUPER",
+            "GeForce GTX 1660",
+            "GeForce GTX 1650 Ti",
+            "GeForce GTX 1650 SUPER",
+            "GeForce GTX 1650",
+        ],
+    ),
+    ("sm_72", &["Jetson AGX Xavier", "Jetson Xavier NX", "Xavier"]),
+    ("sm_70", &["V100", "Quadro GV100", "TITAN V"]),
+    ("sm_62", &["Jetson TX2"]),
+    (
+        "sm_61",
+        &[
+            "P40",
+            "P4",
+            "TITAN Xp",
+            "GeForce GTX 1080 Ti",
+            "GeForce GTX 1080",
+            "GeForce GTX 1070 Ti",
+            "GeForce GTX 1070",
+            "GeForce GTX 1060",
+            "GeForce GTX 1050 Ti",
+            "GeForce GTX 1050",
+        ],
+    ),
+    ("sm_60", &["P100", "Quadro GP100"]),
+    ("sm_53", &["Jetson Nano", "Jetson TX1"]),
+    (
+        "sm_52",
+        &[
+            "M60",
+            "M40",
+            "GeForce GTX TITAN X",
+            "GeForce GTX 980 Ti",
+            "GeForce GTX 980",
+            "GeForce GTX 970",
+            "GeForce GTX 960",
+        ],
+    ),
+    ("sm_50", &["GeForce GTX 750 Ti", "GeForce GTX 750"]),
+    // AMD.
+    ("gfx900", &["Radeon Vega Frontier Edition", "Radeon RX Vega 64", "Radeon RX Vega 56", "Radeon Instinct MI25"]),
+    ("gfx906", &["Radeon Instinct MI60", "Radeon Instinct MI50", "Radeon VII", "Radeon Pro VII"]),
+    ("gfx908", &["Instinct MI100"]),
+    ("gfx90a", &["Instinct MI250X", "Instinct MI250", "Instinct MI210"]),
+    ("gfx942", &["Instinct MI325X", "Instinct MI300X", "Instinct MI300A"]),
+    ("gfx950", &["Instinct MI355X", "Instinct MI350X"]),
+    ("gfx1010", &["Radeon RX 5700 XT", "Radeon RX 5700"]),
+    ("gfx1012", &["Radeon RX 5500 XT", "Radeon RX 5500"]),
+    (
+        "gfx1030",
+        &[
+            "Radeon RX 6950 XT",
+            "Radeon RX 6900 XT",
+            "Radeon RX 6800 XT",
+            "Radeon RX 6800",
+            "Radeon Pro W6800",
+            "Radeon Pro V620",
+        ],
+    ),
+    ("gfx1031", &["Radeon RX 6750 XT", "Radeon RX 6700 XT"]),
+    ("gfx1032", &["Radeon RX 6650 XT", "Radeon RX 6600 XT", "Radeon RX 6600"]),
+    ("gfx1034", &["Radeon RX 6500 XT", "Radeon RX 6400"]),
+    ("gfx1035", &["Radeon 680M"]),
+    (
+        "gfx1100",
+        &["Radeon RX 7900 XTX", "Radeon RX 7900 XT", "Radeon RX 7900 GRE", "Radeon Pro W7900", "Radeon Pro W7800"],
+    ),
+    ("gfx1101", &["Radeon RX 7800 XT", "Radeon RX 7700 XT", "Radeon Pro W7700"]),
+    ("gfx1102", &["Radeon RX 7600 XT", "Radeon RX 7600"]),
+    ("gfx1103", &["Radeon 780M"]),
+    ("gfx1150", &["Radeon 890M", "Strix Point"]),
+    ("gfx1151", &["Radeon 8060S", "Ryzen AI Max+ 395", "Strix Halo"]),
+    ("gfx1152", &["Radeon 860M"]),
+    ("gfx1200", &["Radeon RX 9060 XT", "Radeon RX 9060"]),
+    ("gfx1201", &["Radeon RX 9070 XT", "Radeon RX 9070 GRE", "Radeon RX 9070", "Radeon AI PRO R9700"]),
+];
+
+/// The product of this name, as people or drivers say it: letters' case, spaces and punctuation do not matter, and makers,
+/// brands, memory sizes, form factors and the like may be there or not.
+///
+/// ```
+/// use offload_format::target::product;
+///
+/// for name in ["RTX 4090", "rtx4090", "NVIDIA GeForce RTX 4090", "NVIDIA GeForce RTX 4090 Laptop GPU"] {
+///     assert_eq!(product::find(name).unwrap().target, "sm_89");
+/// }
+/// assert_eq!(product::find("NVIDIA A100-SXM4-80GB").unwrap().name, "A100");
+/// ```
+pub fn find(name: &str) -> Option<Product> {
+    let wanted = key(name);
+    let all = PRODUCTS.iter().flat_map(|(target, names)| names.iter().map(|name| Product { name, target }));
+    all.into_iter().find(|product| !wanted.is_empty() && key(product.name) == wanted)
+}
+
+/// Words that no name is told apart by.
+const WORDS: [&str; 28] = [
+    "nvidia",
+    "amd",
+    "geforce",
+    "tesla",
+    "radeon",
+    "instinct",
+    "tm",
+    "gpu",
+    "graphics",
+    "laptop",
+    "mobile",
+    "generation",
+    "workstation",
+    "server",
+    "edition",
+    "pcie",
+    "nvl",
+    "oam",
+    "sxm",
+    "sxm2",
+    "sxm3",
+    "sxm4",
+    "sxm5",
+    "hbm3",
+    "hbm3e",
+    "maxq",
+    "with",
+    "design",
+];
+
+/// Names that may stand before the rest without a space.
+const PREFIXES: [&str; 6] = ["nvidia", "amd", "geforce", "tesla", "radeon", "instinct"];
+
+/// What is left of a name to compare.
+fn key(name: &str) -> String {
+    let name = name.to_ascii_lowercase().replace("max-q", "maxq");
+    let words = name.split(|c: char| !c.is_ascii_alphanumeric());
+    let words = words.filter(|word| !WORDS.contains(word) && !is_memory(word));
+    let mut key: String = words.collect();
+    while let Some(rest) = PREFIXES.iter().find_map(|prefix| key.strip_prefix(prefix)).map(String::from) {
+        key = rest;
+    }
+    key
+}
+
+/// `80gb`, `144g`.
+fn is_memory(word: &str) -> bool {
+    let number = word.strip_suffix("gb").or_else(|| word.strip_suffix('g'));
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::{NvidiaArch, amdgpu};
+    use alloc::collections::BTreeMap;
+
+    #[test]
+    fn names_are_found_by_themselves_and_targets_are_known() {
+        let mut keys = BTreeMap::new();
+        for (target, names) in PRODUCTS {
+            let known = match NvidiaArch::parse(target) {
+                Ok(arch) => arch.suffix.is_none() && arch.lowest_ptx().is_some(),
+                Err(_) => amdgpu::find(target).is_some_and(|row| row.name == *target),
+            };
+            assert!(known, "{target}");
+            for name in *names {
+                assert_eq!(find(name), Some(Product { name, target }));
+                assert_eq!(keys.insert(key(name), name), None, "{name}");
+            }
+        }
+    }
+
+    /// As drivers and people have them.
+    #[test]
+    fn names_in_use() {
+        for (name, target) in [
+            ("NVIDIA GeForce RTX 4090", "sm_89"),
+            ("nvidiageforcertx4090", "sm_89"),
+            ("rtx 4070 ti super", "sm_89"),
+            ("NVIDIA RTX 6000 Ada Generation", "sm_89"),
+            ("Quadro RTX 6000", "sm_75"),
+            ("Tesla T4", "sm_75"),
+            ("Tesla V100-SXM2-16GB", "sm_70"),
+            ("Tesla P100-PCIE-16GB", "sm_60"),
+            ("NVIDIA GeForce GTX 1650 with Max-Q Design", "sm_75"),
+            ("NVIDIA A100 80GB PCIe", "sm_80"),
+            ("NVIDIA H100 80GB HBM3", "sm_90"),
+            ("NVIDIA GH200 144G HBM3e", "sm_90"),
+            ("NVIDIA B200", "sm_100"),
+            ("NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition", "sm_120"),
+            ("NVIDIA GB10", "sm_121"),
+            ("AMD Radeon RX 7900 XTX", "gfx1100"),
+            ("AMD Radeon(TM) 8060S Graphics", "gfx1151"),
+            ("strix halo", "gfx1151"),
+            ("AMD Instinct MI300X", "gfx942"),
+            ("mi300x", "gfx942"),
+            ("AMD Instinct MI50", "gfx906"),
+            // What may be several.
+            ("RTX 6000", ""),
+            ("AMD Radeon Graphics", ""),
+            ("NVIDIA", ""),
+            ("", ""),
+            ("gfx90a", ""),
+        ] {
+            assert_eq!(find(name).map_or("", |product| product.target), target, "{name}");
+        }
+    }
+}

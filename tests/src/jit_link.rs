@@ -1,0 +1,54 @@
+//! NVIDIA's linker for running programs, which chooses among the images of a fatbin for a GPU that need not be there.
+
+use crate::tools::cuda_library;
+use libloading::Library;
+use std::ffi::{CString, c_char, c_int, c_void};
+use std::ptr;
+
+type Handle = *mut c_void;
+
+/// nvJitLink; names as in its header.
+#[derive(Debug)]
+pub struct JitLink(Library);
+
+impl JitLink {
+    /// Loads the library; `Tool::NvJitLink` is there.
+    pub fn load() -> Self {
+        let path = cuda_library("libnvJitLink.so.13").expect("Tool::NvJitLink was checked");
+        // SAFETY: loading the library runs no code of ours; the functions are called with the types of its header.
+        Self(unsafe { Library::new(path) }.unwrap())
+    }
+
+    /// Links a fatbin for a GPU; `None` if nothing in it fits.
+    pub fn link(&self, fatbin: &[u8], gpu: &str) -> Option<Vec<u8>> {
+        const FATBIN: c_int = 4;
+        let option = CString::new(format!("-arch={gpu}")).unwrap();
+        let options = [option.as_ptr()];
+        let mut handle: Handle = ptr::null_mut();
+        // SAFETY: the types are those of nvJitLink.h; every pointer is to memory that lives as long as the call, and that is
+        // as large as the call is told.
+        unsafe {
+            let create =
+                self.0.get::<unsafe extern "C" fn(*mut Handle, u32, *const *const c_char) -> c_int>(b"nvJitLinkCreate");
+            assert_eq!((create.unwrap())(&mut handle, 1, options.as_ptr()), 0, "{gpu}");
+            type Add = unsafe extern "C" fn(Handle, c_int, *const c_void, usize, *const c_char) -> c_int;
+            let add = self.0.get::<Add>(b"nvJitLinkAddData").unwrap();
+            let added = add(handle, FATBIN, fatbin.as_ptr().cast(), fatbin.len(), c"ours".as_ptr());
+            let linked = (added == 0).then(|| {
+                let complete = self.0.get::<unsafe extern "C" fn(Handle) -> c_int>(b"nvJitLinkComplete").unwrap();
+                assert_eq!(complete(handle), 0, "{gpu}");
+                let size_of =
+                    self.0.get::<unsafe extern "C" fn(Handle, *mut usize) -> c_int>(b"nvJitLinkGetLinkedCubinSize");
+                let mut size = 0;
+                assert_eq!((size_of.unwrap())(handle, &mut size), 0, "{gpu}");
+                let mut cubin = vec![0; size];
+                let get = self.0.get::<unsafe extern "C" fn(Handle, *mut c_void) -> c_int>(b"nvJitLinkGetLinkedCubin");
+                assert_eq!((get.unwrap())(handle, cubin.as_mut_ptr().cast()), 0, "{gpu}");
+                cubin
+            });
+            let destroy = self.0.get::<unsafe extern "C" fn(*mut Handle) -> c_int>(b"nvJitLinkDestroy").unwrap();
+            destroy(&mut handle);
+            linked
+        }
+    }
+}
