@@ -146,8 +146,8 @@
 //! `OFFLOAD_COMPILER_LAUNCHER=sccache` starts compilers through sccache; `ccache`, `icecc`, `distcc` and whatever else takes a
 //! compiler with its arguments do as well. Arguments of its own stand between semicolons, as in CMake's lists:
 //! `env;SCCACHE_DIR=/fast/disk;sccache`. It gets the steps that read one source: from there to LLVM bitcode, or for the CPU to
-//! an object; sccache also gets ptxas. Putting bitcode together, and links, run directly. A launcher changes no bytes: nothing
-//! is compiled again because of it.
+//! an object; sccache also gets ptxas. Putting bitcode together, and links, run directly. A launcher is no input: nothing is
+//! compiled again because of it. nvcc under sccache is an error, as sccache breaks it.
 //!
 //! | launcher | `.cu`, `.hip` | `.c`, `.ll` | `ptxas` |
 //! |---|---|---|---|
@@ -155,8 +155,10 @@
 //! | ccache 4.7 | NVIDIA: cached; AMD: run as is | cached | not asked |
 //! | icecc 1.4, distcc 3.4 | run as is | spread | not asked |
 //!
-//! When one machine is too small, let `cargo build -j` start more compilers than it has processors, and spread them with icecc,
-//! or with sccache and its scheduler.
+//! When one machine is too small, let `cargo build -j` start more compilers than it has processors, and spread them: what is
+//! sent to other machines with icecc is C and LLVM IR, for every GPU; make its environment of the clang that builds use
+//! (`icecc-create-env --clang`), and build with optimization: debug information may tell where it was made. Start sccache's server
+//! before the build (`sccache --start-server`): of two that start at a time, one is for nothing.
 //!
 //! # What is in `OUT_DIR`
 //!
