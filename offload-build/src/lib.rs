@@ -155,10 +155,11 @@
 //! | ccache 4.7 | NVIDIA: cached; AMD: run as is | cached | not asked |
 //! | icecc 1.4, distcc 3.4 | run as is | spread | not asked |
 //!
-//! When one machine is too small, let `cargo build -j` start more compilers than it has processors, and spread them: what is
-//! sent to other machines with icecc is C and LLVM IR, for every GPU; make its environment of the clang that builds use
-//! (`icecc-create-env --clang`), and build with optimization: debug information may tell where it was made. Start sccache's server
-//! before the build (`sccache --start-server`): of two that start at a time, one is for nothing.
+//! When one machine is too small, let `cargo build -j` start more compilers than it has processors, and spread them: distcc and
+//! icecc send C to other machines, for every GPU, and run the CUDA dialect here. Give all machines the same clang (for icecc,
+//! `icecc-create-env --clang` packs it). The images have the same bytes; only debug information may have other checksums.
+//!
+//! Start sccache's server before the build (`sccache --start-server`): of two that start at a time, one is for nothing.
 //!
 //! # What is in `OUT_DIR`
 //!

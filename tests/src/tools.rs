@@ -30,6 +30,8 @@ pub enum Tool {
     PublishedRocrand,
     /// sccache, in the same place.
     Sccache,
+    /// `distcc` and its server.
+    Distcc,
     /// A C and a C++ compiler, and GNU ld.
     Gcc,
     /// GNU ld that links for 64-bit Windows, which is how the one of Debian for x86-64 is built.
@@ -104,6 +106,7 @@ impl Tool {
                 };
                 all_in(Path::new(&folder), files)
             }
+            Tool::Distcc => ["distcc", "distccd"].into_iter().try_for_each(found_in_path),
             Tool::Gcc => ["gcc", "g++", "ld.bfd"].into_iter().try_for_each(found_in_path),
             Tool::GnuPe => {
                 let version = Command::new("ld.bfd").arg("-V").output().map_err(|error| format!("ld.bfd: {error}"))?;

@@ -46,7 +46,7 @@ pub struct Published {
 }
 
 /// Everything that comes from the system.
-pub const NEEDS: [Need; 5] = [
+pub const NEEDS: [Need; 6] = [
     Need {
         what: "LLVM 22",
         packages: &["clang-22", "lld-22", "llvm-22", "llvm-22-tools", "clang-tools-22"],
@@ -81,6 +81,13 @@ pub const NEEDS: [Need; 5] = [
         why: "fetches and unpacks NVIDIA's assembler, and libraries of other projects",
         elsewhere: "python3 in PATH for which `python3 -m pip` works, or a CUDA toolkit that CUDA_HOME names",
         files: &["python3"],
+    },
+    Need {
+        what: "distcc",
+        packages: &["distcc"],
+        why: "compiles on two servers of the tests' own what launchers are given",
+        elsewhere: "distcc and distccd in PATH",
+        files: &["distcc", "distccd"],
     },
 ];
 
