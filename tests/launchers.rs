@@ -6,8 +6,10 @@ use offload_tests::scratch;
 use offload_tests::tools::{Tool, cuda, llvm_bin, sccache, stderr, succeed};
 use offload_tests::{run, test};
 use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Command, ExitCode};
+use std::process::{Child, Command, ExitCode, Stdio};
 use std::thread;
 use std::time::Duration;
 
@@ -19,6 +21,7 @@ fn main() -> ExitCode {
         test("a_header_counts_under_a_cache", CACHE, header),
         test("an_error_is_the_compilers_own", CACHE, compiler_error),
         test("it_gets_what_reads_a_source", LLVM, what_is_launched),
+        test("two_other_machines_make_the_same_bytes", &[Tool::Llvm22, Tool::Gcc, Tool::Distcc], two_nodes),
         test("a_launcher_that_is_not_there", LLVM, not_there),
         test("a_launcher_that_writes_nothing", LLVM, writes_nothing),
     ])
@@ -193,6 +196,101 @@ fn what_is_launched() {
     for line in lines {
         assert!(line.starts_with("one /") && line.contains(" -c ") && line.contains(" add.cu -o "), "{line}");
     }
+}
+
+/// A server of distcc, which ends with the test.
+struct Node {
+    server: Child,
+    port: u16,
+    log: PathBuf,
+}
+
+impl Node {
+    fn start(package: &Package, name: &str) -> Self {
+        let free = TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("a port is free");
+        let (port, log) = (free.port(), package.folder.join(name));
+        let file = fs::File::create(&log).expect("the scratch folder can be written");
+        let mut server = Command::new("distccd");
+        // It compiles with whatever compiler it is told, here for this machine alone.
+        server.args(["--no-detach", "--daemon", "--make-me-a-botnet", "--allow", "127.0.0.1", "--listen", "127.0.0.1"]);
+        server.args([
+            "--port",
+            &port.to_string(),
+            "--jobs",
+            "4",
+            "--user",
+            "nobody",
+            "--log-stderr",
+            "--log-level",
+            "info",
+        ]);
+        let server = server
+            .process_group(0)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(file)
+            .spawn()
+            .expect("distccd starts");
+        let node = Self { server, port, log };
+        for _ in 0..100 {
+            if TcpStream::connect(("127.0.0.1", port)).is_ok() {
+                return node;
+            }
+            thread::sleep(Duration::from_millis(100));
+        }
+        panic!("distccd does not listen: {}", fs::read_to_string(&node.log).unwrap_or_default())
+    }
+
+    /// How many compilations it has ended well.
+    fn compiled(&self) -> usize {
+        fs::read_to_string(&self.log).expect("the log is text").matches(" COMPILE_OK ").count()
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        // With its children, which do the work.
+        let _ = Command::new("kill").arg("--").arg(format!("-{}", self.server.id())).status();
+        let _ = self.server.wait();
+    }
+}
+
+fn two_nodes() {
+    let package = package("launcher_nodes", r#"["gfx90a", "gfx1100", "compute_80"]"#);
+    let names = ["a", "b", "c", "d"];
+    for name in names {
+        let text = format!(
+            "#include <gpuintrin.h>\n__gpu_kernel void {name}(float *x) {{ x[__gpu_thread_id(0)] += {}.5f; }}\n",
+            name.len()
+        );
+        package.write(&format!("{name}.c"), text);
+    }
+    let sources: Vec<String> = names.iter().map(|name| format!("{name}.c")).collect();
+    let build = fs::read_to_string(package.folder.join("build.rs")).expect("it was written");
+    package.write("build.rs", build.replace(".file(\"add.cu\")", &format!(".modules({sources:?})")));
+    let pack = || read(package.own_output("debug", "add.pack"));
+    let build = || {
+        let mut command = cargo_build(&package);
+        // Debug information has checksums of the sources, which on the way are preprocessed.
+        command.env("CARGO_PROFILE_DEV_DEBUG", "false").arg("-j4");
+        command
+    };
+    succeed(&mut build());
+    let plain = pack();
+    forget(&package);
+
+    let nodes = ["one", "two"].map(|name| Node::start(&package, name));
+    let hosts: Vec<String> = nodes.iter().map(|node| format!("127.0.0.1:{}", node.port)).collect();
+    let own = package.folder.join("distcc");
+    fs::create_dir_all(&own).expect("the scratch folder can be written");
+    let mut command = build();
+    command.env("OFFLOAD_COMPILER_LAUNCHER", "distcc").env("DISTCC_HOSTS", hosts.join(" "));
+    // What cannot be sent fails.
+    succeed(command.env("DISTCC_DIR", own).env("DISTCC_FALLBACK", "0"));
+    assert!(pack() == plain, "other bytes than from this machine");
+    let compiled = nodes.each_ref().map(Node::compiled);
+    assert_eq!(compiled.iter().sum::<usize>(), 12, "{compiled:?}");
+    assert!(compiled.iter().all(|count| *count > 0), "{compiled:?}");
 }
 
 fn not_there() {

@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::fs;
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -36,11 +37,12 @@ impl Step {
         self.args.iter().any(|arg| arg == "-c")
     }
 
-    /// The dependency file that is asked of clang's compiler proper, past its driver.
-    pub(crate) fn compiler_proper_depfile(&self) -> Option<&OsString> {
+    /// The dependency file that is asked of clang's compiler proper, past its driver, and which arguments do so.
+    pub(crate) fn compiler_proper_depfile(&self) -> Option<(Range<usize>, &OsString)> {
         let at = self.args.iter().position(|arg| arg == "-dependency-file")?;
-        // Between them stands another -Xclang.
-        self.args.get(at + 2)
+        // Before each word stands -Xclang: -dependency-file, its path, -MT, the name.
+        let place = at.checked_sub(1)?..at + 7;
+        Some((place, self.args.get(at + 2)?))
     }
 
     /// Whether it reads a source, as clang and GCC take it.

@@ -90,10 +90,17 @@ impl Launcher {
         let mut args = self.args.clone();
         args.push(step.program.clone().into());
         args.extend(step.args.iter().cloned());
-        if let Some(depfile) = step.compiler_proper_depfile() {
-            // The launcher has to know of the file that it is to bring back; the driver then need not.
-            args.extend(["-MD".into(), "-MF".into(), depfile.into(), "-MT".into(), "image".into()]);
-            args.push("-Wno-unused-command-line-argument".into());
+        if let Some((place, depfile)) = step.compiler_proper_depfile() {
+            // The launcher has to know of the file that it is to bring back.
+            args.extend(["-MD".into(), "-MF".into(), depfile.clone(), "-MT".into(), "image".into()]);
+            if step.args.iter().any(|arg| arg == "hip") {
+                // In this mode the driver forgets -MF, and says so.
+                args.push("-Wno-unused-command-line-argument".into());
+            } else {
+                // On another machine the compiler proper has no such folder.
+                let first = self.args.len() + 1;
+                args.drain(first + place.start..first + place.end);
+            }
         }
         Step { program: self.program.clone(), args, env: step.env.clone(), after: step.after.clone() }
     }
@@ -132,9 +139,12 @@ mod tests {
 
     #[test]
     fn it_is_told_of_the_dependency_file() {
-        let line = "clang -x hip -c a.cu -Xclang -dependency-file -Xclang a.d -o a.bc";
+        let line = "clang -x hip -c a.cu -Xclang -dependency-file -Xclang a.d -Xclang -MT -Xclang image -o a.bc";
         let expected = format!("ccache {line} -MD -MF a.d -MT image -Wno-unused-command-line-argument");
         assert_eq!(launched("ccache", line), expected);
+        // The compiler proper is asked where the driver will not do.
+        let expected = "env A=b icecc clang -x cuda -c a.cu -o a.bc -MD -MF a.d -MT image";
+        assert_eq!(launched("env;A=b;icecc", &line.replace("hip", "cuda")), expected);
     }
 
     #[test]

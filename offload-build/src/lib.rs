@@ -172,8 +172,8 @@
 //! `OFFLOAD_COMPILER_LAUNCHER=sccache` starts compilers through sccache; `ccache`, `icecc`, `distcc` and whatever else takes a
 //! compiler with its arguments do as well. Arguments of its own stand between semicolons, as in CMake's lists:
 //! `env;SCCACHE_DIR=/fast/disk;sccache`. It gets the steps that read one source: from there to LLVM bitcode, or for the CPU to
-//! an object; sccache also gets ptxas. Putting bitcode together, and links, run directly. A launcher changes no bytes: nothing
-//! is compiled again because of it.
+//! an object; sccache also gets ptxas. Putting bitcode together, and links, run directly. A launcher is no input: nothing is
+//! compiled again because of it. nvcc under sccache is an error, as sccache breaks it.
 //!
 //! | launcher | `.cu`, `.hip` | `.c`, `.ll` | `ptxas` |
 //! |---|---|---|---|
@@ -181,8 +181,11 @@
 //! | ccache 4.7 | NVIDIA: cached; AMD: run as is | cached | not asked |
 //! | icecc 1.4, distcc 3.4 | run as is | spread | not asked |
 //!
-//! When one machine is too small, let `cargo build -j` start more compilers than it has processors, and spread them with icecc,
-//! or with sccache and its scheduler.
+//! When one machine is too small, let `cargo build -j` start more compilers than it has processors, and spread them: distcc and
+//! icecc send C to other machines, for every GPU, and run the CUDA dialect here. Give all machines the same clang (for icecc,
+//! `icecc-create-env --clang` packs it). The images have the same bytes; only debug information may have other checksums.
+//!
+//! Start sccache's server before the build (`sccache --start-server`): of two that start at a time, one is for nothing.
 //!
 //! # What is in `OUT_DIR`
 //!

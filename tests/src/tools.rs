@@ -38,6 +38,8 @@ pub enum Tool {
     PublishedRocrand,
     /// sccache, in the same place.
     Sccache,
+    /// `distcc` and its server.
+    Distcc,
     /// A C and a C++ compiler, and GNU ld.
     Gcc,
     /// `python3`.
@@ -140,6 +142,7 @@ impl Tool {
                 };
                 all_in(Path::new(&folder), files)
             }
+            Tool::Distcc => ["distcc", "distccd"].into_iter().try_for_each(found_in_path),
             Tool::Gcc => ["gcc", "g++", "ld.bfd"].into_iter().try_for_each(found_in_path),
             Tool::Python => found_in_path("python3"),
             Tool::GnuPe => {

@@ -89,6 +89,13 @@ pub const NEEDS: [Need; 6] = [
         elsewhere: "python3 in PATH for which `python3 -m pip` works, or a CUDA toolkit that CUDA_HOME names",
         files: &["python3"],
     },
+    Need {
+        what: "distcc",
+        packages: &["distcc"],
+        why: "compiles on two servers of the tests' own what launchers are given",
+        elsewhere: "distcc and distccd in PATH",
+        files: &["distcc", "distccd"],
+    },
 ];
 
 /// AMD's lister of the bundles in a program, and the Perl modules that it needs: unpacked, since installing its package brings
