@@ -101,7 +101,7 @@ const FOR_AMD: [(&str, &str); 11] = [
     ("indexing", ""),
     ("quantized", ""),
     ("reduce", "softmax_bf16"),
-    ("sort", "asort_asc_bf16"),
+    ("sort", ""),
     ("ternary", "where_u8_bf16"),
     ("unary", "ugelu_f16"),
 ];
