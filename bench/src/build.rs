@@ -81,7 +81,8 @@ fn again(folder: &Path, clang: &Path) {
     println!("  {:<58} {:>22.1} ms   (at most 50 ms more)", "", (full.as_secs_f64() - empty.as_secs_f64()) * 1e3);
 }
 
-const OFFLOAD_BUILD: &str = concat!("offload-build = { path = \"", env!("CARGO_MANIFEST_DIR"), "/../offload-build\" }");
+pub const OFFLOAD_BUILD: &str =
+    concat!("offload-build = { path = \"", env!("CARGO_MANIFEST_DIR"), "/../offload-build\" }");
 
 /// Packages whose build script depends on one crate and does nothing, in empty target folders. Nothing is compiled
 /// incrementally: Cargo does that with crates in folders, as ours is here, and never with those from a registry.
@@ -132,12 +133,12 @@ fn cold(folder: &Path) {
 }
 
 /// A package in a folder of its own, with its own target folder.
-struct Package {
-    folder: PathBuf,
+pub struct Package {
+    pub folder: PathBuf,
 }
 
 impl Package {
-    fn new(folder: &Path, name: &str, dependency: &str) -> Self {
+    pub fn new(folder: &Path, name: &str, dependency: &str) -> Self {
         let package = Self { folder: folder.join(name) };
         let manifest = format!(
             "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
@@ -148,14 +149,14 @@ impl Package {
         package
     }
 
-    fn write(&self, path: &str, text: &str) {
+    pub fn write(&self, path: &str, text: &str) {
         let path = self.folder.join(path);
         fs::create_dir_all(path.parent().expect("a file lies in a folder")).expect("the target folder can be written");
         fs::write(path, text).expect("the target folder can be written");
     }
 
     /// Cargo without what this program's own Cargo has set.
-    fn cargo(&self, args: &[&str]) -> Command {
+    pub fn cargo(&self, args: &[&str]) -> Command {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         for (name, _) in std::env::vars_os() {
             let text = name.to_string_lossy();

@@ -66,7 +66,7 @@ fn loaded<'i>(file: &[u8], images: &[&'i Image], device: &str, name: &str) -> Op
     let path = LIBRARIES.join(format!("{name}.file"));
     scratch::write(&path, file);
     let args = [RUNTIME, path.to_str().expect("the target folder's name is UTF-8"), "saxpy"];
-    let outcome = hsa::on_gpu(&LOAD, &LIBRARIES, device).run(&args, &LIBRARIES.join(format!("{name}.log")));
+    let outcome = Staged::new(&LOAD, &LIBRARIES).with("FAKE_GPU", device).run(&args, &LIBRARIES.join(format!("{name}.log")));
     let found = outcome.log.first().and_then(|line| line.strip_prefix("code object: "));
     let image = found.map(|found| {
         let image = images.iter().find(|image| described(&image.bytes) == found);
