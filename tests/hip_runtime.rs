@@ -74,17 +74,11 @@ static UNCHANGED: LazyLock<PathBuf> = LazyLock::new(|| {
     release(&Package::copy_of("examples/saxpy", name), name, &[("OFFLOAD_PREBUILT", OsStr::new("only"))])
 });
 
-/// A folder with the stand-in under the name of AMD's layer, and with the runtime under the name that the example tries
-/// first, whatever other versions this machine has.
-static LIBRARIES: LazyLock<PathBuf> = LazyLock::new(|| {
-    let folder = hsa::libraries("hsa-runtime");
-    let runtime = folder.join(RUNTIME);
-    std::os::unix::fs::symlink(runtime, folder.join("libamdhip64.so")).expect("the target folder can be written");
-    folder
-});
+/// A folder with the stand-in and the runtime.
+static LIBRARIES: LazyLock<PathBuf> = LazyLock::new(|| hsa::libraries("hsa-runtime"));
 
 fn on_gpu(program: &Path, gpu: &str) -> Staged {
-    Staged::new(program, &LIBRARIES).with("FAKE_GPU", gpu).with("CUDA_VISIBLE_DEVICES", "")
+    hsa::on_gpu(program, &LIBRARIES, gpu)
 }
 
 fn run(program: &Path, gpu: &str, args: &[&str]) -> Outcome {

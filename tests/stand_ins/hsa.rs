@@ -1,20 +1,23 @@
-//! AMD's HIP runtime of version 5 with a stand-in below it.
+//! AMD's HIP runtime on a GPU that is not there: `hsa_runtime.c` below it.
 
-use crate::stand_ins::compile;
+use crate::stand_ins::{Staged, compile};
 use offload_tests::scratch;
 use offload_tests::tools::{shared_library, stdout, succeed};
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The runtime's own name.
+/// The runtime's file, of version 5.
 pub const RUNTIME: &str = "libamdhip64.so.5";
 
-/// A new scratch folder with the runtime, and with the stand-in under the name of AMD's layer.
+/// Makes a folder with the stand-in under the name of AMD's layer, and with the runtime under the name that programs try
+/// first, whatever other versions this machine has. `Tool::Hip5` and `Tool::Gcc` are there.
 pub fn libraries(name: &str) -> PathBuf {
     let folder = scratch::folder(name);
     let runtime = shared_library(RUNTIME).expect("Tool::Hip5 was checked");
-    std::os::unix::fs::symlink(&runtime, folder.join(RUNTIME)).expect("the target folder can be written");
+    for name in [RUNTIME, "libamdhip64.so"] {
+        std::os::unix::fs::symlink(&runtime, folder.join(name)).expect("the target folder can be written");
+    }
     let object = folder.join("hsa_runtime.o");
     compile("hsa_runtime.c", &["-fPIC", "-c"], &object);
 
@@ -38,4 +41,9 @@ fn symbols(nm: &mut Command) -> Vec<String> {
     let names = stdout(&succeed(nm));
     let names = names.lines().filter_map(|line| line.split_whitespace().last()?.split('@').next());
     names.filter(|name| name.starts_with("hsa_")).map(str::to_owned).collect()
+}
+
+/// A program on a pretended GPU, with the libraries of [`libraries`].
+pub fn on_gpu(program: &Path, libraries: &Path, gpu: &str) -> Staged {
+    Staged::new(program, libraries).with("FAKE_GPU", gpu).with("CUDA_VISIBLE_DEVICES", "")
 }
