@@ -78,7 +78,7 @@ static UNCHANGED: LazyLock<PathBuf> = LazyLock::new(|| {
 static LIBRARIES: LazyLock<PathBuf> = LazyLock::new(|| hsa::libraries("hsa-runtime"));
 
 fn on_gpu(program: &Path, gpu: &str) -> Staged {
-    Staged::new(program, &LIBRARIES).with("FAKE_GPU", gpu).with("CUDA_VISIBLE_DEVICES", "")
+    hsa::on_gpu(program, &LIBRARIES, gpu)
 }
 
 fn run(program: &Path, gpu: &str, args: &[&str]) -> Outcome {
