@@ -2,7 +2,7 @@
 //! modes, gfx1030. It takes code objects of version 4 only and knows no generic targets.
 
 use crate::hsa::{self, RUNTIME};
-use crate::stand_ins::{compile, described};
+use crate::stand_ins::{Staged, compile, described};
 use crate::{Image, assert_same_choice};
 use offload_format::bundle::{BundleBuilder, HIP_ENTRY_PREFIX};
 use offload_format::select::{Device, judge, select};
@@ -66,7 +66,8 @@ fn loaded<'i>(file: &[u8], images: &[&'i Image], device: &str, name: &str) -> Op
     let path = LIBRARIES.join(format!("{name}.file"));
     scratch::write(&path, file);
     let args = [RUNTIME, path.to_str().expect("the target folder's name is UTF-8"), "saxpy"];
-    let outcome = Staged::new(&LOAD, &LIBRARIES).with("FAKE_GPU", device).run(&args, &LIBRARIES.join(format!("{name}.log")));
+    let outcome =
+        Staged::new(&LOAD, &LIBRARIES).with("FAKE_GPU", device).run(&args, &LIBRARIES.join(format!("{name}.log")));
     let found = outcome.log.first().and_then(|line| line.strip_prefix("code object: "));
     let image = found.map(|found| {
         let image = images.iter().find(|image| described(&image.bytes) == found);
