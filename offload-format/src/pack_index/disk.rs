@@ -3,6 +3,7 @@
 
 use super::{Index, IndexError, IndexImage, PackIndex};
 use crate::embedded::{ImageRecord, KernelPack, ModuleRecord, PackImageKind};
+use crate::host_object::DeviceSection;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec;
@@ -85,7 +86,7 @@ fn try_load(name: &'static str, folder: &str, read: Read) -> Result<KernelPack, 
 
 /// A copy where drivers can take it.
 fn aligned(bytes: &[u8]) -> Option<&'static [u8]> {
-    const ALIGN: usize = crate::bundle::HIP_ALIGN as usize;
+    const ALIGN: usize = DeviceSection::HipFatbin.align() as usize;
     let memory = vec![0_u8; bytes.len().checked_add(ALIGN)?].leak();
     let start = memory.as_ptr().align_offset(ALIGN);
     let place = memory.get_mut(start..)?.get_mut(..bytes.len())?;
