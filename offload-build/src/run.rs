@@ -1,29 +1,26 @@
 //! The order of a build: decide for each target where its image comes from, make what must be made, pack.
 
+mod decide;
+
 use crate::cache::{self, Input, Made};
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
-use crate::facts::Facts;
 use crate::hash::ContentHash;
 use crate::image::{self, Image};
 use crate::jobs::{self, How};
-use crate::lack::{self, Lack};
-use crate::language::{Headers, Language, Way};
+use crate::lack;
 use crate::launcher::Launcher;
 use crate::options::Request;
-use crate::output::{OutDir, write_if_changed};
+use crate::output::OutDir;
 use crate::pack::{self, ModuleImages, Pack};
-use crate::plan::{PlannedModule, PlannedSource};
+use crate::plan::PlannedModule;
 use crate::prebuilt::{self, Prebuilt};
-use crate::ready;
-use crate::sdk::Sdk;
-use crate::steps::{Compilation, Compilations, image_file_name};
+use crate::steps::Compilation;
 use crate::targets::{self, Wanted};
-use crate::toolchain::{Clang, Found, Tools};
+use crate::toolchain::Tools;
 use offload_format::embedded::Origin;
-use offload_format::target::{NvidiaArch, NvidiaCode, OffloadArch};
+use offload_format::target::OffloadArch;
 use std::cell::RefCell;
-use std::fs;
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -92,7 +89,7 @@ impl<'a> Run<'a> {
                 _ => Prebuilt::load(&folder, &self.prebuilt_stem(module))?,
             };
             for target in &module.targets {
-                let lack = match self.compile(module, target, prebuilt_use)? {
+                let lack = match self.decide(module, target, prebuilt_use)? {
                     Ok(source) => {
                         sources.push(source);
                         continue;
@@ -165,180 +162,6 @@ impl<'a> Run<'a> {
             "update" => Ok(PrebuiltUse::Update),
             _ => refuse("it can be update, only or never"),
         }
-    }
-
-    /// How the image comes about on this machine. The inner error says why its compilers do not make it.
-    fn compile(
-        &self,
-        module: &PlannedModule,
-        target: &str,
-        prebuilt_use: PrebuiltUse,
-    ) -> Result<Result<Source, Lack>, Error> {
-        let arch = OffloadArch::parse(target).map_err(|error| Error::config(error.to_string()))?;
-        let sources = module.sources_for(&arch);
-        // What is not linked with others stands alone.
-        let alone = sources.first().filter(|source| source.way(&arch).is_some_and(|way| !way.is_linked()));
-        if let Some(source) = alone
-            && let Some(image) = self.take(module, target, arch, source)?
-        {
-            return Ok(Ok(Source::ReadyMade(image)));
-        }
-        let (sdk, clang_of_sdk) = match self.sdk(&sources, &arch)? {
-            Ok(found) => found,
-            Err(_) if prebuilt_use == PrebuiltUse::Only => return Ok(Err(Lack::only_prebuilt())),
-            Err(lack) => return Ok(Err(lack)),
-        };
-        let compilations = Compilations {
-            module,
-            target,
-            arch,
-            code_object_version: self.request.code_object_version,
-            sdk: &sdk,
-            output: self.output,
-            cargo: self.cargo,
-        };
-        let source = |compilation| match cache::fresh(&compilation, self.output, self.cargo) {
-            Some(made) => Source::Fresh(compilation, made),
-            None => Source::Compile(compilation),
-        };
-        if arch == OffloadArch::Cpu {
-            return Ok(Ok(source(compilations.cpu(&self.tools.cxx()?))));
-        }
-        if prebuilt_use == PrebuiltUse::Only {
-            return Ok(Err(Lack::only_prebuilt()));
-        }
-        if let (OffloadArch::Nvidia(arch), Some(Way::Nvcc)) = (arch, sources.first().and_then(|it| it.way(&arch))) {
-            return self.compile_by_nvcc(&compilations, arch);
-        }
-        // What a cubin takes beside clang.
-        let assembles = match arch {
-            OffloadArch::Nvidia(arch) if arch.code == NvidiaCode::Cubin => match self.tools.ptxas()? {
-                Found::Tool(ptxas) => Some((arch, ptxas)),
-                Found::Missing(trail) => return Ok(Err(Lack::ptxas(trail))),
-            },
-            _ => None,
-        };
-        let refused_by_ptxas = |source: &Source| match (source, assembles) {
-            (Source::Compile(_), Some((arch, ptxas))) => {
-                let answer = self.ask(format!("ptxas {arch}"), || ptxas.refusal(arch));
-                answer.map(|text| Lack::refusal(&ptxas.path, &text))
-            }
-            _ => None,
-        };
-        if let (Some(of), Some((arch, ptxas))) = (alone, assembles) {
-            let source = source(compilations.cubin_of_ptx(arch, ptxas, of));
-            return Ok(refused_by_ptxas(&source).map_or(Ok(source), Err));
-        }
-        let clang = match (clang_of_sdk, self.tools.clang()?) {
-            (Some(clang), _) | (None, Found::Tool(clang)) => clang,
-            (None, Found::Missing(trail)) => return Ok(Err(Lack::clang(trail))),
-        };
-        let source = source(match (arch, assembles) {
-            (OffloadArch::Nvidia(arch), Some((_, ptxas))) => compilations.cubin(arch, clang, ptxas),
-            (OffloadArch::Nvidia(arch), None) => compilations.ptx(arch, clang),
-            (OffloadArch::Amdgpu(_), _) if !clang.has_lld => return Ok(Err(Lack::lld(clang))),
-            (OffloadArch::Amdgpu(id), _) => compilations.amdgpu(id, clang),
-            (OffloadArch::Cpu, _) => unreachable!("the CPU's image was decided on above"),
-        });
-        if let Source::Compile(compilation) = &source {
-            let first = sources.first().map_or("", |source| source.language.name());
-            let answer = self.ask(format!("clang {target} {first}"), || clang.refusal(&compilation.steps[0]));
-            if let Some(text) = answer {
-                return Ok(Err(Lack::refusal(&clang.path, &text)));
-            }
-            if let Some(source) = sources.iter().find(|source| source.language == Language::C)
-                && let Some(why) = self.ask("gpuintrin.h".to_owned(), || clang.find_header("gpuintrin.h").err())
-            {
-                return Ok(Err(Lack::header(clang, &source.path, &why)));
-            }
-        }
-        Ok(refused_by_ptxas(&source).map_or(Ok(source), Err))
-    }
-
-    /// The vendor's headers that sources are compiled with, and the clang that they are for, if it is not the one that compiles
-    /// everything else. The inner error says what is missing.
-    fn sdk(
-        &self,
-        sources: &[&PlannedSource],
-        arch: &OffloadArch<'_>,
-    ) -> Result<Result<(Sdk, Option<&Clang>), Lack>, Error> {
-        let headers =
-            |source: &&&PlannedSource, wanted| matches!(source.way(arch), Some(Way::Offload(_, it)) if it == wanted);
-        if sources.iter().any(|source| headers(&source, Headers::Cuda)) {
-            return match self.tools.nvcc()? {
-                Found::Tool(toolkit) => Ok(Ok((Sdk::cuda(toolkit, self.output)?, None))),
-                Found::Missing(trail) => Ok(Err(Lack::nvcc(trail))),
-            };
-        }
-        let Some(source) = sources.iter().find(|source| headers(source, Headers::Rocm)) else {
-            return Ok(Ok(Default::default()));
-        };
-        let rocm = match self.tools.rocm() {
-            Found::Tool(rocm) => rocm,
-            // clang may know of one that is not here.
-            Found::Missing(_) if matches!(source.facts, Facts::RocmHeaders) => return Ok(Ok(Default::default())),
-            Found::Missing(trail) => return Ok(Err(Lack::rocm(trail))),
-        };
-        let own = self.tools.rocm_clang(rocm);
-        let clang = match (own, self.tools.clang()?) {
-            (Some(clang), _) | (None, Found::Tool(clang)) => clang,
-            (None, Found::Missing(trail)) => return Ok(Err(Lack::clang(trail))),
-        };
-        let OffloadArch::Amdgpu(id) = *arch else { return Ok(Ok(Default::default())) };
-        Ok(Ok((Sdk::rocm(rocm, clang, id, self.tools, self.cargo), own)))
-    }
-
-    fn compile_by_nvcc(
-        &self,
-        compilations: &Compilations<'_>,
-        arch: NvidiaArch,
-    ) -> Result<Result<Source, Lack>, Error> {
-        let nvcc = match self.tools.nvcc()? {
-            Found::Tool(nvcc) => nvcc,
-            Found::Missing(trail) => return Ok(Err(Lack::nvcc(trail))),
-        };
-        // No host code comes of it, so it is the building machine's compiler that reads the source.
-        let ccbin = match self.tools.ccbin(&self.cargo.host) {
-            Ok(ccbin) => ccbin,
-            Err(why) => return Ok(Err(Lack::ccbin(nvcc, &why))),
-        };
-        let compilation = compilations.nvcc(arch, nvcc, &ccbin);
-        if let Some(made) = cache::fresh(&compilation, self.output, self.cargo) {
-            return Ok(Ok(Source::Fresh(compilation, made)));
-        }
-        let answer = self.ask(format!("nvcc {arch}"), || self.tools.nvcc_refusal(nvcc, arch, &ccbin));
-        Ok(match answer {
-            Some(text) => Err(Lack::refusal(&nvcc.path, &text)),
-            None => Ok(Source::Compile(compilation)),
-        })
-    }
-
-    /// The image that a source has, if it need not be compiled.
-    fn take(
-        &self,
-        module: &PlannedModule,
-        target: &str,
-        arch: OffloadArch<'_>,
-        source: &PlannedSource,
-    ) -> Result<Option<Image>, Error> {
-        let is_ptx = matches!(arch, OffloadArch::Nvidia(arch) if arch.code == NvidiaCode::Ptx);
-        let mut bytes = match source.way(&arch) {
-            Some(Way::TakeOut) => ready::image(&source.path, target)?,
-            Some(Way::Ptx) if is_ptx => {
-                fs::read(&source.path).map_err(|error| Error::io("read the source", &source.path, error))?
-            }
-            _ => return Ok(None),
-        };
-        let extension = match arch {
-            OffloadArch::Amdgpu(_) => "hsaco",
-            OffloadArch::Nvidia(_) if is_ptx => "ptx",
-            _ => "cubin",
-        };
-        let path = self.output.images.join(image_file_name(&module.file_stem(target), extension));
-        Image::seal_bytes(&path, &mut bytes);
-        write_if_changed(&path, &bytes)?;
-        let hash = ContentHash::of_file(&path).map_err(|error| Error::io("read", &path, error))?;
-        Image::open(target, &path, hash, Origin::ReadyMade, &self.cargo.target).map(Some)
     }
 
     /// What a compiler said to this question, or says now.

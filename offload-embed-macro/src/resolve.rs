@@ -3,7 +3,6 @@
 use crate::error::Error;
 use crate::expand::FROM_DISK;
 use offload_format::bundle;
-use offload_format::compressed;
 use offload_format::host_object::DeviceSection;
 use offload_format::offload_binary;
 use offload_format::pack_index::{Index, PackIndex};
@@ -57,7 +56,9 @@ fn names_in(folder: &Path) -> Vec<String> {
 fn check_library(pack: &PackIndex, folder: &Path) -> Result<(), Error> {
     let path = folder.join(format!("lib{}.a", pack.library));
     let magic: &[u8] = match pack.section {
-        DeviceSection::HipFatbin if pack.modules.iter().any(|module| module.stream.is_some()) => &compressed::MAGIC,
+        DeviceSection::HipFatbin if pack.modules.iter().any(|module| module.stream.is_some()) => {
+            &bundle::COMPRESSED_MAGIC
+        }
         DeviceSection::HipFatbin => bundle::MAGIC,
         DeviceSection::LlvmOffloading => &offload_binary::MAGIC,
     };
