@@ -46,7 +46,7 @@ pub struct Published {
 }
 
 /// Everything that comes from the system.
-pub const NEEDS: [Need; 6] = [
+pub const NEEDS: [Need; 7] = [
     Need {
         what: "LLVM 22",
         packages: &["clang-22", "lld-22", "llvm-22", "llvm-22-tools", "clang-tools-22"],
