@@ -283,6 +283,8 @@
 //!   take one entry for a file.
 //! - Link the program with a runtime, load, or launch: that is for the host's crates (`cudarc`, `cust`, HIP bindings).
 #![deny(unsafe_code)]
+// Some questions to the finders only `doctor` has.
+#![cfg_attr(not(feature = "doctor"), allow(dead_code))]
 
 mod build;
 mod cache;
@@ -291,6 +293,7 @@ mod compiler;
 mod compress;
 mod dependency;
 mod depfile;
+#[cfg(feature = "doctor")]
 pub mod doctor;
 mod error;
 mod facts;
