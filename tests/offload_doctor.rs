@@ -114,7 +114,7 @@ fn nothing_there() {
     assert_eq!(ran.code, 1, "{ran:?}");
     let record = json(&ran);
     for (name, place) in [
-        ("clang", "OFFLOAD_CLANG is not set; no clang or clang-16 to clang-30 in PATH, none in /usr/lib/llvm-*/bin"),
+        ("clang", "OFFLOAD_CLANG is not set; no clang or clang-15 to clang-30 in PATH, none in /usr/lib/llvm-*/bin"),
         ("ptxas", "CUDA_HOME, CUDA_PATH, CUDA_ROOT and CUDA_TOOLKIT_ROOT_DIR are not set; none in PATH"),
         ("compiler launcher", "OFFLOAD_COMPILER_LAUNCHER is not set"),
     ] {

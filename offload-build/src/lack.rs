@@ -6,7 +6,7 @@ use crate::toolchain::{Clang, Nvcc, Trail};
 use std::fmt;
 use std::path::Path;
 
-const INSTALL_CLANG: &str = "install clang and lld, 16 or newer; new GPUs need new ones (Debian 12: apt install clang-22 \
+const INSTALL_CLANG: &str = "install clang and lld, 15 or newer; new GPUs need new ones (Debian 12: apt install clang-22 \
                              lld-22; Ubuntu: apt install clang lld; Fedora: dnf install clang lld), or name one in \
                              OFFLOAD_CLANG";
 const INSTALL_GPUINTRIN: &str = "gpuintrin.h came with clang 20, kernels (__gpu_kernel) with 21: install such a clang \

@@ -23,7 +23,7 @@ const VERSIONS: std::ops::RangeInclusive<u32> = 15..=30;
 
 impl Clang {
     /// What [`Clang::find`] does, in words.
-    pub(crate) const PLACES: &'static str = "OFFLOAD_CLANG, else the first that has lld of: clang in PATH; clang-30 to clang-16 \
+    pub(crate) const PLACES: &'static str = "OFFLOAD_CLANG, else the first that has lld of: clang in PATH; clang-30 to clang-15 \
         in PATH and /usr/lib/llvm-*/bin; $ROCM_PATH/llvm/bin or /opt/rocm/llvm/bin";
 
     /// `explicit`, else `OFFLOAD_CLANG`, else the first that has lld of: `clang` in `PATH`; `clang-<n>` in `PATH` and
