@@ -74,16 +74,24 @@ impl Package {
         copy(&scratch::workspace().join("examples").join(example), &folder);
         let mut manifest = fs::read_to_string(folder.join("Cargo.toml")).expect("a package has a manifest");
         manifest = manifest.replacen(&format!("name = \"{example}\""), &format!("name = \"{name}\""), 1);
-        let mut patches = String::new();
-        for own in
-            ["offload-build", "offload-embed-macro", "offload-format"].into_iter().filter(|own| manifest.contains(own))
-        {
-            patches += &format!("{own} = {{ path = \"{}\" }}\n", scratch::workspace().join(own).display());
-        }
-        manifest += "\n# What a copy of the example has in place of a registry.\n[workspace]\n\n[patch.crates-io]\n";
-        manifest += &patches;
-        scratch::write(folder.join("Cargo.toml"), manifest);
+        scratch::write(folder.join("Cargo.toml"), with_patches(&manifest));
         Self::with_lock(folder, "examples/Cargo.lock")
+    }
+
+    /// A package without any file, for one that is written as the registry has it: see [`Package::patched`].
+    pub fn empty(name: &str) -> Self {
+        Self::with_lock(scratch::folder(name), "examples/Cargo.lock")
+    }
+
+    /// This checkout's crates stand for the registry's in the manifest that was written.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn patched(&self) -> &Self {
+        let path = self.folder.join("Cargo.toml");
+        let manifest = fs::read_to_string(&path).expect("a package has a manifest");
+        scratch::write(path, with_patches(&manifest));
+        self
     }
 
     /// Its build script's offload-build has this feature.
@@ -197,6 +205,18 @@ impl Package {
             other => panic!("{}: {other:?}", path.display()),
         }
     }
+}
+
+/// A manifest whose registry is this checkout, for the project's own crates.
+fn with_patches(manifest: &str) -> String {
+    let mut patches = String::new();
+    for own in
+        ["offload-build", "offload-embed-macro", "offload-format"].into_iter().filter(|own| manifest.contains(own))
+    {
+        patches += &format!("{own} = {{ path = \"{}\" }}\n", scratch::workspace().join(own).display());
+    }
+    let workspace = if manifest.contains("[workspace]") { "" } else { "[workspace]\n\n" };
+    format!("{manifest}\n# What a copy has in place of a registry.\n{workspace}[patch.crates-io]\n{patches}")
 }
 
 /// All that a command printed, for messages and for looking into.
