@@ -32,6 +32,10 @@ pub enum Tool {
     Gcc,
     /// GNU ld that links for 64-bit Windows, which is how the one of Debian for x86-64 is built.
     GnuPe,
+    /// The lld that comes with rustc, which links by default for x86-64 Linux.
+    RustLld,
+    /// The linker mold.
+    Mold,
     /// No ptxas in `/usr/local/cuda/bin`, from where no variable removes it: what tests need that hide it.
     HideablePtxas,
     /// `script`, which runs a program in a terminal, and a system that gives it one.
@@ -50,7 +54,10 @@ pub fn required() -> bool {
 impl Tool {
     /// Whether set-up can see to it, so that it can be required.
     pub fn is_installable(self) -> bool {
-        !matches!(self, Tool::NvidiaGpu | Tool::NoAmdGpu | Tool::HideablePtxas | Tool::GnuPe | Tool::Terminal)
+        !matches!(
+            self,
+            Tool::NvidiaGpu | Tool::NoAmdGpu | Tool::HideablePtxas | Tool::GnuPe | Tool::Terminal | Tool::RustLld
+        )
     }
 
     /// Says what is missing.
@@ -104,6 +111,8 @@ impl Tool {
                     false => Err("ld.bfd has no emulation i386pep".to_owned()),
                 }
             }
+            Tool::RustLld => rust_lld().map(drop),
+            Tool::Mold => found_in_path("mold"),
             Tool::HideablePtxas => match Path::new("/usr/local/cuda/bin/ptxas").exists() {
                 true => Err("ptxas is in /usr/local/cuda/bin, from where no variable removes it".to_owned()),
                 false => Ok(()),
@@ -151,6 +160,17 @@ pub fn roc_obj_ls() -> Command {
     let mut perl = Command::new("perl");
     perl.env("PERL5LIB", usr.join("share/perl5")).arg(usr.join("bin/roc-obj-ls"));
     perl
+}
+
+/// The folder in which rustc has its lld, under the name by which gcc looks for it.
+pub fn rust_lld() -> Result<PathBuf, String> {
+    let output = Command::new("rustc").args(["--print", "target-libdir"]).output();
+    let output = output.map_err(|error| format!("rustc: {error}"))?;
+    let folder = Path::new(stdout(&output).trim()).with_file_name("bin").join("gcc-ld");
+    match folder.join("ld.lld").is_file() {
+        true => Ok(folder),
+        false => Err(format!("no ld.lld in {}", folder.display())),
+    }
 }
 
 /// Where CUDA has a library: `lib` in wheels, `lib64` in an installed toolkit.
