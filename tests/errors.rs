@@ -914,11 +914,16 @@ fn macro_errors() {
             "43",
             &["'kernels/whole.cu' is a file name, and a pack is meant", "such as \"whole\""],
         ),
-        ("constant", "NAME", "43", &["takes the name of a pack: include_offload!(\"saxpy\")"]),
-        ("expression", "concat!(\"who\", \"le\")", "43", &["takes the name of a pack: include_offload!(\"saxpy\")"]),
-        ("number", "5", "43", &["takes the name of a pack: include_offload!(\"saxpy\")"]),
-        ("nothing", "", "5", &["takes the name of a pack: include_offload!(\"saxpy\")"]),
-        ("two", "\"whole\", \"cut\"", "50", &["takes the name of a pack: include_offload!(\"saxpy\")"]),
+        ("constant", "NAME", "43", &["takes the name of a pack, include_offload!(\"saxpy\"), or "]),
+        (
+            "expression",
+            "concat!(\"who\", \"le\")",
+            "43",
+            &["takes the name of a pack, include_offload!(\"saxpy\"), or "],
+        ),
+        ("number", "5", "43", &["takes the name of a pack, include_offload!(\"saxpy\"), or "]),
+        ("nothing", "", "5", &["takes the name of a pack, include_offload!(\"saxpy\"), or "]),
+        ("two", "\"whole\", \"cut\"", "52", &["include_offload! embeds one pack"]),
     ];
     let build = format!(
         "fn main() {{\n    for name in {packs:?} {{\n        \

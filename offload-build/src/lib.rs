@@ -200,6 +200,7 @@ mod facts;
 mod hash;
 mod image;
 mod jobs;
+mod kernels;
 mod lack;
 mod language;
 mod module;

@@ -4,6 +4,7 @@ use crate::cargo::Cargo;
 use crate::error::Error;
 use crate::hash::ContentHash;
 use crate::image::{self, Image};
+use crate::kernels;
 use crate::output::{OutDir, write_if_changed, write_layout};
 use offload_format::archive;
 use offload_format::bundle::{BundleBuilder, HIP_ALIGN, HIP_ENTRY_PREFIX, HIP_TABLE_LIMIT};
@@ -168,9 +169,9 @@ pub(crate) fn write(
 ) -> Result<Pack, Error> {
     let images: Vec<&Image> = modules.iter().flat_map(|module| &module.images).collect();
     let only_amd = images.iter().all(|image| matches!(image.kind, PackImageKind::CodeObject { .. }));
-    let (section, layout) = match only_amd {
+    let (section, (layout, bundles)) = match only_amd {
         true => (DeviceSection::HipFatbin, bundles(modules)?),
-        false => (DeviceSection::LlvmOffloading, offload_binaries(modules)),
+        false => (DeviceSection::LlvmOffloading, (offload_binaries(modules), vec![None; modules.len()])),
     };
     let files: Vec<PathBuf> = images.iter().map(|image| image.path.clone()).collect();
     let hash = content_hash(section, &layout, &images);
@@ -191,17 +192,21 @@ pub(crate) fn write(
     write_layout(&library_path, &library_layout, &files)?;
 
     let mut numbers = 0..;
-    let mut index_image = |image: &Image| IndexImage {
-        target: image.target.clone(),
-        offset: numbers.next().and_then(|number| layout.offset_of(number)).expect("the layout has every image"),
-        size: image.size,
-        origin: image.origin,
-        kind: image.kind.clone(),
+    let mut index_image = |image: &Image| {
+        Ok(IndexImage {
+            target: image.target.clone(),
+            offset: numbers.next().and_then(|number| layout.offset_of(number)).expect("the layout has every image"),
+            size: image.size,
+            origin: image.origin,
+            kind: image.kind.clone(),
+            kernels: kernels::of(image, output, cargo)?,
+        })
     };
-    let index_module = |module: &ModuleImages| IndexModule {
-        name: module.name.clone(),
-        images: module.images.iter().map(&mut index_image).collect(),
+    let index_module = |(module, bundle): (&ModuleImages, Option<u64>)| {
+        let images: Result<Vec<IndexImage>, Error> = module.images.iter().map(&mut index_image).collect();
+        Ok(IndexModule { name: module.name.clone(), bundle, images: images? })
     };
+    let index_modules: Result<Vec<IndexModule>, Error> = modules.iter().zip(bundles).map(index_module).collect();
     let index = Index::Built(PackIndex {
         name: name.to_owned(),
         library: library.clone(),
@@ -210,7 +215,7 @@ pub(crate) fn write(
         symbol,
         section,
         size: layout.size(),
-        modules: modules.iter().map(index_module).collect(),
+        modules: index_modules?,
     });
     write_if_changed(&output.index(), index.to_string().as_bytes())?;
     output.remove_stale_libraries(&format!("offload_{name}_"), &library_path);
@@ -230,15 +235,21 @@ pub(crate) fn write(
     Ok(Pack { name: name.to_owned(), path: Some(output.pack()), modules })
 }
 
-/// A bundle for each module, as HIP's runtime takes it. Payload numbers are positions among the images of all modules.
-fn bundles(modules: &[ModuleImages]) -> Result<Layout, Error> {
-    let (mut layout, mut first) = (Layout::new(), 0);
-    for module in modules.iter().filter(|module| !module.images.is_empty()) {
+/// A bundle for each module that has an image, as HIP's runtime takes it, and where they start. Payload numbers are positions
+/// among the images of all modules.
+fn bundles(modules: &[ModuleImages]) -> Result<(Layout, Vec<Option<u64>>), Error> {
+    let (mut layout, mut starts, mut first) = (Layout::new(), Vec::new(), 0);
+    for module in modules {
+        if module.images.is_empty() {
+            starts.push(None);
+            continue;
+        }
         layout.pad_to(HIP_ALIGN);
+        starts.push(Some(layout.size()));
         layout.append(bundle(&module.images, first)?);
         first += module.images.len();
     }
-    Ok(layout)
+    Ok((layout, starts))
 }
 
 /// One bundle; its first image has this payload number.

@@ -1,9 +1,10 @@
-//! What a user reads at the literal.
+//! What a user reads at the literal: what was looked for, what there is, what to do.
 
+use crate::suggest;
 use offload_format::pack_index::IndexError;
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why a pack cannot be embedded.
 #[derive(Debug)]
@@ -24,6 +25,20 @@ pub(crate) enum Error {
     Size { path: PathBuf, expected: u64, found: u64 },
     /// The pack's first bytes are others.
     Magic { path: PathBuf, offset: u64, section: &'static str },
+    /// The path is empty.
+    NoPath,
+    /// The path is that of a source.
+    Source(PathBuf),
+    /// The path starts with a variable that is none, or not set.
+    Variable(String),
+    /// The compiler does not say where the macro is called.
+    NoSourceFile,
+    /// The file cannot be read; what lies beside it.
+    File { path: PathBuf, error: io::Error, others: Vec<String> },
+    /// The file is not what can be embedded: what it is, or what is wrong with it.
+    Content { path: PathBuf, what: String },
+    /// Nothing in it is for a driver; what there is instead.
+    NoImage { path: PathBuf, left_out: Vec<String> },
 }
 
 const CURE: &str = "the build script must run again: change build.rs, or run cargo clean -p for this package";
@@ -36,15 +51,13 @@ impl fmt::Display for Error {
                  offload_build::Build::new().file(\"kernels/saxpy.cu\").archs([\"gfx90a\", \"sm_80\", \"cpu\"]).compile(\"saxpy\")",
             ),
             Error::NoName => f.write_str("the name of a pack is meant: what build.rs gave to compile(...)"),
-            Error::FileName(name) => {
-                let stem = name.rsplit(['/', '\\']).next().and_then(|file| file.split('.').next()).unwrap_or(name);
-                write!(
-                    f,
-                    "'{name}' is a file name, and a pack is meant: what build.rs gave to compile(...), such as \"{stem}\""
-                )
-            }
+            Error::FileName(name) => file_name(f, name),
             Error::NoPack { name, folder, others } => {
-                write!(f, "there is no pack \"{name}\" in {}: build.rs has to call compile(\"{name}\")", folder.display())?;
+                write!(f, "there is no pack \"{name}\" in {}: ", folder.display())?;
+                match suggest::closest(name, others.iter().map(String::as_str)) {
+                    Some(other) => write!(f, "did you mean \"{other}\"? Otherwise build.rs has to call compile(\"{name}\")")?,
+                    None => write!(f, "build.rs has to call compile(\"{name}\")")?,
+                }
                 match others.is_empty() {
                     true => f.write_str("; it has made none"),
                     false => write!(f, "; it has made \"{}\"", others.join("\", \"")),
@@ -58,6 +71,56 @@ impl fmt::Display for Error {
             Error::Magic { path, offset, section } => {
                 write!(f, "{} has no pack for {section} at offset {offset}: it is damaged; {CURE}", path.display())
             }
+            Error::NoPath => f.write_str("the path of a file is meant: path = \"saxpy.hipfb\""),
+            Error::Source(path) => write!(
+                f,
+                "{} is a source, and nothing is compiled here: build.rs compiles it, \
+                 offload_build::Build::new().file(...).compile({:?}), and include_offload!({1:?}) embeds what comes out",
+                path.display(),
+                stem(path)
+            ),
+            Error::Variable(name) => match name.as_str() {
+                "OUT_DIR" => f.write_str("$OUT_DIR is the folder of a build script, and this package has none"),
+                _ => write!(f, "${name} is not known here: a path may start with $OUT_DIR/ or $CARGO_MANIFEST_DIR/"),
+            },
+            Error::NoSourceFile => f.write_str(
+                "the compiler does not say in which file this stands: let the path start with $CARGO_MANIFEST_DIR/, the folder \
+                 of the package's Cargo.toml",
+            ),
+            Error::File { path, error, others } => {
+                write!(f, "could not read {}: {error}", path.display())?;
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                if let Some(other) = suggest::closest(&name, others.iter().map(String::as_str)) {
+                    write!(f, "; {other} is in that folder")?;
+                }
+                f.write_str("; paths are relative to the source file that this stands in")
+            }
+            Error::Content { path, what } => write!(f, "{} {what}", path.display()),
+            Error::NoImage { path, left_out } => {
+                let what = if left_out.is_empty() { "no image".to_owned() } else { left_out.join(", ") };
+                write!(
+                    f,
+                    "{} has nothing that a driver loads: {what}. If it is for a linker, such as clang-linker-wrapper, say \
+                     `retain`",
+                    path.display()
+                )
+            }
         }
+    }
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// A file, where a pack is meant: one to be embedded, or one to be compiled.
+fn file_name(f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
+    const FILES: [&str; 9] = ["hipfb", "fatbin", "hsaco", "co", "cubin", "ptx", "bundle", "offload", "ob"];
+    let extension = Path::new(name).extension().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
+    let stem = name.rsplit(['/', '\\']).next().and_then(|file| file.split('.').next()).unwrap_or(name);
+    write!(f, "'{name}' is a file name, and a pack is meant: what build.rs gave to compile(...), such as \"{stem}\"")?;
+    match FILES.contains(&&*extension) {
+        true => write!(f, "; a file is embedded as include_offload!(path = \"{name}\")"),
+        false => Ok(()),
     }
 }

@@ -1,133 +1,114 @@
-//! The expansion: an index in, tokens out.
+//! The expansion: what is known of a pack in, tokens out.
 
-use offload_format::embedded::{Origin, PackImageKind};
-use offload_format::host_object::DeviceSection;
-use offload_format::pack_index::{Index, IndexImage, IndexModule, PackIndex};
-use proc_macro2::TokenStream;
+mod register;
+mod tables;
+
+use crate::file::{File, FileKind};
+use crate::input::Options;
+use offload_format::host_object::SectionNames;
+use offload_format::pack_index::{Index, PackIndex};
+use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
-/// An expression of type `offload_format::KernelPack`.
-pub(crate) fn pack(index: &Index) -> TokenStream {
+/// An expression of type `KernelPack`, for a pack that the build script made, or left out.
+pub(crate) fn pack(index: &Index, options: &Options) -> TokenStream {
     match index {
-        Index::Built(pack) => built(pack),
+        Index::Built(pack) => built(pack, options),
         Index::Absent { name, why, modules } => {
-            let modules = modules.iter().map(|name| module(name, 0, 0));
-            quote! { ::offload_format::KernelPack::new_absent(#name, #why, &[#(#modules),*]) }
+            let krate = options.krate();
+            let modules = tables::modules_without_images(&krate, modules);
+            quote! {{
+                #modules
+                #krate::KernelPack::new_absent(#name, #why, MODULES)
+            }}
         }
     }
 }
 
-fn built(pack: &PackIndex) -> TokenStream {
+fn built(pack: &PackIndex, options: &Options) -> TokenStream {
+    let krate = options.krate();
     let PackIndex { name, library, symbol, section, size, modules, .. } = pack;
     // A size that does not fit is one that cannot be linked either; the literal then fails to compile.
-    let size = proc_macro2::Literal::u64_unsuffixed(*size);
-    let section = match section {
-        DeviceSection::HipFatbin => quote! { HipFatbin },
-        DeviceSection::LlvmOffloading => quote! { LlvmOffloading },
-    };
-    let images = pack.images().map(image);
-    let mut first = 0;
-    let modules = modules.iter().map(|IndexModule { name, images }| {
-        first += images.len();
-        module(name, first - images.len(), images.len())
+    let size = Literal::u64_unsuffixed(*size);
+    let section = section.elf_name();
+    let registered = options.register.map(|_| register::tokens(&krate, modules, &quote! { PACK }));
+    let tables = tables::tables(&krate, modules, registered.is_some());
+    let retained = options.retain.map(|_| {
+        quote! {
+            #[used]
+            static RETAINED: &[u8; #size] = &PACK;
+        }
     });
     // The symbol's name has the hash of the pack's content: what is linked is what the index describes, or nothing is.
-    quote! {
-        {
-            #[link(name = #library, kind = "static")]
-            unsafe extern "C" {
-                #[link_name = #symbol]
-                safe static PACK: [u8; #size];
-            }
-            ::offload_format::KernelPack::new(
-                #name,
-                ::offload_format::host_object::DeviceSection::#section,
-                &PACK,
-                &[#(#images),*],
-                &[#(#modules),*],
-            )
+    quote! {{
+        #[link(name = #library, kind = "static")]
+        unsafe extern "C" {
+            #[link_name = #symbol]
+            safe static PACK: [u8; #size];
         }
-    }
+        #retained
+        #registered
+        #tables
+        #krate::KernelPack::new(#name, #section, &PACK, IMAGES, MODULES)
+    }}
 }
 
-fn module(name: &str, first: usize, count: usize) -> TokenStream {
-    let [first, count] = [first, count].map(proc_macro2::Literal::usize_unsuffixed);
-    quote! { ::offload_format::embedded::ModuleRecord { name: #name, first: #first, count: #count } }
+/// The same for a file.
+pub(crate) fn file(file: &File, options: &Options) -> TokenStream {
+    let krate = options.krate();
+    let File { name, size, modules, .. } = file;
+    let path = file.path.to_string_lossy();
+    let align = match &options.align {
+        Some(align) => align.token(),
+        None => Literal::u64_unsuffixed(file.kind.align()),
+    };
+    // Drivers read PTX up to a NUL.
+    let is_text = file.kind == FileKind::Ptx;
+    let whole = Literal::u64_unsuffixed(size + u64::from(is_text));
+    let size = Literal::u64_unsuffixed(*size);
+    let (placed, section) = match (&options.section, file.kind.section()) {
+        (Some(section), _) => (quote! { #[unsafe(link_section = #section)] }, section.value()),
+        (None, Some(names)) => (link_section(names), names.name.to_owned()),
+        (None, None) => (quote! {}, ".rodata".to_owned()),
+    };
+    let used = options.retain.map(|_| quote! { #[used] });
+    let content = match is_text {
+        false => quote! { *BYTES },
+        true => quote! {{
+            let mut text = [0; #whole];
+            text.split_at_mut(#size).0.copy_from_slice(BYTES);
+            text
+        }},
+    };
+    let registered = options.register.map(|_| register::tokens(&krate, modules, &quote! { FILE.0 }));
+    let tables = tables::tables(&krate, modules, registered.is_some());
+    let value = match file.closed {
+        None => quote! { #krate::KernelPack::new(#name, #section, &FILE.0, IMAGES, MODULES) },
+        Some(why) => quote! { #krate::KernelPack::new_closed(#name, #section, &FILE.0, #why, MODULES) },
+    };
+    quote! {{
+        // Cargo builds the crate again when the file changes.
+        const BYTES: &[u8; #size] = ::core::include_bytes!(#path);
+        #[repr(C, align(#align))]
+        struct Aligned([u8; #whole]);
+        #placed
+        #used
+        static FILE: Aligned = Aligned(#content);
+        #registered
+        #tables
+        #value
+    }}
 }
 
-fn image(image: &IndexImage) -> TokenStream {
-    let IndexImage { target, offset, size, origin, kind } = image;
-    let offset = proc_macro2::Literal::u64_unsuffixed(*offset);
-    let size = proc_macro2::Literal::u64_unsuffixed(*size);
-    let origin = match origin {
-        Origin::Compiled => quote! { Compiled },
-        Origin::Prebuilt => quote! { Prebuilt },
-        Origin::ReadyMade => quote! { ReadyMade },
-    };
-    let kind = match kind {
-        PackImageKind::CodeObject { version } => quote! { CodeObject { version: #version } },
-        PackImageKind::Cubin => quote! { Cubin },
-        PackImageKind::Ptx { version } => {
-            let (major, minor) = (version.major, version.minor);
-            quote! { Ptx { version: ::offload_format::target::PtxVersion { major: #major, minor: #minor } } }
-        }
-        PackImageKind::SharedObject { triple } => quote! { SharedObject { triple: #triple } },
-    };
+/// Mach-O has other names than ELF and COFF.
+fn link_section(names: SectionNames) -> TokenStream {
+    let name = names.name;
+    let macho = format!("{},{}", names.macho.0, names.macho.1);
     quote! {
-        ::offload_format::embedded::ImageRecord {
-            target: #target,
-            kind: ::offload_format::embedded::PackImageKind::#kind,
-            offset: #offset,
-            size: #size,
-            origin: ::offload_format::embedded::Origin::#origin,
-        }
+        #[cfg_attr(not(target_vendor = "apple"), unsafe(link_section = #name))]
+        #[cfg_attr(target_vendor = "apple", unsafe(link_section = #macho))]
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_pack_is_a_symbol_of_its_library_and_a_table() {
-        let index = "offload-pack 1\nname saxpy\nlibrary offload_saxpy_90f2\nlibrary-size 36264\nlibrary-offset 232\n\
-                     symbol offload_pack_90f2\nsection .hip_fatbin\nsize 9472\n\
-                     module saxpy\nimage gfx90a 4096 5376 prebuilt code-object 6\n";
-        let expected = quote! {
-            {
-                #[link(name = "offload_saxpy_90f2", kind = "static")]
-                unsafe extern "C" {
-                    #[link_name = "offload_pack_90f2"]
-                    safe static PACK: [u8; 9472];
-                }
-                ::offload_format::KernelPack::new(
-                    "saxpy",
-                    ::offload_format::host_object::DeviceSection::HipFatbin,
-                    &PACK,
-                    &[::offload_format::embedded::ImageRecord {
-                        target: "gfx90a",
-                        kind: ::offload_format::embedded::PackImageKind::CodeObject { version: 6u32 },
-                        offset: 4096,
-                        size: 5376,
-                        origin: ::offload_format::embedded::Origin::Prebuilt,
-                    }],
-                    &[::offload_format::embedded::ModuleRecord { name: "saxpy", first: 0, count: 1 }],
-                )
-            }
-        };
-        assert_eq!(pack(&Index::parse(index).unwrap()).to_string(), expected.to_string());
-    }
-
-    #[test]
-    fn a_pack_that_was_not_built_says_why() {
-        let index = Index::parse("offload-pack 1\nname saxpy\nabsent OFFLOAD_SKIP was set\nmodule saxpy\n").unwrap();
-        let expected = quote! {
-            ::offload_format::KernelPack::new_absent(
-                "saxpy",
-                "OFFLOAD_SKIP was set",
-                &[::offload_format::embedded::ModuleRecord { name: "saxpy", first: 0, count: 0 }]
-            )
-        };
-        assert_eq!(pack(&index).to_string(), expected.to_string());
-    }
-}
+mod tests;

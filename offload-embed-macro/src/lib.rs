@@ -3,42 +3,34 @@
 
 mod error;
 mod expand;
+mod file;
+mod input;
+mod options;
 mod resolve;
+mod suggest;
 
-use proc_macro::TokenStream;
-use syn::LitStr;
+use input::{Input, What};
+use proc_macro::{Span, TokenStream};
 
-/// Embeds the pack that the package's build script made under this name, and evaluates to an
-/// `offload_format::KernelPack`.
-///
-/// ```text
-/// static SAXPY: offload_format::KernelPack = offload_embed_macro::include_offload!("saxpy");
-///
-/// let image = SAXPY.select(&Device::cuda(9, 0, driver_version))?;
-/// ```
-///
-/// The bytes do not pass through the compiler: the build script has put them into a static library, and the expansion
-/// names its symbol. They land in the section `.hip_fatbin`, if all targets are AMD's, or in `.llvm.offloading`, where
-/// ROCm's and LLVM's tools look; a pack that no code uses is not linked.
-///
-/// The invocation is an expression for a `static`, in a library, a binary, a test, an example or a doctest of the package
-/// that has the build script. The expansion names `::offload_format`, which the package must depend on, and compiles under
-/// `#![forbid(unsafe_code)]`.
-///
-/// It is a compile error if there is no such pack, or if its files are damaged.
+/// DOC
 #[proc_macro]
 pub fn include_offload(input: TokenStream) -> TokenStream {
-    let name = match syn::parse::<LitStr>(input) {
-        Ok(name) => name,
-        Err(error) => {
-            let error =
-                syn::Error::new(error.span(), "include_offload! takes the name of a pack: include_offload!(\"saxpy\")");
-            return error.to_compile_error().into();
+    let expanded = syn::parse::<Input>(input).and_then(|input| expand(&input));
+    expanded.unwrap_or_else(|error| error.to_compile_error()).into()
+}
+
+fn expand(Input { what, options }: &Input) -> syn::Result<proc_macro2::TokenStream> {
+    match what {
+        What::Pack(name) => {
+            let index = resolve::pack(&name.value()).map_err(|error| syn::Error::new(name.span(), error))?;
+            options::check_for_pack(options, &index)?;
+            Ok(expand::pack(&index, options))
         }
-    };
-    let expanded = match resolve::pack(&name.value()) {
-        Ok(index) => expand::pack(&index),
-        Err(error) => syn::Error::new(name.span(), error).to_compile_error(),
-    };
-    expanded.into()
+        What::Path(path) => {
+            let file = file::read(&path.value(), Span::call_site().local_file(), options.retain.is_some())
+                .map_err(|error| syn::Error::new(path.span(), error))?;
+            options::check_for_file(options, &file)?;
+            Ok(expand::file(&file, options))
+        }
+    }
 }

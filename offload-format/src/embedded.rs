@@ -4,11 +4,20 @@
 //! the table of images, which the macro took from the pack's index; [`KernelPack::new`] checks one against the other
 //! while the program is compiled.
 
+mod image;
+mod kernel;
+#[doc(hidden)]
+pub mod registered;
+mod words;
+
+pub use image::PackImage;
+pub use kernel::Kernel;
+
 use crate::host_object::DeviceSection;
-use crate::select::{Candidate, Choice, Code, Device, SelectError, select};
-use crate::target::{NvidiaArch, PtxVersion, TargetId, TargetTriple};
-use core::ffi::c_void;
+use crate::select::{Choice, Device, SelectError, select};
+use crate::target::PtxVersion;
 use core::fmt;
+use words::Words;
 
 /// A pack: modules, each compiled for several targets.
 ///
@@ -19,7 +28,7 @@ use core::fmt;
 /// # use offload_format::embedded::{KernelPack, Module};
 /// # static SAXPY: KernelPack = {
 /// #     use offload_format::embedded::ModuleRecord;
-/// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "affine", first: 0, count: 0 }];
+/// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "affine", first: 0, count: 0, registered: None }];
 /// #     KernelPack::new_absent("saxpy", "this is an example", MODULES)
 /// # };
 /// const AFFINE: Module = SAXPY.module("affine");
@@ -29,7 +38,7 @@ use core::fmt;
 /// # use offload_format::embedded::{KernelPack, Module};
 /// # static SAXPY: KernelPack = {
 /// #     use offload_format::embedded::ModuleRecord;
-/// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "affine", first: 0, count: 0 }];
+/// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "affine", first: 0, count: 0, registered: None }];
 /// #     KernelPack::new_absent("saxpy", "this is an example", MODULES)
 /// # };
 /// const AFFINE: Module = SAXPY.module("afine");
@@ -37,7 +46,7 @@ use core::fmt;
 #[derive(Clone, Copy)]
 pub struct KernelPack {
     name: &'static str,
-    section: DeviceSection,
+    section: &'static str,
     bytes: &'static [u8],
     images: &'static [ImageRecord],
     modules: &'static [ModuleRecord],
@@ -53,6 +62,8 @@ pub struct ModuleRecord {
     pub first: usize,
     /// How many images it has.
     pub count: usize,
+    /// Its kernels for HIP's runtime, if the program registers them.
+    pub registered: Option<&'static registered::Kernels>,
 }
 
 /// What is known of one image at compile time. The macro writes it; programs use [`PackImage`].
@@ -68,6 +79,9 @@ pub struct ImageRecord {
     pub size: usize,
     /// Where it came from.
     pub origin: Origin,
+    /// The names of its kernels in alphabetical order, as it has them: those of C++ mangled. `None` if nobody has read
+    /// them, as those of an image for the CPU.
+    pub kernels: Option<&'static [&'static str]>,
 }
 
 impl ImageRecord {
@@ -147,7 +161,7 @@ impl KernelPack {
     #[doc(hidden)]
     pub const fn new(
         name: &'static str,
-        section: DeviceSection,
+        section: &'static str,
         bytes: &'static [u8],
         images: &'static [ImageRecord],
         modules: &'static [ModuleRecord],
@@ -169,25 +183,39 @@ impl KernelPack {
     /// A pack that was not built, and why: every `select` says so. The modules are those that it would have, without images.
     #[doc(hidden)]
     pub const fn new_absent(name: &'static str, why: &'static str, modules: &'static [ModuleRecord]) -> Self {
-        Self { name, section: DeviceSection::LlvmOffloading, bytes: &[], images: &[], modules, absent: Some(why) }
+        Self::new_closed(name, DeviceSection::LlvmOffloading.elf_name(), &[], why, modules)
     }
 
-    /// The name that the build script gave it.
+    /// A file of which nothing is known but that it is there, and why: every `select` says so.
+    #[doc(hidden)]
+    pub const fn new_closed(
+        name: &'static str,
+        section: &'static str,
+        bytes: &'static [u8],
+        why: &'static str,
+        modules: &'static [ModuleRecord],
+    ) -> Self {
+        Self { name, section, bytes, images: &[], modules, absent: Some(why) }
+    }
+
+    /// The name that the build script gave it; of a pack by its path the file's name without its extension.
     pub const fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Name of the section that holds it, in ELF programs.
+    /// Name of the section that holds it, in ELF programs: `.rodata` for an image by its path, which is in no container.
     pub const fn section(&self) -> &'static str {
-        self.section.elf_name()
+        self.section
     }
 
-    /// The whole pack: offload bundles in `.hip_fatbin`, offload binaries in `.llvm.offloading`.
+    /// The whole pack: offload bundles in `.hip_fatbin`, offload binaries in `.llvm.offloading`, or the file that was embedded
+    /// by its path.
     pub const fn bytes(&self) -> &'static [u8] {
         self.bytes
     }
 
-    /// Why the pack is empty, if it was not built (`OFFLOAD_SKIP=1`, docs.rs).
+    /// Why no images are known: the pack was not built (`OFFLOAD_SKIP=1`, docs.rs), or it is a compressed file that was
+    /// embedded by its path.
     pub const fn absent(&self) -> Option<&'static str> {
         self.absent
     }
@@ -196,7 +224,8 @@ impl KernelPack {
     /// the compiler.
     ///
     /// # Panics
-    /// If there is none. For names that are not known before the program runs there is [`KernelPack::find_module`].
+    /// If there is none; the message lists those that there are. For names that are not known before the program runs
+    /// there is [`KernelPack::find_module`].
     pub const fn module(&self, name: &str) -> Module<'_> {
         let mut i = 0;
         while i < self.modules.len() {
@@ -205,7 +234,70 @@ impl KernelPack {
             }
             i += 1;
         }
-        panic!("the pack has no module of this name; build.rs says which it has")
+        let words =
+            Words::new().add("the pack \"").add(self.name).add("\" has no module \"").add(name).add("\"; it has ");
+        panic!("{}", words.add_modules(self.modules).as_str())
+    }
+
+    /// The kernel of this name, which some image of the pack has; of several modules exactly one has it. As the value of a
+    /// `const` or `static`, a name that no image has is an error of the compiler, which lists those that there are:
+    ///
+    /// ```
+    /// # use offload_format::embedded::{ImageRecord, Kernel, KernelPack, ModuleRecord, Origin, PackImageKind};
+    /// # static SAXPY: KernelPack = {
+    /// #     const KERNELS: &[&str] = &["saxpy"];
+    /// #     const IMAGES: &[ImageRecord] = &[ImageRecord { target: "sm_80", kind: PackImageKind::Cubin, offset: 0, size: 8,
+    /// #         origin: Origin::Compiled, kernels: Some(KERNELS) }];
+    /// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "saxpy", first: 0, count: 1, registered: None }];
+    /// #     KernelPack::new("saxpy", ".llvm.offloading", &[0; 8], IMAGES, MODULES)
+    /// # };
+    /// const SAXPY_KERNEL: Kernel = SAXPY.kernel("saxpy");
+    /// assert_eq!(SAXPY_KERNEL.name(), "saxpy");
+    /// ```
+    ///
+    /// ```compile_fail
+    /// # use offload_format::embedded::{ImageRecord, Kernel, KernelPack, ModuleRecord, Origin, PackImageKind};
+    /// # static SAXPY: KernelPack = {
+    /// #     const KERNELS: &[&str] = &["saxpy"];
+    /// #     const IMAGES: &[ImageRecord] = &[ImageRecord { target: "sm_80", kind: PackImageKind::Cubin, offset: 0, size: 8,
+    /// #         origin: Origin::Compiled, kernels: Some(KERNELS) }];
+    /// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "saxpy", first: 0, count: 1, registered: None }];
+    /// #     KernelPack::new("saxpy", ".llvm.offloading", &[0; 8], IMAGES, MODULES)
+    /// # };
+    /// const SAXPY_KERNEL: Kernel = SAXPY.kernel("saxpi");
+    /// ```
+    ///
+    /// The name is as the images have it: of C++ kernels that are not `extern "C"` the mangled one. Kernels that only the
+    /// image for the CPU has are not known. Where no image says which kernels it has, as in a pack that was not built, any
+    /// name is taken.
+    ///
+    /// # Panics
+    /// If there is none, or if several modules have it: then [`Module::kernel`] says of which.
+    pub const fn kernel<'pack>(&'pack self, name: &'pack str) -> Kernel<'pack> {
+        let (mut found, mut known, mut i) = (None, false, 0);
+        while i < self.modules.len() {
+            let module = Module { pack: self, record: &self.modules[i] };
+            if let Some(recorded) = module.find(name) {
+                if let Some(Kernel { module: other, .. }) = found {
+                    let words =
+                        Words::new().add("\"").add(name).add("\" is a kernel of several modules of the pack \"");
+                    let words = words.add(self.name).add("\": ").list(other.record.name, 0).list(module.record.name, 1);
+                    panic!("{}", words.add("; say of which, as in PACK.module(\"affine\").kernel(...)").as_str())
+                }
+                found = Some(Kernel { module, name: recorded });
+            }
+            known |= module.knows_kernels();
+            i += 1;
+        }
+        match (found, self.modules) {
+            (Some(kernel), _) => kernel,
+            (None, [record]) => Module { pack: self, record }.kernel(name),
+            (None, [record, ..]) if !known => Kernel { module: Module { pack: self, record }, name },
+            (None, _) => {
+                let words = Words::new().add("the pack \"").add(self.name).add("\" has no kernel \"").add(name);
+                panic!("{}", words.add("\"; it has ").add_kernels(self.images).as_str())
+            }
+        }
     }
 
     /// The module of this name, if there is one.
@@ -236,14 +328,29 @@ impl KernelPack {
     }
 }
 
+/// Where a name is in a list, for constants.
+const fn position(names: &[&str], name: &str) -> Option<usize> {
+    let mut i = 0;
+    while i < names.len() {
+        if is_same(names[i], name) {
+            return Some(i);
+        }
+        i += 1;
+    }
+    None
+}
+
 /// Whether two strings are one, for constants.
 const fn is_same(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
+    if a.len() != b.len() {
+        return false;
+    }
     let mut i = 0;
-    while i < a.len() && i < b.len() && a[i] == b[i] {
+    while i < a.len() && a[i] == b[i] {
         i += 1;
     }
-    i == a.len() && i == b.len()
+    i == a.len()
 }
 
 impl fmt::Debug for KernelPack {
@@ -265,7 +372,7 @@ pub struct Module<'pack> {
     record: &'static ModuleRecord,
 }
 
-impl Module<'_> {
+impl<'pack> Module<'pack> {
     /// Its name: what the build script gave it, or that of the pack.
     pub const fn name(&self) -> &'static str {
         self.record.name
@@ -274,9 +381,55 @@ impl Module<'_> {
     /// Its images, in file order.
     pub fn images(&self) -> impl ExactSizeIterator<Item = PackImage> + Clone + use<> {
         let pack = self.pack.bytes;
+        self.records().iter().map(move |record| PackImage { pack, record })
+    }
+
+    const fn records(&self) -> &'static [ImageRecord] {
         // `KernelPack::new` has checked the range.
-        let images = self.pack.images.get(self.record.first..).and_then(|rest| rest.get(..self.record.count));
-        images.unwrap_or(&[]).iter().map(move |record| PackImage { pack, record })
+        self.pack.images.split_at(self.record.first).1.split_at(self.record.count).0
+    }
+
+    /// The kernel of this name, which some image of the module has, by the rules of [`KernelPack::kernel`].
+    ///
+    /// # Panics
+    /// If there is none; the message lists those that there are.
+    pub const fn kernel(&self, name: &'pack str) -> Kernel<'pack> {
+        if let Some(recorded) = self.find(name) {
+            return Kernel { module: *self, name: recorded };
+        }
+        if !self.knows_kernels() {
+            return Kernel { module: *self, name };
+        }
+        let words = Words::new().add("the module \"").add(self.record.name).add("\" has no kernel \"").add(name);
+        panic!("{}", words.add("\"; it has ").add_kernels(self.records()).as_str())
+    }
+
+    /// Whether some image says which kernels it has.
+    const fn knows_kernels(&self) -> bool {
+        let images = self.records();
+        let mut i = 0;
+        while i < images.len() {
+            if images[i].kernels.is_some() {
+                return true;
+            }
+            i += 1;
+        }
+        false
+    }
+
+    /// The name of a kernel that some image has.
+    const fn find(&self, name: &str) -> Option<&'static str> {
+        let images = self.records();
+        let mut i = 0;
+        while i < images.len() {
+            if let Some(kernels) = images[i].kernels
+                && let Some(at) = position(kernels, name)
+            {
+                return Some(kernels[at]);
+            }
+            i += 1;
+        }
+        None
     }
 
     /// The best image for a device, by the rules of [`mod@crate::select`].
@@ -284,7 +437,8 @@ impl Module<'_> {
     /// Returns an error that lists every image and why it was refused, if none fits.
     pub fn select(&self, device: &Device) -> Result<Choice<PackImage>, SelectError<PackImage>> {
         match self.pack.absent {
-            Some(why) => Err(SelectError::absent(device, why)),
+            Some(why) if self.pack.bytes.is_empty() => Err(SelectError::absent(device, why)),
+            Some(why) => Err(SelectError::closed(device, why)),
             None => select(self.images(), device),
         }
     }
@@ -297,158 +451,5 @@ impl fmt::Debug for Module<'_> {
     }
 }
 
-/// One image of a pack.
-#[derive(Clone, Copy)]
-pub struct PackImage {
-    pack: &'static [u8],
-    record: &'static ImageRecord,
-}
-
-impl PackImage {
-    /// What it was made for, in canonical form: `gfx90a:xnack-`, `sm_80`, `compute_80`, `cpu`.
-    pub fn target(&self) -> &'static str {
-        self.record.target
-    }
-
-    /// What it is.
-    pub fn kind(&self) -> PackImageKind {
-        self.record.kind
-    }
-
-    /// Where it came from.
-    pub fn origin(&self) -> Origin {
-        self.record.origin
-    }
-
-    /// Offset in bytes from the start of the pack.
-    pub fn offset(&self) -> usize {
-        self.record.offset
-    }
-
-    /// The image.
-    pub fn bytes(&self) -> &'static [u8] {
-        // `KernelPack::new` has checked the range.
-        &self.pack[self.record.offset..][..self.record.size]
-    }
-
-    /// Where the image starts, fit for `cuModuleLoadData` and `hipModuleLoadData`: PTX is followed by a NUL, code objects
-    /// are aligned to at least 8 bytes.
-    pub fn as_ptr(&self) -> *const c_void {
-        // Of the pack, not of the image: the NUL behind PTX is outside the image's slice.
-        self.pack.as_ptr().wrapping_add(self.record.offset).cast()
-    }
-}
-
-impl fmt::Debug for PackImage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.record.fmt(f)
-    }
-}
-
-impl Candidate for PackImage {
-    fn code(&self) -> Code<'_> {
-        let code = || {
-            Some(match self.record.kind {
-                PackImageKind::CodeObject { version } => {
-                    Code::Amdgpu { id: TargetId::parse(self.record.target).ok()?, version: Some(version) }
-                }
-                PackImageKind::Cubin => Code::Cubin(NvidiaArch::parse(self.record.target).ok()?),
-                PackImageKind::Ptx { version } => {
-                    Code::Ptx { arch: NvidiaArch::parse(self.record.target).ok()?, version: Some(version) }
-                }
-                PackImageKind::SharedObject { triple } => Code::Cpu(TargetTriple::parse(triple).ok()?),
-            })
-        };
-        code().unwrap_or(Code::Other)
-    }
-
-    fn label(&self) -> &str {
-        self.record.target
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use alloc::boxed::Box;
-    use alloc::string::ToString;
-
-    fn pack(kind: PackImageKind, offset: usize, size: usize) -> KernelPack {
-        static BYTES: [u8; 64] = [7; 64];
-        let record = ImageRecord { target: "sm_80", kind, offset, size, origin: Origin::Compiled };
-        let images = Box::leak(Box::new([record]));
-        const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "test", first: 0, count: 1 }];
-        KernelPack::new("test", DeviceSection::LlvmOffloading, &BYTES, images, MODULES)
-    }
-
-    const NO_IMAGES: &[ModuleRecord] =
-        &[ModuleRecord { name: "affine", first: 0, count: 0 }, ModuleRecord { name: "scale", first: 0, count: 0 }];
-
-    #[test]
-    fn several_modules_are_told_apart() {
-        static PACK: KernelPack = KernelPack::new("two", DeviceSection::LlvmOffloading, &[], &[], NO_IMAGES);
-        const SCALE: Module<'_> = PACK.module("scale");
-        assert_eq!(SCALE.name(), "scale");
-        assert!(PACK.find_module("scal").is_none() && PACK.find_module("scale2").is_none());
-        let device = Device::parse("gfx90a").unwrap();
-        let error = PACK.select(&device).unwrap_err();
-        assert_eq!(error.modules(), ["affine", "scale"]);
-        assert_eq!(
-            error.to_string(),
-            "the pack has 2 modules, each with images of its own: affine, scale; \
-             select from one of them, as in PACK.module(\"affine\").select(...)"
-        );
-        assert_eq!(SCALE.select(&device).unwrap_err().to_string(), "no image for gfx90a: there are no images");
-    }
-
-    #[test]
-    #[should_panic(expected = "a module has more images than its pack")]
-    fn a_module_of_images_that_are_not_there() {
-        const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "affine", first: 0, count: 1 }];
-        KernelPack::new("test", DeviceSection::LlvmOffloading, &[], &[], MODULES);
-    }
-
-    #[test]
-    fn a_pack_that_was_not_built_has_its_modules() {
-        let pack = KernelPack::new_absent("two", "OFFLOAD_SKIP was set", NO_IMAGES);
-        let error = pack.module("affine").select(&Device::cpu()).unwrap_err();
-        assert_eq!(error.to_string(), "no image for the CPU: the pack was not built: OFFLOAD_SKIP was set");
-    }
-
-    #[test]
-    #[should_panic(expected = "the pack has no module of this name")]
-    fn a_module_that_is_not_there() {
-        let pack = KernelPack::new_absent("two", "OFFLOAD_SKIP was set", NO_IMAGES);
-        let _ = pack.module("offset");
-    }
-
-    #[test]
-    fn an_image_lies_in_its_pack() {
-        let image = pack(PackImageKind::Cubin, 8, 56).images().next().unwrap();
-        assert_eq!((image.offset(), image.bytes().len()), (8, 56));
-    }
-
-    #[test]
-    #[should_panic(expected = "an image ends past the end of its pack")]
-    fn an_image_that_is_too_large() {
-        pack(PackImageKind::Cubin, 8, 57);
-    }
-
-    #[test]
-    #[should_panic(expected = "an image starts past the end of its pack")]
-    fn an_image_that_starts_outside() {
-        pack(PackImageKind::Cubin, 72, 0);
-    }
-
-    #[test]
-    #[should_panic(expected = "no NUL can follow PTX at the end of its pack")]
-    fn ptx_without_room_for_its_nul() {
-        pack(PackImageKind::Ptx { version: PtxVersion::new(8, 0) }, 8, 56);
-    }
-
-    #[test]
-    #[should_panic(expected = "an image is not aligned in its pack")]
-    fn an_image_that_is_not_aligned() {
-        pack(PackImageKind::Cubin, 4, 8);
-    }
-}
+mod tests;

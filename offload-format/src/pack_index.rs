@@ -1,7 +1,7 @@
 //! The index of a pack: what the build script knows of it, for the macro that embeds it. A text file in `OUT_DIR`:
 //!
 //! ```text
-//! offload-pack 1
+//! offload-pack 2
 //! name saxpy
 //! library offload_saxpy_90f2c1…
 //! library-size 36264
@@ -11,12 +11,18 @@
 //! size 31744
 //! module saxpy
 //! image gfx90a 208 5376 compiled code-object 6
+//! kernel saxpy
 //! image sm_80 5888 3432 prebuilt cubin
+//! kernel saxpy
 //! image compute_80 9536 1177 compiled ptx 7.0
+//! kernel saxpy
 //! image cpu 10960 15608 compiled shared-object x86_64-unknown-linux-gnu
+//! kernels unknown
 //! ```
 //!
-//! The images of a module follow its `module` line. An `image` line has the target, offset and size in bytes in the pack, the origin, the kind and what belongs to it.
+//! The images of a module follow its `module` line; in a pack of bundles, `bundle` and the offset of the module's own in
+//! bytes stands before them. An `image` line has the target, offset and size in bytes in the pack,
+//! the origin, the kind and what belongs to it; the names of its kernels follow, or that they are not known.
 //! A pack that was not built has `absent` and the reason behind `name`, then its modules without images.
 
 use crate::embedded::{Origin, PackImageKind};
@@ -26,7 +32,8 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
-const FIRST_LINE: &str = "offload-pack 1";
+const KERNELS_UNKNOWN: &str = "kernels unknown";
+const FIRST_LINE: &str = "offload-pack 2";
 
 /// A pack's index, for a pack that was built.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,6 +68,8 @@ impl PackIndex {
 pub struct IndexModule {
     /// Its name.
     pub name: String,
+    /// Offset in bytes of its bundle from the start of the pack, if the pack is of bundles and this one has any image.
+    pub bundle: Option<u64>,
     /// Its images, in file order.
     pub images: Vec<IndexImage>,
 }
@@ -78,6 +87,8 @@ pub struct IndexImage {
     pub origin: Origin,
     /// What it is.
     pub kind: PackImageKind<String>,
+    /// The names of its kernels in alphabetical order; `None` if they are not known.
+    pub kernels: Option<Vec<String>>,
 }
 
 /// What an index file says.
@@ -140,7 +151,25 @@ impl Index {
         let mut modules: Vec<IndexModule> = Vec::new();
         while parser.line().is_some() {
             if let Ok(name) = parser.this_field("module") {
-                modules.push(IndexModule { name, images: Vec::new() });
+                modules.push(IndexModule { name, bundle: None, images: Vec::new() });
+                continue;
+            }
+            if let Ok(offset) = parser.this_field("bundle") {
+                let offset = offset.parse().ok().filter(|offset| *offset < size);
+                let module = modules.last_mut().filter(|module| module.images.is_empty() && module.bundle.is_none());
+                let (module, offset) = module.zip(offset).ok_or_else(|| parser.error())?;
+                module.bundle = Some(offset);
+                continue;
+            }
+            if parser.text == KERNELS_UNKNOWN || parser.text.starts_with("kernel ") {
+                let image = modules.last_mut().and_then(|module| module.images.last_mut());
+                let image = image.ok_or_else(|| parser.error())?;
+                match (parser.this_field("kernel").ok(), &mut image.kernels) {
+                    (Some(name), Some(kernels)) => kernels.push(name),
+                    // That they are not known stands alone.
+                    (None, Some(kernels)) if kernels.is_empty() => image.kernels = None,
+                    _ => return Err(parser.error()),
+                }
                 continue;
             }
             let image = parse_image(parser.text).filter(|image| image.offset.saturating_add(image.size) <= size);
@@ -203,7 +232,7 @@ fn parse_image(line: &str) -> Option<IndexImage> {
         _ => return None,
     };
     // No third word belongs to any kind.
-    words.next().is_none().then_some(IndexImage { target, offset, size, origin, kind })
+    words.next().is_none().then_some(IndexImage { target, offset, size, origin, kind, kernels: Some(Vec::new()) })
 }
 
 impl fmt::Display for Index {
@@ -222,13 +251,14 @@ impl fmt::Display for Index {
         writeln!(f, "section {}\nsize {}", index.section.elf_name(), index.size)?;
         for module in &index.modules {
             writeln!(f, "module {}", module.name)?;
+            module.bundle.map_or(Ok(()), |offset| writeln!(f, "bundle {offset}"))?;
             module.images.iter().try_for_each(|image| writeln!(f, "{image}"))?;
         }
         Ok(())
     }
 }
 
-/// Its line.
+/// Its line, and those of its kernels.
 impl fmt::Display for IndexImage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "image {} {} {} {} ", self.target, self.offset, self.size, self.origin)?;
@@ -237,6 +267,10 @@ impl fmt::Display for IndexImage {
             PackImageKind::Cubin => f.write_str("cubin"),
             PackImageKind::Ptx { version } => write!(f, "ptx {version}"),
             PackImageKind::SharedObject { triple } => write!(f, "shared-object {triple}"),
+        }?;
+        match &self.kernels {
+            Some(kernels) => kernels.iter().try_for_each(|kernel| write!(f, "\nkernel {kernel}")),
+            None => write!(f, "\n{KERNELS_UNKNOWN}"),
         }
     }
 }
@@ -246,9 +280,22 @@ mod tests {
     use super::*;
 
     fn index() -> Index {
-        let image =
-            |target: &str, origin, kind| IndexImage { target: target.into(), offset: 208, size: 5376, origin, kind };
-        let module = |name: &str, images| IndexModule { name: name.into(), images };
+        let image = |target: &str, origin, kind| IndexImage {
+            target: target.into(),
+            offset: 208,
+            size: 5376,
+            origin,
+            kernels: match kind {
+                PackImageKind::SharedObject { .. } => None,
+                PackImageKind::Cubin => Some(Vec::new()),
+                _ => Some(alloc::vec!["affine".into(), "_Z5scalePf".into()]),
+            },
+            kind,
+        };
+        let module = |name: &str, images: Vec<_>| {
+            let bundle = (!images.is_empty()).then_some(128);
+            IndexModule { name: name.into(), bundle, images }
+        };
         let triple = "x86_64-unknown-linux-gnu".to_string();
         Index::Built(PackIndex {
             name: "saxpy".into(),
@@ -287,8 +334,9 @@ mod tests {
     #[test]
     fn a_damaged_index_names_the_line() {
         let text = index().to_string();
-        for (number, line) in text.lines().enumerate() {
-            let damaged = text.replacen(line, "xyz", 1);
+        for number in 0..text.lines().count() {
+            let damaged = text.lines().enumerate().map(|(at, line)| if at == number { "xyz" } else { line });
+            let damaged = damaged.collect::<Vec<_>>().join("\n");
             let error = Index::parse(&damaged).unwrap_err();
             assert_eq!((error.line, error.text.as_str()), (number + 1, "xyz"));
         }

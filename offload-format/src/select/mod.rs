@@ -101,7 +101,7 @@ pub fn select<I: Candidate>(images: impl IntoIterator<Item = I>, device: &Device
             Err(refusal) => refused.push((image, refusal)),
         }
     }
-    best.ok_or_else(|| SelectError { device: device.clone(), absent: None, modules: Vec::new(), refused })
+    best.ok_or_else(|| SelectError { refused, ..SelectError::none(device) })
 }
 
 /// The image that [`select()`] found; it dereferences to the image.
@@ -136,12 +136,13 @@ impl<I> Deref for Choice<I> {
     }
 }
 
-/// No image fits: the device, and every image with the reason. Or nothing was looked at, since the pack was not built, or
-/// has several modules and none was named.
+/// No image fits: the device, and every image with the reason. Or nothing was looked at, since the pack was not built, its
+/// images are not known, or it has several modules and none was named.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelectError<I> {
     device: Device,
     absent: Option<&'static str>,
+    closed: Option<&'static str>,
     modules: Vec<&'static str>,
     refused: Vec<(I, Refusal)>,
 }
@@ -149,12 +150,21 @@ pub struct SelectError<I> {
 impl<I> SelectError<I> {
     /// The error of a pack that was not built.
     pub(crate) fn absent(device: &Device, why: &'static str) -> Self {
-        Self { device: device.clone(), absent: Some(why), modules: Vec::new(), refused: Vec::new() }
+        Self { absent: Some(why), ..Self::none(device) }
+    }
+
+    /// The error of a pack whose images are not known, and why.
+    pub(crate) fn closed(device: &Device, why: &'static str) -> Self {
+        Self { closed: Some(why), ..Self::none(device) }
+    }
+
+    fn none(device: &Device) -> Self {
+        Self { device: device.clone(), absent: None, closed: None, modules: Vec::new(), refused: Vec::new() }
     }
 
     /// The error of a pack of these modules, of which none was named.
     pub(crate) fn several(device: &Device, modules: Vec<&'static str>) -> Self {
-        Self { device: device.clone(), absent: None, modules, refused: Vec::new() }
+        Self { modules, ..Self::none(device) }
     }
 
     /// The device that nothing fits.
@@ -162,9 +172,9 @@ impl<I> SelectError<I> {
         &self.device
     }
 
-    /// Why there are no images, if the pack was not built.
+    /// Why there are no images, if the pack was not built or they are not known.
     pub fn why_absent(&self) -> Option<&'static str> {
-        self.absent
+        self.absent.or(self.closed)
     }
 
     /// The modules of the pack, if it has several and none was named.
@@ -206,6 +216,9 @@ impl<I: Candidate> fmt::Display for SelectError<I> {
         write!(f, "no image for {}", self.device)?;
         if let Some(why) = self.absent {
             return write!(f, ": the pack was not built: {why}");
+        }
+        if let Some(why) = self.closed {
+            return write!(f, ": {why}");
         }
         if self.refused.is_empty() {
             return write!(f, ": there are no images");

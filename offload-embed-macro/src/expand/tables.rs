@@ -1,0 +1,91 @@
+//! `IMAGES` and `MODULES`: what is known of a pack at compile time.
+
+use offload_format::embedded::{Origin, PackImageKind};
+use offload_format::pack_index::{IndexImage, IndexModule};
+use proc_macro2::{Ident, Literal, Span, TokenStream};
+use quote::{format_ident, quote};
+
+/// The constants. `registered` says whether there is a `REGISTERED_<n>` for each module that has a bundle.
+pub(super) fn tables(krate: &TokenStream, modules: &[IndexModule], registered: bool) -> TokenStream {
+    // Most images of a module have the same kernels: each list stands there once.
+    let mut lists: Vec<&[String]> = Vec::new();
+    let mut images = Vec::new();
+    for entry in modules.iter().flat_map(|module| &module.images) {
+        let kernels = match &entry.kernels {
+            None => quote! { ::core::option::Option::None },
+            Some(names) => {
+                let at = lists.iter().position(|list| list == names).unwrap_or_else(|| {
+                    lists.push(names);
+                    lists.len() - 1
+                });
+                let list = list_name(at);
+                quote! { ::core::option::Option::Some(#list) }
+            }
+        };
+        images.push(image(krate, entry, &kernels));
+    }
+    let lists = lists.iter().enumerate().map(|(at, names)| {
+        let list = list_name(at);
+        quote! { const #list: &[&str] = &[#(#names),*]; }
+    });
+    let mut first = 0;
+    let modules = modules.iter().enumerate().map(|(number, IndexModule { name, bundle, images })| {
+        first += images.len();
+        let registered = bundle.filter(|_| registered).map(|_| format_ident!("REGISTERED_{number}"));
+        module(krate, name, first - images.len(), images.len(), registered)
+    });
+    let modules = quote! { const MODULES: &[#krate::embedded::ModuleRecord] = &[#(#modules),*]; };
+    quote! {
+        #(#lists)*
+        const IMAGES: &[#krate::embedded::ImageRecord] = &[#(#images),*];
+        #modules
+    }
+}
+
+fn list_name(number: usize) -> Ident {
+    Ident::new(&format!("KERNELS_{number}"), Span::call_site())
+}
+
+/// The constant of a pack without images.
+pub(super) fn modules_without_images(krate: &TokenStream, modules: &[String]) -> TokenStream {
+    let modules = modules.iter().map(|name| module(krate, name, 0, 0, None));
+    quote! { const MODULES: &[#krate::embedded::ModuleRecord] = &[#(#modules),*]; }
+}
+
+fn module(krate: &TokenStream, name: &str, first: usize, count: usize, registered: Option<Ident>) -> TokenStream {
+    let [first, count] = [first, count].map(Literal::usize_unsuffixed);
+    let registered = match registered {
+        Some(registered) => quote! { ::core::option::Option::Some(&#registered) },
+        None => quote! { ::core::option::Option::None },
+    };
+    quote! { #krate::embedded::ModuleRecord { name: #name, first: #first, count: #count, registered: #registered } }
+}
+
+fn image(krate: &TokenStream, image: &IndexImage, kernels: &TokenStream) -> TokenStream {
+    let IndexImage { target, offset, size, origin, kind, .. } = image;
+    let [offset, size] = [*offset, *size].map(Literal::u64_unsuffixed);
+    let origin = match origin {
+        Origin::Compiled => quote! { Compiled },
+        Origin::Prebuilt => quote! { Prebuilt },
+        Origin::ReadyMade => quote! { ReadyMade },
+    };
+    let kind = match kind {
+        PackImageKind::CodeObject { version } => quote! { CodeObject { version: #version } },
+        PackImageKind::Cubin => quote! { Cubin },
+        PackImageKind::Ptx { version } => {
+            let (major, minor) = (version.major, version.minor);
+            quote! { Ptx { version: #krate::target::PtxVersion { major: #major, minor: #minor } } }
+        }
+        PackImageKind::SharedObject { triple } => quote! { SharedObject { triple: #triple } },
+    };
+    quote! {
+        #krate::embedded::ImageRecord {
+            target: #target,
+            kind: #krate::embedded::PackImageKind::#kind,
+            offset: #offset,
+            size: #size,
+            origin: #krate::embedded::Origin::#origin,
+            kernels: #kernels,
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! What the compiler gets to see.
+
+use super::*;
+
+#[test]
+fn a_pack_is_a_symbol_of_its_library_and_a_table() {
+    let index = "offload-pack 2\nname saxpy\nlibrary offload_saxpy_90f2\nlibrary-size 36264\nlibrary-offset 232\n\
+                 symbol offload_pack_90f2\nsection .hip_fatbin\nsize 9472\n\
+                 module saxpy\nbundle 0\nimage gfx90a 4096 5376 prebuilt code-object 6\nkernel saxpy\n";
+    let expected = quote! {{
+        #[link(name = "offload_saxpy_90f2", kind = "static")]
+        unsafe extern "C" {
+            #[link_name = "offload_pack_90f2"]
+            safe static PACK: [u8; 9472];
+        }
+        const KERNELS_0: &[&str] = &["saxpy"];
+        const IMAGES: &[::offload_format::embedded::ImageRecord] = &[::offload_format::embedded::ImageRecord {
+            target: "gfx90a",
+            kind: ::offload_format::embedded::PackImageKind::CodeObject { version: 6u32 },
+            offset: 4096,
+            size: 5376,
+            origin: ::offload_format::embedded::Origin::Prebuilt,
+            kernels: ::core::option::Option::Some(KERNELS_0),
+        }];
+        const MODULES: &[::offload_format::embedded::ModuleRecord] = &[::offload_format::embedded::ModuleRecord {
+            name: "saxpy", first: 0, count: 1, registered: ::core::option::Option::None
+        }];
+        ::offload_format::KernelPack::new("saxpy", ".hip_fatbin", &PACK, IMAGES, MODULES)
+    }};
+    assert_eq!(pack(&Index::parse(index).unwrap(), &Options::default()).to_string(), expected.to_string());
+}
+
+#[test]
+fn a_pack_that_was_not_built_says_why() {
+    let index = Index::parse("offload-pack 2\nname saxpy\nabsent OFFLOAD_SKIP was set\nmodule saxpy\n").unwrap();
+    let expected = quote! {{
+        const MODULES: &[::offload_format::embedded::ModuleRecord] = &[::offload_format::embedded::ModuleRecord {
+            name: "saxpy", first: 0, count: 0, registered: ::core::option::Option::None
+        }];
+        ::offload_format::KernelPack::new_absent("saxpy", "OFFLOAD_SKIP was set", MODULES)
+    }};
+    assert_eq!(pack(&index, &Options::default()).to_string(), expected.to_string());
+}

@@ -1,0 +1,145 @@
+//! What stands between the parentheses.
+
+use crate::suggest;
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use quote::quote;
+use syn::ext::IdentExt;
+use syn::parse::{Parse, ParseStream};
+use syn::{LitInt, LitStr, Result, Token};
+
+/// What is to be embedded, and how.
+pub(crate) struct Input {
+    pub(crate) what: What,
+    pub(crate) options: Options,
+}
+
+pub(crate) enum What {
+    /// The pack of this name, which the build script made.
+    Pack(LitStr),
+    /// The file at this path.
+    Path(LitStr),
+}
+
+#[derive(Default)]
+pub(crate) struct Options {
+    pub(crate) section: Option<LitStr>,
+    pub(crate) align: Option<LitInt>,
+    /// Where they stand, for messages.
+    pub(crate) retain: Option<Span>,
+    pub(crate) register: Option<Span>,
+    krate: Option<TokenStream>,
+}
+
+impl Options {
+    /// Where offload-format is.
+    pub(crate) fn krate(&self) -> TokenStream {
+        self.krate.clone().unwrap_or_else(|| quote! { ::offload_format })
+    }
+}
+
+const NAMES: [&str; 6] = ["path", "section", "align", "retain", "register", "crate"];
+const USAGE: &str = "include_offload! takes the name of a pack, include_offload!(\"saxpy\"), or include_offload!(path = \"saxpy.hipfb\")";
+
+impl Parse for Input {
+    fn parse(input: ParseStream) -> Result<Self> {
+        if input.is_empty() {
+            return Err(syn::Error::new(Span::call_site(), USAGE));
+        }
+        let mut what = None;
+        let mut options = Options::default();
+        let mut first = true;
+        while !input.is_empty() {
+            if input.peek(LitStr) && first {
+                what = Some(What::Pack(input.parse()?));
+            } else if input.peek(LitStr) {
+                return Err(input.error("include_offload! embeds one pack: each has an include_offload! of its own"));
+            } else if input.peek(Ident::peek_any) {
+                option(input, &mut what, &mut options)?;
+            } else {
+                return Err(input.error(USAGE));
+            }
+            first = false;
+            if !input.is_empty() && !input.peek(Token![,]) {
+                return Err(input.error("a comma is missing here, between the arguments of include_offload!"));
+            }
+            input.parse::<Option<Token![,]>>()?;
+        }
+        match what {
+            Some(what) => Ok(Self { what, options }),
+            None => Err(syn::Error::new(Span::call_site(), format!("nothing is to be embedded: {USAGE}"))),
+        }
+    }
+}
+
+fn option(input: ParseStream, what: &mut Option<What>, options: &mut Options) -> Result<()> {
+    let name = input.call(Ident::parse_any)?;
+    let text = name.to_string();
+    let error = |message: String| Err(syn::Error::new(name.span(), message));
+    if !NAMES.contains(&text.as_str()) {
+        if what.is_none() && (input.is_empty() || input.peek(Token![!]) || input.peek(Token![::])) {
+            // A constant, or another macro's call.
+            return error(format!("a string literal is needed here, since a macro sees no values: {USAGE}"));
+        }
+        let hint = match suggest::closest(&text, NAMES) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => format!("there are {}", NAMES.join(", ")),
+        };
+        return error(format!("include_offload! has no option `{text}`: {hint}"));
+    }
+    let is_twice = match text.as_str() {
+        "path" => matches!(what, Some(What::Path(_))),
+        "section" => options.section.is_some(),
+        "align" => options.align.is_some(),
+        "retain" => options.retain.is_some(),
+        "register" => options.register.is_some(),
+        _ => options.krate.is_some(),
+    };
+    if is_twice {
+        return error(format!("`{text}` stands here for the second time"));
+    }
+    if text == "retain" || text == "register" {
+        if input.peek(Token![=]) {
+            return error(format!("`{text}` takes no value: that it is there is enough"));
+        }
+        let place = if text == "retain" { &mut options.retain } else { &mut options.register };
+        *place = Some(name.span());
+        return Ok(());
+    }
+    let example = match text.as_str() {
+        "path" => "\"saxpy.hipfb\"",
+        "section" => "\".my_kernels\"",
+        "align" => "4096",
+        _ => "::gpu::offload_format",
+    };
+    let form = format!("`{text}` is given as `{text} = {example}`");
+    if !input.peek(Token![=]) {
+        return error(form);
+    }
+    input.parse::<Token![=]>()?;
+    let as_meant = |error: syn::Error| syn::Error::new(error.span(), &form);
+    match text.as_str() {
+        "path" if what.is_some() => {
+            return error("the pack has a name already: either a name or a `path` says what is embedded".to_owned());
+        }
+        "path" => *what = Some(What::Path(input.parse().map_err(as_meant)?)),
+        "section" => options.section = Some(input.parse().map_err(as_meant)?),
+        "align" => options.align = Some(input.parse().map_err(as_meant)?),
+        _ => {
+            let mut path = TokenStream::new();
+            while !input.is_empty() && !input.peek(Token![,]) {
+                path.extend([input.parse::<TokenTree>()?]);
+            }
+            let is_path = !path.is_empty()
+                && path.clone().into_iter().all(|token| match token {
+                    TokenTree::Ident(_) => true,
+                    TokenTree::Punct(punct) => matches!(punct.as_char(), ':' | '$'),
+                    _ => false,
+                });
+            if !is_path {
+                return error(form);
+            }
+            options.krate = Some(path);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,91 @@
+//! Which options go with what is embedded.
+
+use crate::file::{File, FileKind};
+use crate::input::Options;
+use offload_format::host_object::{DeviceSection, ObjectFormat};
+use offload_format::pack_index::{Index, IndexModule};
+use syn::{Error, Result};
+
+/// The most that rustc takes for a type.
+const MOST_ALIGN: u64 = 1 << 29;
+
+/// For a pack of the build script.
+pub(crate) fn check_for_pack(options: &Options, index: &Index) -> Result<()> {
+    let decided = |what: &str, why: &str| {
+        format!("the {what} of a pack is decided when build.rs makes it: {why}. Files have this option: path = \"...\"")
+    };
+    if let Some(section) = &options.section {
+        let why = ".hip_fatbin if all targets are AMD's, .llvm.offloading otherwise, as tools expect it";
+        return Err(Error::new(section.span(), decided("section", why)));
+    }
+    if let Some(align) = &options.align {
+        let why = "4096 in .hip_fatbin, 8 in .llvm.offloading, as runtimes and tools expect it";
+        return Err(Error::new(align.span(), decided("alignment", why)));
+    }
+    match (options.register, index) {
+        (Some(register), Index::Built(pack)) if pack.section != DeviceSection::HipFatbin => {
+            Err(Error::new(register, not_for_amd(&pack.modules)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// For a file.
+pub(crate) fn check_for_file(options: &Options, file: &File) -> Result<()> {
+    if let Some(align) = &options.align {
+        let value: u64 = align.base10_parse()?;
+        if !value.is_power_of_two() || !(8..=MOST_ALIGN).contains(&value) {
+            let message = format!(
+                "an alignment is a power of two from 8 on, which drivers need, to {MOST_ALIGN}; without this option it is {}",
+                file.kind.align()
+            );
+            return Err(Error::new(align.span(), message));
+        }
+        if file.kind == FileKind::OffloadBinaries && options.section.is_none() && value > file.kind.align() {
+            let message = "in .llvm.offloading a file is aligned to 8: LLVM's tools stop at a gap";
+            return Err(Error::new(align.span(), message));
+        }
+    }
+    if let Some(section) = &options.section {
+        let name = section.value();
+        if name.is_empty() || name.contains('\0') {
+            return Err(Error::new(section.span(), "the name of a section is meant: section = \".my_kernels\""));
+        }
+        let belongs = DeviceSection::from_names(ObjectFormat::Elf, "", &name).map(|section| match section {
+            DeviceSection::HipFatbin => FileKind::Bundles,
+            DeviceSection::LlvmOffloading => FileKind::OffloadBinaries,
+        });
+        if let Some(kind) = belongs.filter(|kind| *kind != file.kind) {
+            let message = format!(
+                "tools expect {} in {name}, and would stumble over {}: {}",
+                kind.words(),
+                file.path.display(),
+                file.kind.words()
+            );
+            return Err(Error::new(section.span(), message));
+        }
+    }
+    match options.register {
+        Some(register) if file.kind != FileKind::Bundles || file.closed.is_some() => {
+            let message = format!(
+                "HIP's runtime takes offload bundles over, and {} is {}",
+                file.path.display(),
+                if file.closed.is_some() { "compressed: its kernels are not known here" } else { file.kind.words() }
+            );
+            Err(Error::new(register, message))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Why a pack cannot be registered.
+fn not_for_amd(modules: &[IndexModule]) -> String {
+    let mut others: Vec<&str> = modules.iter().flat_map(|module| &module.images).map(|image| &*image.target).collect();
+    others.retain(|target| !target.starts_with("gfx"));
+    others.sort_unstable();
+    others.dedup();
+    format!(
+        "HIP's runtime takes packs over that are for AMD alone, and this one has images for {}: make two packs in build.rs",
+        others.join(", ")
+    )
+}

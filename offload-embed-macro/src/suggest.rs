@@ -1,0 +1,40 @@
+//! What may have been meant.
+
+/// The name that is closest to what stands there, if it is close: no more than a third of it is to be changed.
+pub(crate) fn closest<'a>(meant: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let near = names.into_iter().map(|name| (distance(meant, name), name));
+    let (distance, name) = near.min_by_key(|(distance, _)| *distance)?;
+    (distance <= name.chars().count().div_ceil(3)).then_some(name)
+}
+
+/// How many characters have to be put in, taken out or replaced to make one of the other.
+fn distance(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().collect();
+    // For each start of `to`, what it takes to make it of the characters so far.
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (at, have) in from.chars().enumerate() {
+        let mut before = row[0];
+        row[0] = at + 1;
+        for (to_at, want) in to.iter().enumerate() {
+            let replaced = before + usize::from(have != *want);
+            before = row[to_at + 1];
+            row[to_at + 1] = replaced.min(before + 1).min(row[to_at] + 1);
+        }
+    }
+    row[to.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_close_is_meant() {
+        assert_eq!([distance("", "abc"), distance("abc", "abc"), distance("sectoin", "section")], [3, 0, 2]);
+        let names = ["path", "section", "align", "retain"];
+        assert_eq!(closest("retian", names), Some("retain"));
+        assert_eq!(closest("alignment", names), None);
+        assert_eq!(closest("pth", names), Some("path"));
+        assert_eq!(closest("x", []), None);
+    }
+}

@@ -1,0 +1,37 @@
+//! What an expansion with `register` hands to HIP's runtime, in the form in which clang's objects do.
+
+use core::ffi::c_void;
+
+/// What points the runtime to a bundle: `.hipFatBinSegment` has one for each.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Wrapper {
+    magic: u32,
+    version: u32,
+    bundle: &'static u8,
+    unused: Option<&'static u8>,
+}
+
+impl Wrapper {
+    /// The wrapper of the bundle that starts with this byte.
+    pub const fn new(bundle: &'static u8) -> Self {
+        Self { magic: 0x4849_5046, version: 1, bundle, unused: None }
+    }
+}
+
+/// The kernels of a module, which the runtime knows by addresses in this program: a byte for each.
+#[derive(Debug, Clone, Copy)]
+pub struct Kernels {
+    /// Their names.
+    pub names: &'static [&'static str],
+    /// A byte for each, whose address stands for it.
+    pub addresses: &'static [u8],
+}
+
+impl Kernels {
+    /// What stands for the kernel of this name.
+    pub(super) fn address(&self, name: &str) -> Option<*const c_void> {
+        let at = self.names.iter().position(|known| *known == name)?;
+        Some((self.addresses.get(at)? as *const u8).cast())
+    }
+}

@@ -1,0 +1,143 @@
+//! Tables and bytes that fit, and those that do not.
+
+use super::*;
+use alloc::boxed::Box;
+use alloc::string::ToString;
+use alloc::vec::Vec;
+
+fn pack(kind: PackImageKind, offset: usize, size: usize) -> KernelPack {
+    static BYTES: [u8; 64] = [7; 64];
+    let record = ImageRecord { target: "sm_80", kind, offset, size, origin: Origin::Compiled, kernels: None };
+    let images = Box::leak(Box::new([record]));
+    const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "test", first: 0, count: 1, registered: None }];
+    KernelPack::new("test", ".llvm.offloading", &BYTES, images, MODULES)
+}
+
+const NO_IMAGES: &[ModuleRecord] = &[
+    ModuleRecord { name: "affine", first: 0, count: 0, registered: None },
+    ModuleRecord { name: "scale", first: 0, count: 0, registered: None },
+];
+
+#[test]
+fn several_modules_are_told_apart() {
+    static PACK: KernelPack = KernelPack::new("two", ".llvm.offloading", &[], &[], NO_IMAGES);
+    const SCALE: Module<'_> = PACK.module("scale");
+    assert_eq!(SCALE.name(), "scale");
+    assert!(PACK.find_module("scal").is_none() && PACK.find_module("scale2").is_none());
+    let device = Device::parse("gfx90a").unwrap();
+    let error = PACK.select(&device).unwrap_err();
+    assert_eq!(error.modules(), ["affine", "scale"]);
+    assert_eq!(
+        error.to_string(),
+        "the pack has 2 modules, each with images of its own: affine, scale; \
+         select from one of them, as in PACK.module(\"affine\").select(...)"
+    );
+    assert_eq!(SCALE.select(&device).unwrap_err().to_string(), "no image for gfx90a: there are no images");
+}
+
+#[test]
+#[should_panic(expected = "a module has more images than its pack")]
+fn a_module_of_images_that_are_not_there() {
+    const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "affine", first: 0, count: 1, registered: None }];
+    KernelPack::new("test", ".llvm.offloading", &[], &[], MODULES);
+}
+
+#[test]
+fn a_pack_that_was_not_built_has_its_modules() {
+    let pack = KernelPack::new_absent("two", "OFFLOAD_SKIP was set", NO_IMAGES);
+    let error = pack.module("affine").select(&Device::cpu()).unwrap_err();
+    assert_eq!(error.to_string(), "no image for the CPU: the pack was not built: OFFLOAD_SKIP was set");
+}
+
+#[test]
+#[should_panic(expected = "the pack \"two\" has no module \"offset\"; it has \"affine\", \"scale\"")]
+fn a_module_that_is_not_there() {
+    let pack = KernelPack::new_absent("two", "OFFLOAD_SKIP was set", NO_IMAGES);
+    let _ = pack.module("offset");
+}
+
+const BOTH: &[&str] = &["affine", "saxpy"];
+const ONE: &[&str] = &["saxpy"];
+const SOME_LACK: &[ImageRecord] = &[
+    record("gfx90a", Some(ONE)),
+    record("sm_90", Some(BOTH)),
+    record("cpu", None),
+    record("gfx90a", Some(ONE)),
+    record("cpu", None),
+];
+
+const fn record(target: &'static str, kernels: Option<&'static [&'static str]>) -> ImageRecord {
+    ImageRecord { target, kind: PackImageKind::Cubin, offset: 0, size: 8, origin: Origin::Compiled, kernels }
+}
+
+static KERNELS: KernelPack = KernelPack::new(
+    "kernels",
+    ".llvm.offloading",
+    &[0; 8],
+    SOME_LACK,
+    &[
+        ModuleRecord { name: "fp8", first: 0, count: 3, registered: None },
+        ModuleRecord { name: "plain", first: 3, count: 1, registered: None },
+        ModuleRecord { name: "cpu", first: 4, count: 1, registered: None },
+    ],
+);
+
+#[test]
+fn kernels_are_facts_of_images() {
+    const AFFINE: Kernel<'_> = KERNELS.kernel("affine");
+    assert_eq!((AFFINE.name(), AFFINE.module().name()), ("affine", "fp8"));
+    let has: Vec<Option<bool>> = AFFINE.module().images().map(|image| image.has_kernel(AFFINE.name())).collect();
+    assert_eq!(has, [Some(false), Some(true), None]);
+    assert_eq!(KERNELS.module("plain").kernel("saxpy").module().name(), "plain");
+    // Nothing is known of what it has.
+    assert_eq!(KERNELS.module("cpu").kernel("any").name(), "any");
+    assert_eq!(KernelPack::new_absent("two", "OFFLOAD_SKIP was set", &NO_IMAGES[..1]).kernel("any").name(), "any");
+}
+
+#[test]
+#[should_panic(expected = "the pack \"kernels\" has no kernel \"afine\"; it has \"saxpy\", \"affine\"")]
+fn a_kernel_that_is_not_there() {
+    KERNELS.kernel("afine");
+}
+
+#[test]
+#[should_panic(expected = "the module \"plain\" has no kernel \"affine\"; it has \"saxpy\"")]
+fn a_kernel_of_another_module() {
+    KERNELS.module("plain").kernel("affine");
+}
+
+#[test]
+#[should_panic(expected = "\"saxpy\" is a kernel of several modules of the pack \"kernels\": \"fp8\", \"plain\"")]
+fn a_kernel_of_two_modules() {
+    KERNELS.kernel("saxpy");
+}
+
+#[test]
+fn an_image_lies_in_its_pack() {
+    let image = pack(PackImageKind::Cubin, 8, 56).images().next().unwrap();
+    assert_eq!((image.offset(), image.bytes().len()), (8, 56));
+}
+
+#[test]
+#[should_panic(expected = "an image ends past the end of its pack")]
+fn an_image_that_is_too_large() {
+    pack(PackImageKind::Cubin, 8, 57);
+}
+
+#[test]
+#[should_panic(expected = "an image starts past the end of its pack")]
+fn an_image_that_starts_outside() {
+    pack(PackImageKind::Cubin, 72, 0);
+}
+
+#[test]
+#[should_panic(expected = "no NUL can follow PTX at the end of its pack")]
+fn ptx_without_room_for_its_nul() {
+    pack(PackImageKind::Ptx { version: PtxVersion::new(8, 0) }, 8, 56);
+}
+
+#[test]
+#[should_panic(expected = "an image is not aligned in its pack")]
+fn an_image_that_is_not_aligned() {
+    pack(PackImageKind::Cubin, 4, 8);
+}

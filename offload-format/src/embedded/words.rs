@@ -1,0 +1,110 @@
+//! Messages that are put together while a program is compiled, where nothing allocates or formats.
+
+use super::{ImageRecord, ModuleRecord, position};
+
+/// What fits on a few lines of a terminal.
+const ROOM: usize = 1024;
+const ELLIPSIS: &str = "...";
+
+/// A text of limited length. What does not fit is left out, and said to be.
+pub(super) struct Words {
+    bytes: [u8; ROOM],
+    size: usize,
+    full: bool,
+}
+
+impl Words {
+    pub(super) const fn new() -> Self {
+        Self { bytes: [0; ROOM], size: 0, full: false }
+    }
+
+    pub(super) const fn add(mut self, text: &str) -> Self {
+        if self.full {
+            return self;
+        }
+        // Whole, so that no character is cut, and with room for the mark.
+        self.full = text.len() > ROOM - ELLIPSIS.len() - self.size;
+        let text = if self.full { ELLIPSIS.as_bytes() } else { text.as_bytes() };
+        let mut i = 0;
+        while i < text.len() {
+            self.bytes[self.size] = text[i];
+            self.size += 1;
+            i += 1;
+        }
+        self
+    }
+
+    /// Adds a name in quotation marks, the one of this number in a list.
+    pub(super) const fn list(self, name: &str, number: usize) -> Self {
+        let separator = if number == 0 { "\"" } else { ", \"" };
+        self.add(separator).add(name).add("\"")
+    }
+
+    pub(super) const fn add_modules(mut self, modules: &[ModuleRecord]) -> Self {
+        let mut i = 0;
+        while i < modules.len() {
+            self = self.list(modules[i].name, i);
+            i += 1;
+        }
+        if i == 0 { self.add("none") } else { self }
+    }
+
+    /// The kernels of all images, each once.
+    pub(super) const fn add_kernels(mut self, images: &[ImageRecord]) -> Self {
+        let (mut count, mut i) = (0, 0);
+        while i < images.len() {
+            let kernels = match images[i].kernels {
+                Some(kernels) => kernels,
+                None => &[],
+            };
+            let mut k = 0;
+            while k < kernels.len() {
+                if !is_in(images.split_at(i).0, kernels[k]) {
+                    self = self.list(kernels[k], count);
+                    count += 1;
+                }
+                k += 1;
+            }
+            i += 1;
+        }
+        if count == 0 { self.add("none") } else { self }
+    }
+
+    pub(super) const fn as_str(&self) -> &str {
+        match core::str::from_utf8(self.bytes.split_at(self.size).0) {
+            Ok(text) => text,
+            Err(_) => "there is none of this name",
+        }
+    }
+}
+
+/// Whether one of the images has the kernel.
+const fn is_in(images: &[ImageRecord], name: &str) -> bool {
+    let mut i = 0;
+    while i < images.len() {
+        if let Some(kernels) = images[i].kernels
+            && position(kernels, name).is_some()
+        {
+            return true;
+        }
+        i += 1;
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_left_out() {
+        let mut words = Words::new();
+        for _ in 0..200 {
+            words = words.add("kernel é ");
+        }
+        let text = words.as_str();
+        assert!(text.len() <= ROOM && text.ends_with("kernel é ..."), "{text}");
+        let size = text.len();
+        assert_eq!(words.add("x").as_str().len(), size);
+    }
+}

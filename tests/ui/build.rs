@@ -1,0 +1,46 @@
+//! The build script of the package that the cases are binaries of: packs, some of which it then damages as a full disk or a
+//! curious user may.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn main() {
+    for name in ["saxpy", "cut", "magic", "image_line", "cut_index", "removed"] {
+        offload_build::Build::new().file("kernels/saxpy.hsaco").archs(["gfx90a"]).compile(name);
+    }
+    offload_build::Build::new().files(["kernels/saxpy.cubin"]).archs(["sm_90"]).compile("nvidia");
+    let mut modules = offload_build::Build::new();
+    for name in ["affine", "scale"] {
+        modules.module(offload_build::Module::new(name).file("kernels/saxpy.hsaco"));
+    }
+    modules.archs(["gfx90a"]).compile("modules");
+
+    let folder = PathBuf::from(std::env::var_os("OUT_DIR").unwrap()).join("offload");
+    let library = |pack: &str| {
+        let start = format!("liboffload_{pack}_");
+        let name = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().into_owned();
+        let mut files = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+        // What follows is a hash: 32 digits. The name of another pack begins like that of one.
+        files.find(|path| name(path).starts_with(&start) && name(path).len() == start.len() + 32 + 2).unwrap()
+    };
+    let edit = |path: &Path, change: &dyn Fn(&mut Vec<u8>)| {
+        let mut bytes = fs::read(path).unwrap();
+        change(&mut bytes);
+        fs::write(path, bytes).unwrap();
+    };
+    edit(&library("cut"), &|bytes| bytes.truncate(bytes.len() - 100));
+    edit(&library("magic"), &|bytes| {
+        let magic = b"__CLANG_OFFLOAD_BUNDLE__";
+        let at = bytes.windows(magic.len()).position(|window| window == magic).unwrap();
+        bytes[at] = b'X';
+    });
+    edit(&folder.join("image_line.index"), &|bytes| {
+        let text = String::from_utf8(bytes.clone()).unwrap();
+        *bytes = text.replace("image gfx90a ", "image gfx90a x").into_bytes();
+    });
+    edit(&folder.join("cut_index.index"), &|bytes| {
+        let text = String::from_utf8(bytes.clone()).unwrap();
+        *bytes = text.lines().take(4).map(|line| format!("{line}\n")).collect::<String>().into_bytes();
+    });
+    fs::remove_file(library("removed")).unwrap();
+}
