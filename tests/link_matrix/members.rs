@@ -45,6 +45,14 @@ pub const MEMBERS: &[Member] = &[
         main: "fn main() { println!(\"{}\", matrix_rlib::five()) }\n",
         ..BIN
     },
+    // A library that wants its packs to stay, and a program that uses nothing of it.
+    Member { name: "matrix-kept", makes_packs: true, lib: KEPT, ..BIN },
+    Member {
+        name: "matrix-retained",
+        manifest: "[dependencies]\nmatrix-kept = { path = \"../matrix-kept\" }\n",
+        main: "use matrix_kept as _;\nfn main() {}\n",
+        ..BIN
+    },
     // Libraries for programs that are not Rust's.
     Member {
         name: "matrix-cdylib",
@@ -131,3 +139,10 @@ const PROGRAM: &str = concat!(packs!(), "\nfn main() { check_packs() }\n");
 
 /// `five` is in another object than the packs, as things of a library are that is not tiny.
 const LIBRARY: &str = concat!(packs!(), "\npub fn five() -> u32 { std::hint::black_box(5) }\n");
+
+const KEPT: &str = r#"
+use offload_format::KernelPack;
+
+pub static AMD: KernelPack = offload_embed_macro::include_offload!("amd", retain);
+pub static MIXED: KernelPack = offload_embed_macro::include_offload!("mixed", retain);
+"#;
