@@ -108,7 +108,7 @@ impl PackedImage {
         &self.target
     }
 
-    /// The image in a file of its own.
+    /// The image in a file of its own: in `OUT_DIR`, or the source, if that is a code object or cubin as it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
