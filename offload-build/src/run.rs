@@ -8,6 +8,7 @@ use crate::image::{self, Image};
 use crate::jobs::{self, How};
 use crate::lack::{self, Lack};
 use crate::language::{Language, Way};
+use crate::linker;
 use crate::options::Request;
 use crate::output::{OutDir, write_if_changed};
 use crate::pack::{self, ModuleImages, Pack};
@@ -118,6 +119,8 @@ impl<'a> Run<'a> {
             let images = images.into_iter().map(|(image, _)| image).collect();
             packed.push(ModuleImages { name: module.name.clone(), images });
         }
+        let size = packed.iter().flat_map(|module| &module.images).map(|image| image.size).sum();
+        linker::check_size(self.name, size, machine, self.request.large_pack_script, self.cargo)?;
         pack::write(self.name, &packed, machine, self.output, self.cargo)
     }
 
