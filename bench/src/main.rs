@@ -6,8 +6,8 @@
 //! | `table` | the entry table of a compressed bundle of 149 MB | `clang-offload-bundler -list` |
 //! | `find` | one image among 16, from the bundle's bytes | AMD's `amd_comgr_lookup_code_object` |
 //! | `tools` | `clang-offload-bundler`: bundle, unbundle, list, compress; time and memory of whole processes | LLVM's |
-//!
 //! | `build` | a build script with 16 images, `-j2` beside `-j1`; run again with nothing changed beside one that does nothing; the cold compile of offload-build as a build dependency | bindgen_cuda, cudaforge, cc, cxx-build |
+//! | `embed` | `include_offload!` of a 256 MiB image: cold build, build after an edit, memory | `include_bytes!`; a plain link of an object |
 //!
 //! But for `tools`, whose images are code objects of a published library, the files are made here, of numbers from a seeded generator in which stretches repeat, as they do in code for several
 //! processors; the sizes are those of a library of AMD's. Times of whole processes are those of this program started anew.
@@ -15,9 +15,11 @@
 mod build;
 mod comgr;
 mod data;
+mod embed;
 mod find;
 mod list;
 mod measure;
+mod package;
 mod table;
 mod tools;
 
@@ -40,14 +42,17 @@ fn main() -> ExitCode {
             find::bench();
             measure::show(&mut measure::child("tools", "".as_ref()));
             build::bench();
+            embed::bench(false);
         }
         ["list"] => list::bench(),
         ["table"] => table::bench(),
         ["find"] => find::bench(),
         ["tools"] => tools::bench(),
         ["build"] => build::bench(),
+        ["embed"] => embed::bench(false),
+        ["embed", "--json"] => embed::bench(true),
         _ => {
-            eprintln!("usage: cargo xtask bench [list|table|find|tools|build]");
+            eprintln!("usage: cargo xtask bench [list|table|find|tools|build|embed [--json]]");
             return ExitCode::from(2);
         }
     }

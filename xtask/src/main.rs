@@ -22,7 +22,7 @@ The project's own commands:
   cargo xtask test [ARGS...]      set up, then `cargo test --workspace ARGS`
   cargo xtask ci [STEP...]        what CI runs: set up, then fmt, clippy, features, doc, test,
                                   fuzz (or only STEPs)
-  cargo xtask bench [NAME]        how fast the readers are, beside other tools
+  cargo xtask bench [NAME]        how fast readers and builds are, beside other tools
   cargo xtask fuzz [--seconds N] [TARGET...]
                                   fuzz each target for N seconds (takes a nightly compiler)
   cargo xtask prebuilt [--check]  remake the prebuilt GPU images of examples/saxpy
