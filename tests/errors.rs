@@ -890,7 +890,7 @@ fn macro_errors() {
             "image_line",
             "\"image_line\"",
             "43",
-            &["image_line.index: line 10 of the pack's index is not understood: 'image gfx90a x", "must run again"],
+            &["image_line.index: line 11 of the pack's index is not understood: 'image gfx90a x", "must run again"],
         ),
         (
             "cut_index",

@@ -25,6 +25,7 @@ fn main() -> ExitCode {
         test("without_any_image_there_is_an_error", NEEDS, without_any_image_there_is_an_error),
         test("given_the_whole_bundle_the_runtime_chooses_as_we_do", NEEDS, the_runtime_chooses_as_we_do),
         test("what_the_runtime_refuses_is_told", &[Tool::Hip5, Tool::Gcc], what_the_runtime_refuses_is_told),
+        test("registered_kernels_are_loaded_by_the_runtime_itself", NEEDS, registered),
         test("without_a_gpu_the_runtime_is_no_error", &[Tool::Hip5, Tool::Gcc], without_a_gpu),
     ])
 }
@@ -258,3 +259,80 @@ fn without_a_gpu() {
     assert!(outcome.stdout.contains(note), "{outcome:#?}");
     assert!(outcome.stdout.ends_with("Ran the cpu shared object on cpu: all 1048576 elements are right.\n"));
 }
+
+/// With `register` a program needs no loader: it starts, and kernels are launched by what stands for them. Two modules of a
+/// pack of the build script, and a bundle in a file.
+fn registered() {
+    let package = Package::new("registered");
+    let runtime = LIBRARIES.display();
+    package
+        .write(
+            "build.rs",
+            format!(
+                "fn main() {{\n    println!(\"cargo::rustc-link-search=native={runtime}\");\n    \
+                 let pack = offload_build::Build::new()\n        .modules([\"kernels/one.hip\", \"kernels/two.hip\"])\n        \
+                 .archs([\"gfx90a\", \"gfx1030\"])\n        .code_object_version(4)\n        .compile(\"pack\");\n    \
+                 std::fs::copy(pack.path().unwrap(), \"pack.hipfb\").unwrap();\n}}\n"
+            ),
+        )
+        .write("kernels/one.hip", "extern \"C\" __global__ void add(float *y) { y[threadIdx.x] += 1.0f; }\n")
+        .write("kernels/two.hip", "extern \"C\" __global__ void sub(float *y) { y[threadIdx.x] -= 1.0f; }\n");
+    let arguments = [("pack", "\"pack\", register"), ("file", "path = \"$CARGO_MANIFEST_DIR/pack.hipfb\", register")];
+    for (name, argument) in arguments {
+        package.write(&format!("src/bin/{name}.rs"), REGISTERED.replace("ARGUMENT", argument));
+        // Linkers follow what a library needs; the stand-in lies beside it.
+        let link = format!("-C link-arg=-Wl,-rpath-link,{runtime}");
+        let mut build = package.cargo(&["build", "--release", "--bin", name]);
+        let build = build.env("OFFLOAD_CLANG", llvm_bin().join("clang")).env("RUSTFLAGS", link);
+        succeed(build.env("CARGO_TARGET_DIR", package.folder.join("target")));
+        let program = package.folder.join("target/release").join(name);
+        for gpu in ["gfx90a:sramecc+:xnack-", "gfx1030"] {
+            let outcome = run(&program, gpu, &[]);
+            assert_eq!((outcome.status, &*outcome.stdout), (Some(0), "add 0\nsub 0\n"), "{outcome:#?}");
+            for kernel in ["add", "sub"] {
+                assert!(outcome.log.contains(&format!("symbol: {kernel}.kd")), "{outcome:#?}");
+            }
+        }
+        // None of them fits.
+        let outcome = run(&program, "gfx906:sramecc+:xnack-", &[]);
+        assert!(outcome.stderr.contains("hipErrorNoBinaryForGpu"), "{outcome:#?}");
+        // Without a GPU it starts all the same.
+        let outcome = run(&program, "", &["none"]);
+        assert_eq!((outcome.status, &*outcome.stdout), (Some(0), ""), "{outcome:#?}");
+    }
+}
+
+/// Launches both kernels, unless it gets an argument.
+const REGISTERED: &str = r#"
+use offload_format::KernelPack;
+use std::ffi::{c_int, c_void};
+use std::ptr;
+
+mod pack {
+    #![forbid(unsafe_code)]
+    pub static PACK: super::KernelPack = offload_embed_macro::include_offload!(ARGUMENT);
+}
+
+#[repr(C)]
+struct Dim3(u32, u32, u32);
+unsafe extern "C" {
+    fn hipLaunchKernel(f: *const c_void, grid: Dim3, block: Dim3, args: *mut *mut c_void, shared: usize, stream: *mut c_void) -> c_int;
+}
+
+fn main() {
+    if std::env::args().len() > 1 {
+        return;
+    }
+    let launch = |kernel: offload_format::embedded::Kernel| {
+        let mut y = 0usize;
+        let mut args = [(&raw mut y).cast::<c_void>()];
+        let function = kernel.host_function().expect("it is registered");
+        let (grid, block) = (Dim3(1, 1, 1), Dim3(32, 1, 1));
+        // SAFETY: the runtime knows the function, and the kernel has one argument, a pointer.
+        let error = unsafe { hipLaunchKernel(function, grid, block, args.as_mut_ptr(), 0, ptr::null_mut()) };
+        println!("{} {error}", kernel.name());
+    };
+    launch(pack::PACK.kernel("add"));
+    launch(pack::PACK.kernel("sub"));
+}
+"#;

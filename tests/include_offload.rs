@@ -22,6 +22,8 @@ fn main() -> ExitCode {
         test("offload_format_under_another_name", &[], other_name),
         test("every_kind_of_crate", &[Tool::Gcc], every_kind_of_crate),
         test("without_std", &[], without_std),
+        test("retained_packs_of_all_crates_are_listed", LLVM, listed),
+        test("for_development_packs_are_read_from_disk", LLVM, from_disk),
         test("checking_costs_no_more_for_a_larger_image", &[], cost_of_checking),
         test("clang_linker_wrapper_takes_images_of_a_file", LLVM, linker_wrapper),
     ])
@@ -354,6 +356,130 @@ fn without_std() {
             format!("{FORBID}fn main() {{ println!(\"{{}}\", include_no_std::SAXPY.module().images().len()); }}\n"),
         );
     assert_eq!(stdout(&succeed(&mut package.cargo(&["run", "--quiet"]))), "3\n");
+}
+
+/// The packs of two libraries and a file of the program; two are the same, one is not retained.
+fn listed() {
+    let [left, right, app] = ["include_list_left", "include_list_right", "include_list_app"].map(Package::new);
+    for library in [&left, &right, &app] {
+        with_packs(library);
+    }
+    // One is the same as in the other library, under another name.
+    let other = [("\"amd\"", "\"amd-too\""), ("\"mixed\"", "\"other\""), ("\"gfx90a\", \"sm_90a\"", "\"sm_90a\"")];
+    right.write("build.rs", other.iter().fold(BUILD.to_owned(), |text, (from, to)| text.replace(from, to)));
+    let packs = |[a, b]: [&str; 2], other: &str| {
+        format!(
+            "{FORBID}pub static A: offload_format::KernelPack = offload_embed_macro::include_offload!(\"{a}\", retain);\n\
+             pub static B: offload_format::KernelPack = offload_embed_macro::include_offload!(\"{b}\"{other});\n\
+             pub fn used() -> usize {{ A.images().len() + B.images().len() }}\n"
+        )
+    };
+    left.write("src/lib.rs", packs(["amd", "mixed"], ", retain"));
+    right.write("src/lib.rs", packs(["amd-too", "other"], ""));
+    let manifest = fs::read_to_string(app.folder.join("Cargo.toml")).expect("a package has a manifest");
+    let libraries = "[dependencies]\ninclude_list_left = { path = \"../include_list_left\" }\n\
+                     include_list_right = { path = \"../include_list_right\" }\n";
+    app.write("Cargo.toml", manifest.replace("[dependencies]\n", libraries));
+    let main = |listed: &str| {
+        format!(
+            "{FORBID}static FILE: offload_format::KernelPack = \
+             offload_embed_macro::include_offload!(path = \"files/saxpy.hipfb\", retain);\n\
+             fn main() {{\n    let used = include_list_left::used() + include_list_right::used();\n    \
+             println!(\"{{used}} {{}}\", FILE.images().len());\n    {listed}\n}}\n"
+        )
+    };
+    let list = "let mut packs: Vec<_> = offload_format::embedded::linked_packs().collect();\n    \
+                packs.sort_by_key(|pack| pack.name());\n    \
+                for pack in packs {\n        \
+                let known = [&include_list_left::A, &include_list_left::B, &FILE];\n        \
+                assert!(known.iter().any(|known| std::ptr::eq(known.bytes(), pack.bytes())), \"{pack:?}\");\n        \
+                println!(\"{}\", pack.name());\n    }";
+    for (profile, linker, lto) in
+        [("debug", "", "false"), ("release", "-Clinker-features=-lld", "false"), ("release", "", "fat")]
+    {
+        let run = |text: &str| {
+            app.write("src/main.rs", text);
+            let mut cargo = app.cargo(&["rustc", "--quiet", "--bin", "include_list_app"]);
+            cargo.args((profile == "release").then_some("--release")).env("CARGO_PROFILE_RELEASE_LTO", lto);
+            succeed(cargo.arg("--").args((!linker.is_empty()).then_some(linker)));
+            stdout(&succeed(&mut Command::new(app.program(profile, "include_list_app"))))
+        };
+        assert_eq!(run(&main("")), "7 1\n", "{profile} {linker} {lto}");
+        let names = run(&main(list));
+        assert_eq!(names, "7 1\namd\namd-too\nmixed\nsaxpy\n", "{profile} {linker} {lto}");
+    }
+    // A program without packs has an empty list.
+    let none = "fn main() { println!(\"{}\", offload_format::embedded::linked_packs().count()); }\n";
+    app.write("src/main.rs", none);
+    assert_eq!(stdout(&succeed(&mut app.cargo(&["run", "--quiet"]))), "0\n");
+}
+
+/// The program stays as it is when the pack changes, and says so when the pack is gone. Release builds embed.
+fn from_disk() {
+    let package = Package::new("include_from_disk");
+    with_packs(&package);
+    package
+        .write(
+            "src/lib.rs",
+            format!(
+                "{FORBID}use offload_format::{{KernelPack, embedded::Kernel}};\n\
+                 pub static PACK: KernelPack = offload_embed_macro::include_offload!(\"amd\", retain);\n\
+                 pub const SAXPY: Kernel = PACK.kernel(\"saxpy\");\n"
+            ),
+        )
+        .write(
+            "src/main.rs",
+            format!("{FORBID}use include_from_disk::{{PACK, SAXPY}};\n")
+                + "fn main() {\n    \
+                     match SAXPY.module().select(&offload_format::Device::parse(\"gfx90a\").unwrap()) {\n        \
+                         Ok(image) => println!(\"{} bytes, aligned {}\", image.bytes().len(), \
+                             image.as_ptr().addr() % 4096 == 0),\n        \
+                         Err(error) => println!(\"{error}\"),\n    \
+                     }\n    \
+                     assert_eq!(PACK.absent().is_some(), PACK.bytes().is_empty() && PACK.images().len() == 0);\n\
+                   }\n",
+        );
+    let cargo = |what: &str, profile: &str, from_disk: &str| {
+        let mut cargo = package.cargo(&["build", "--quiet", what]);
+        succeed(cargo.args((profile == "release").then_some("--release")).env("OFFLOAD_FROM_DISK", from_disk));
+    };
+    let run = |profile: &str| stdout(&succeed(&mut Command::new(package.program(profile, "include_from_disk"))));
+    let program = || read(package.program("debug", "include_from_disk"));
+    let (old, new) = (image("saxpy.gfx90a.hsaco"), [image("saxpy.gfx90a.hsaco"), vec![0; 40]].concat());
+    let says = |image: &[u8]| format!("{} bytes, aligned true\n", image.len());
+    let write = |image: &[u8]| package.write("src/files/saxpy.gfx90a.hsaco", image);
+
+    cargo("--bins", "debug", "1");
+    assert!(section(&package.program("debug", "include_from_disk"), ".hip_fatbin").is_empty());
+    assert_eq!(run("debug"), says(&old));
+    let before = program();
+    // It runs the build script, and nothing is linked.
+    write(&new);
+    cargo("--lib", "debug", "1");
+    assert_eq!(run("debug"), says(&new));
+    assert!(before == program());
+    // The pack is gone.
+    fs::remove_file(package.own_output("debug", "amd.index")).expect("the index is there");
+    let text = run("debug");
+    assert!(
+        text.starts_with("no image for gfx90a: could not read ") && text.contains("amd.index: No such file"),
+        "{text}"
+    );
+    assert!(text.contains("OFFLOAD_FROM_DISK was set when the program was compiled"), "{text}");
+
+    for (profile, from_disk) in [("release", "1"), ("debug", "0")] {
+        write(&old);
+        cargo("--bins", profile, from_disk);
+        assert_eq!(run(profile), says(&old), "{profile}");
+        write(&new);
+        cargo("--lib", profile, from_disk);
+        assert_eq!(run(profile), says(&old), "{profile}: {from_disk}");
+        let sections = section(&package.program(profile, "include_from_disk"), ".hip_fatbin");
+        assert_eq!(sections.len(), 1, "{profile}: {from_disk}");
+    }
+    let mut wrong = package.cargo(&["check"]);
+    let output = wrong.env("OFFLOAD_FROM_DISK", "yes").output().expect("cargo starts");
+    assert!(printed(&output).contains("error: OFFLOAD_FROM_DISK is 'yes'; it can be 1 or 0"), "{}", printed(&output));
 }
 
 /// The bytes that `cargo check` reads and writes for a pack of the build script do not grow with the image. What counts

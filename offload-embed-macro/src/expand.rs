@@ -9,12 +9,29 @@ use offload_format::host_object::SectionNames;
 use offload_format::pack_index::{Index, PackIndex};
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
+use std::path::Path;
 
-/// An expression of type `KernelPack`, for a pack that the build script made, or left out.
-pub(crate) fn pack(index: &Index, options: &Options) -> TokenStream {
-    match index {
-        Index::Built(pack) => built(pack, options),
-        Index::Absent { name, why, modules } => {
+/// The variable that makes development builds read packs from disk.
+pub(crate) const FROM_DISK: &str = "OFFLOAD_FROM_DISK";
+
+/// An expression of type `KernelPack`, for a pack that the build script made, or left out. `from_disk` says whether
+/// development builds are to read it from its folder.
+pub(crate) fn pack(index: &Index, options: &Options, from_disk: Option<&Path>) -> TokenStream {
+    let value = match (index, from_disk) {
+        (Index::Built(pack), None) => built(pack, options),
+        // The runtime takes over what is in the program.
+        (Index::Built(pack), Some(_)) if options.register.is_some() => built(pack, options),
+        (Index::Built(pack), Some(folder)) => {
+            let (krate, linked, on_disk) = (options.krate(), built(pack, options), on_disk(pack, options, folder));
+            quote! {{
+                #[cfg(debug_assertions)]
+                static PACK: #krate::KernelPack = #on_disk;
+                #[cfg(not(debug_assertions))]
+                static PACK: #krate::KernelPack = #linked;
+                PACK
+            }}
+        }
+        (Index::Absent { name, why, modules }, _) => {
             let krate = options.krate();
             let modules = tables::modules_without_images(&krate, modules);
             quote! {{
@@ -22,7 +39,31 @@ pub(crate) fn pack(index: &Index, options: &Options) -> TokenStream {
                 #krate::KernelPack::new_absent(#name, #why, MODULES)
             }}
         }
-    }
+    };
+    // By this Cargo knows to build the crate again when the variable changes.
+    quote! {{
+        const _: ::core::option::Option<&str> = ::core::option_env!(#FROM_DISK);
+        #value
+    }}
+}
+
+/// A pack that is read when the program first asks for it.
+fn on_disk(pack: &PackIndex, options: &Options, folder: &Path) -> TokenStream {
+    let krate = options.krate();
+    let (name, section, folder) = (&pack.name, pack.section.elf_name(), folder.to_string_lossy());
+    let tables = tables::tables(&krate, &pack.modules, false);
+    quote! {{
+        #tables
+        fn load() -> &'static #krate::KernelPack {
+            static LOADED: ::std::sync::OnceLock<#krate::KernelPack> = ::std::sync::OnceLock::new();
+            LOADED.get_or_init(|| {
+                #krate::pack_index::disk::load(#name, #folder, |path| {
+                    ::std::fs::read(path).map_err(|error| ::std::string::ToString::to_string(&error))
+                })
+            })
+        }
+        #krate::KernelPack::new_on_disk(#name, #section, IMAGES, MODULES, load)
+    }}
 }
 
 fn built(pack: &PackIndex, options: &Options) -> TokenStream {
@@ -34,9 +75,11 @@ fn built(pack: &PackIndex, options: &Options) -> TokenStream {
     let registered = options.register.map(|_| register::tokens(&krate, modules, &quote! { PACK }));
     let tables = tables::tables(&krate, modules, registered.is_some());
     let retained = options.retain.map(|_| {
+        let listed = listed(&krate, name, &quote! { PACK });
         quote! {
             #[used]
             static RETAINED: &[u8; #size] = &PACK;
+            #listed
         }
     });
     // The symbol's name has the hash of the pack's content: what is linked is what the index describes, or nothing is.
@@ -80,6 +123,7 @@ pub(crate) fn file(file: &File, options: &Options) -> TokenStream {
             text
         }},
     };
+    let listed = options.retain.map(|_| listed(&krate, name, &quote! { FILE.0 }));
     let registered = options.register.map(|_| register::tokens(&krate, modules, &quote! { FILE.0 }));
     let tables = tables::tables(&krate, modules, registered.is_some());
     let value = match file.closed {
@@ -94,10 +138,33 @@ pub(crate) fn file(file: &File, options: &Options) -> TokenStream {
         #placed
         #used
         static FILE: Aligned = Aligned(#content);
+        #listed
         #registered
         #tables
         #value
     }}
+}
+
+/// The entry of a pack in the program's list. It keeps the pack: only what stays anyway is listed.
+fn listed(krate: &TokenStream, name: &str, pack: &TokenStream) -> TokenStream {
+    let room = Literal::usize_unsuffixed(name.len().next_multiple_of(8));
+    quote! {
+        #[cfg(all(
+            target_pointer_width = "64",
+            target_endian = "little",
+            any(
+                target_os = "linux",
+                target_os = "android",
+                target_os = "freebsd",
+                target_os = "netbsd",
+                target_os = "openbsd",
+                target_os = "illumos",
+            ),
+        ))]
+        #[used]
+        #[unsafe(link_section = "offload_packs")]
+        static LISTED: #krate::embedded::Entry<#room> = #krate::embedded::Entry::new(&#pack, #name);
+    }
 }
 
 /// Mach-O has other names than ELF and COFF.

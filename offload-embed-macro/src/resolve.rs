@@ -1,6 +1,7 @@
 //! Which pack is meant, and whether its files are whole. Reads the index and a few bytes of the library, never the pack.
 
 use crate::error::Error;
+use crate::expand::FROM_DISK;
 use offload_format::bundle;
 use offload_format::host_object::DeviceSection;
 use offload_format::offload_binary;
@@ -10,8 +11,9 @@ use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// The index of the pack `name`, which the build script of the package left in `OUT_DIR`.
-pub(crate) fn pack(name: &str) -> Result<Index, Error> {
+/// The index of the pack `name`, which the build script of the package left in `OUT_DIR`, and the folder there in which its
+/// files are.
+pub(crate) fn pack(name: &str) -> Result<(Index, PathBuf), Error> {
     if name.is_empty() {
         return Err(Error::NoName);
     }
@@ -29,7 +31,17 @@ pub(crate) fn pack(name: &str) -> Result<Index, Error> {
     if let Index::Built(pack) = &index {
         check_library(pack, &folder)?;
     }
-    Ok(index)
+    Ok((index, folder))
+}
+
+/// Whether development builds are to read packs from disk.
+pub(crate) fn from_disk() -> Result<bool, Error> {
+    match env::var_os(FROM_DISK) {
+        None => Ok(false),
+        Some(value) if value.is_empty() || value == "0" => Ok(false),
+        Some(value) if value == "1" => Ok(true),
+        Some(value) => Err(Error::FromDisk(value.to_string_lossy().into_owned())),
+    }
 }
 
 fn names_in(folder: &Path) -> Vec<String> {

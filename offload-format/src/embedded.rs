@@ -6,15 +6,44 @@
 
 mod image;
 mod kernel;
+#[cfg(all(
+    target_pointer_width = "64",
+    target_endian = "little",
+    any(
+        target_os = "linux",
+        target_os = "android",
+        target_os = "freebsd",
+        target_os = "netbsd",
+        target_os = "openbsd",
+        target_os = "illumos"
+    )
+))]
+#[allow(unsafe_code)]
+mod linked;
+mod module;
 #[doc(hidden)]
 pub mod registered;
 mod words;
 
 pub use image::PackImage;
 pub use kernel::Kernel;
+#[cfg(all(
+    target_pointer_width = "64",
+    target_endian = "little",
+    any(
+        target_os = "linux",
+        target_os = "android",
+        target_os = "freebsd",
+        target_os = "netbsd",
+        target_os = "openbsd",
+        target_os = "illumos"
+    )
+))]
+pub use linked::{Entry, LinkedPack, linked_packs};
+pub use module::Module;
 
 use crate::host_object::DeviceSection;
-use crate::select::{Choice, Device, SelectError, select};
+use crate::select::{Choice, Device, SelectError};
 use crate::target::PtxVersion;
 use core::fmt;
 use words::Words;
@@ -51,6 +80,10 @@ pub struct KernelPack {
     images: &'static [ImageRecord],
     modules: &'static [ModuleRecord],
     absent: Option<&'static str>,
+    /// Whether the reason for which there are no images is another one than that it was not built.
+    closed: bool,
+    /// Reads it, if it is not in the program. Images and modules are then those of the time when the program was compiled.
+    on_disk: Option<fn() -> &'static KernelPack>,
 }
 
 /// What is known of one module at compile time. The macro writes it; programs use [`Module`].
@@ -85,16 +118,22 @@ pub struct ImageRecord {
 }
 
 impl ImageRecord {
-    /// Whether it lies as it must in a pack of `size` bytes.
-    const fn check(&self, size: usize) {
-        assert!(self.offset <= size, "an image starts past the end of its pack");
-        assert!(self.size <= size - self.offset, "an image ends past the end of its pack");
+    /// What is wrong with the place where it lies in a pack of `size` bytes.
+    pub(crate) const fn problem(&self, size: usize) -> Option<&'static str> {
+        if self.offset > size {
+            return Some("an image starts past the end of its pack");
+        }
+        if self.size > size - self.offset {
+            return Some("an image ends past the end of its pack");
+        }
         // What `PackImage::as_ptr` promises to drivers.
         match self.kind {
-            PackImageKind::Ptx { .. } => {
-                assert!(self.size < size - self.offset, "no NUL can follow PTX at the end of its pack");
+            PackImageKind::Ptx { .. } if self.size == size - self.offset => {
+                Some("no NUL can follow PTX at the end of its pack")
             }
-            _ => assert!(self.offset.is_multiple_of(8), "an image is not aligned in its pack"),
+            PackImageKind::Ptx { .. } => None,
+            _ if self.offset.is_multiple_of(8) => None,
+            _ => Some("an image is not aligned in its pack"),
         }
     }
 }
@@ -168,7 +207,9 @@ impl KernelPack {
     ) -> Self {
         let mut i = 0;
         while i < images.len() {
-            images[i].check(bytes.len());
+            if let Some(problem) = images[i].problem(bytes.len()) {
+                panic!("{}", problem);
+            }
             i += 1;
         }
         i = 0;
@@ -177,13 +218,26 @@ impl KernelPack {
             assert!(modules[i].count <= images.len() - modules[i].first, "a module has more images than its pack");
             i += 1;
         }
-        Self { name, section, bytes, images, modules, absent: None }
+        Self { name, section, bytes, images, modules, absent: None, closed: false, on_disk: None }
+    }
+
+    /// A pack that `load` reads when it is asked for: for development. Images and modules are those that it has now.
+    #[doc(hidden)]
+    pub const fn new_on_disk(
+        name: &'static str,
+        section: &'static str,
+        images: &'static [ImageRecord],
+        modules: &'static [ModuleRecord],
+        load: fn() -> &'static KernelPack,
+    ) -> Self {
+        Self { name, section, bytes: &[], images, modules, absent: None, closed: false, on_disk: Some(load) }
     }
 
     /// A pack that was not built, and why: every `select` says so. The modules are those that it would have, without images.
     #[doc(hidden)]
     pub const fn new_absent(name: &'static str, why: &'static str, modules: &'static [ModuleRecord]) -> Self {
-        Self::new_closed(name, DeviceSection::LlvmOffloading.elf_name(), &[], why, modules)
+        let section = DeviceSection::LlvmOffloading.elf_name();
+        Self { closed: false, ..Self::new_closed(name, section, &[], why, modules) }
     }
 
     /// A file of which nothing is known but that it is there, and why: every `select` says so.
@@ -195,7 +249,7 @@ impl KernelPack {
         why: &'static str,
         modules: &'static [ModuleRecord],
     ) -> Self {
-        Self { name, section, bytes, images: &[], modules, absent: Some(why) }
+        Self { name, section, bytes, images: &[], modules, absent: Some(why), closed: true, on_disk: None }
     }
 
     /// The name that the build script gave it; of a pack by its path the file's name without its extension.
@@ -210,14 +264,22 @@ impl KernelPack {
 
     /// The whole pack: offload bundles in `.hip_fatbin`, offload binaries in `.llvm.offloading`, or the file that was embedded
     /// by its path.
-    pub const fn bytes(&self) -> &'static [u8] {
-        self.bytes
+    pub fn bytes(&self) -> &'static [u8] {
+        self.now().bytes
+    }
+
+    /// Itself, or what was read in its place.
+    fn now(&self) -> &Self {
+        match self.on_disk {
+            Some(load) => load(),
+            None => self,
+        }
     }
 
     /// Why no images are known: the pack was not built (`OFFLOAD_SKIP=1`, docs.rs), or it is a compressed file that was
-    /// embedded by its path.
-    pub const fn absent(&self) -> Option<&'static str> {
-        self.absent
+    /// embedded by its path; or it was to be read from disk (`OFFLOAD_FROM_DISK=1`), and could not.
+    pub fn absent(&self) -> Option<&'static str> {
+        self.now().absent
     }
 
     /// The module of this name. As the value of a `const` or `static`, a name that the pack does not have is an error of
@@ -312,8 +374,9 @@ impl KernelPack {
 
     /// The images of all modules, in file order.
     pub fn images(&self) -> impl ExactSizeIterator<Item = PackImage> + Clone + use<> {
-        let pack = self.bytes;
-        self.images.iter().map(move |record| PackImage { pack, record })
+        let pack = self.now();
+        let bytes = pack.bytes;
+        pack.images.iter().map(move |record| PackImage { pack: bytes, record })
     }
 
     /// The best image for a device of a pack of one module, by the rules of [`mod@crate::select`].
@@ -358,96 +421,10 @@ impl fmt::Debug for KernelPack {
         f.debug_struct("KernelPack")
             .field("name", &self.name)
             .field("section", &self.section())
-            .field("size", &self.bytes.len())
-            .field("images", &self.images)
+            .field("size", &self.bytes().len())
+            .field("images", &self.now().images)
             .field("modules", &self.modules)
             .finish()
-    }
-}
-
-/// A module of a pack: one device program, with an image for each of its targets. It is loaded by itself.
-#[derive(Clone, Copy)]
-pub struct Module<'pack> {
-    pack: &'pack KernelPack,
-    record: &'static ModuleRecord,
-}
-
-impl<'pack> Module<'pack> {
-    /// Its name: what the build script gave it, or that of the pack.
-    pub const fn name(&self) -> &'static str {
-        self.record.name
-    }
-
-    /// Its images, in file order.
-    pub fn images(&self) -> impl ExactSizeIterator<Item = PackImage> + Clone + use<> {
-        let pack = self.pack.bytes;
-        self.records().iter().map(move |record| PackImage { pack, record })
-    }
-
-    const fn records(&self) -> &'static [ImageRecord] {
-        // `KernelPack::new` has checked the range.
-        self.pack.images.split_at(self.record.first).1.split_at(self.record.count).0
-    }
-
-    /// The kernel of this name, which some image of the module has, by the rules of [`KernelPack::kernel`].
-    ///
-    /// # Panics
-    /// If there is none; the message lists those that there are.
-    pub const fn kernel(&self, name: &'pack str) -> Kernel<'pack> {
-        if let Some(recorded) = self.find(name) {
-            return Kernel { module: *self, name: recorded };
-        }
-        if !self.knows_kernels() {
-            return Kernel { module: *self, name };
-        }
-        let words = Words::new().add("the module \"").add(self.record.name).add("\" has no kernel \"").add(name);
-        panic!("{}", words.add("\"; it has ").add_kernels(self.records()).as_str())
-    }
-
-    /// Whether some image says which kernels it has.
-    const fn knows_kernels(&self) -> bool {
-        let images = self.records();
-        let mut i = 0;
-        while i < images.len() {
-            if images[i].kernels.is_some() {
-                return true;
-            }
-            i += 1;
-        }
-        false
-    }
-
-    /// The name of a kernel that some image has.
-    const fn find(&self, name: &str) -> Option<&'static str> {
-        let images = self.records();
-        let mut i = 0;
-        while i < images.len() {
-            if let Some(kernels) = images[i].kernels
-                && let Some(at) = position(kernels, name)
-            {
-                return Some(kernels[at]);
-            }
-            i += 1;
-        }
-        None
-    }
-
-    /// The best image for a device, by the rules of [`mod@crate::select`].
-    ///
-    /// Returns an error that lists every image and why it was refused, if none fits.
-    pub fn select(&self, device: &Device) -> Result<Choice<PackImage>, SelectError<PackImage>> {
-        match self.pack.absent {
-            Some(why) if self.pack.bytes.is_empty() => Err(SelectError::absent(device, why)),
-            Some(why) => Err(SelectError::closed(device, why)),
-            None => select(self.images(), device),
-        }
-    }
-}
-
-impl fmt::Debug for Module<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let images: alloc::vec::Vec<PackImage> = self.images().collect();
-        f.debug_struct("Module").field("name", &self.record.name).field("images", &images).finish()
     }
 }
 

@@ -8,7 +8,8 @@ fn a_pack_is_a_symbol_of_its_library_and_a_table() {
                  symbol offload_pack_90f2\nsection .hip_fatbin\nsize 9472\n\
                  module saxpy\nbundle 0\nimage gfx90a 4096 5376 prebuilt code-object 6\nkernel saxpy\n";
     let expected = quote! {{
-        #[link(name = "offload_saxpy_90f2", kind = "static")]
+        const _: ::core::option::Option<&str> = ::core::option_env!("OFFLOAD_FROM_DISK");
+        {#[link(name = "offload_saxpy_90f2", kind = "static")]
         unsafe extern "C" {
             #[link_name = "offload_pack_90f2"]
             safe static PACK: [u8; 9472];
@@ -26,18 +27,19 @@ fn a_pack_is_a_symbol_of_its_library_and_a_table() {
             name: "saxpy", first: 0, count: 1, registered: ::core::option::Option::None
         }];
         ::offload_format::KernelPack::new("saxpy", ".hip_fatbin", &PACK, IMAGES, MODULES)
-    }};
-    assert_eq!(pack(&Index::parse(index).unwrap(), &Options::default()).to_string(), expected.to_string());
+    }}};
+    assert_eq!(pack(&Index::parse(index).unwrap(), &Options::default(), None).to_string(), expected.to_string());
 }
 
 #[test]
 fn a_pack_that_was_not_built_says_why() {
     let index = Index::parse("offload-pack 2\nname saxpy\nabsent OFFLOAD_SKIP was set\nmodule saxpy\n").unwrap();
     let expected = quote! {{
-        const MODULES: &[::offload_format::embedded::ModuleRecord] = &[::offload_format::embedded::ModuleRecord {
+        const _: ::core::option::Option<&str> = ::core::option_env!("OFFLOAD_FROM_DISK");
+        {const MODULES: &[::offload_format::embedded::ModuleRecord] = &[::offload_format::embedded::ModuleRecord {
             name: "saxpy", first: 0, count: 0, registered: ::core::option::Option::None
         }];
         ::offload_format::KernelPack::new_absent("saxpy", "OFFLOAD_SKIP was set", MODULES)
-    }};
-    assert_eq!(pack(&index, &Options::default()).to_string(), expected.to_string());
+    }}};
+    assert_eq!(pack(&index, &Options::default(), None).to_string(), expected.to_string());
 }

@@ -1,0 +1,103 @@
+//! A module of a pack.
+
+use super::words::Words;
+use super::{ImageRecord, Kernel, KernelPack, ModuleRecord, PackImage, position};
+use crate::select::{Choice, Device, SelectError, select};
+use core::fmt;
+
+/// A module of a pack: one device program, with an image for each of its targets. It is loaded by itself.
+#[derive(Clone, Copy)]
+pub struct Module<'pack> {
+    pub(super) pack: &'pack KernelPack,
+    pub(super) record: &'static ModuleRecord,
+}
+
+impl<'pack> Module<'pack> {
+    /// Its name: what the build script gave it, or that of the pack.
+    pub const fn name(&self) -> &'static str {
+        self.record.name
+    }
+
+    /// Its images, in file order.
+    pub fn images(&self) -> impl ExactSizeIterator<Item = PackImage> + Clone + use<> {
+        let now = self.now();
+        let pack = now.map_or(&[][..], |module| module.pack.bytes);
+        now.map_or(&[][..], |module| module.records()).iter().map(move |record| PackImage { pack, record })
+    }
+
+    /// Itself, or the module of its name in what was read in place of its pack.
+    fn now(&self) -> Option<Module<'pack>> {
+        let pack = self.pack.now();
+        match self.pack.on_disk {
+            Some(_) => pack.find_module(self.record.name),
+            None => Some(*self),
+        }
+    }
+
+    const fn records(&self) -> &'static [ImageRecord] {
+        // `KernelPack::new` has checked the range.
+        self.pack.images.split_at(self.record.first).1.split_at(self.record.count).0
+    }
+
+    /// The kernel of this name, which some image of the module has, by the rules of [`KernelPack::kernel`].
+    ///
+    /// # Panics
+    /// If there is none; the message lists those that there are.
+    pub const fn kernel(&self, name: &'pack str) -> Kernel<'pack> {
+        if let Some(recorded) = self.find(name) {
+            return Kernel { module: *self, name: recorded };
+        }
+        if !self.knows_kernels() {
+            return Kernel { module: *self, name };
+        }
+        let words = Words::new().add("the module \"").add(self.record.name).add("\" has no kernel \"").add(name);
+        panic!("{}", words.add("\"; it has ").add_kernels(self.records()).as_str())
+    }
+
+    /// Whether some image says which kernels it has.
+    pub(super) const fn knows_kernels(&self) -> bool {
+        let images = self.records();
+        let mut i = 0;
+        while i < images.len() {
+            if images[i].kernels.is_some() {
+                return true;
+            }
+            i += 1;
+        }
+        false
+    }
+
+    /// The name of a kernel that some image has.
+    pub(super) const fn find(&self, name: &str) -> Option<&'static str> {
+        let images = self.records();
+        let mut i = 0;
+        while i < images.len() {
+            if let Some(kernels) = images[i].kernels
+                && let Some(at) = position(kernels, name)
+            {
+                return Some(kernels[at]);
+            }
+            i += 1;
+        }
+        None
+    }
+
+    /// The best image for a device, by the rules of [`mod@crate::select`].
+    ///
+    /// Returns an error that lists every image and why it was refused, if none fits.
+    pub fn select(&self, device: &Device) -> Result<Choice<PackImage>, SelectError<PackImage>> {
+        let pack = self.pack.now();
+        match pack.absent {
+            Some(why) if pack.closed => Err(SelectError::closed(device, why)),
+            Some(why) => Err(SelectError::absent(device, why)),
+            None => select(self.images(), device),
+        }
+    }
+}
+
+impl fmt::Debug for Module<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let images: alloc::vec::Vec<PackImage> = self.images().collect();
+        f.debug_struct("Module").field("name", &self.record.name).field("images", &images).finish()
+    }
+}

@@ -1,0 +1,167 @@
+//! A pack that is read when the program runs, and not linked into it: what the macro expands to under
+//! `OFFLOAD_FROM_DISK=1`. The expansion reads files, in here is what they mean.
+
+use super::{Index, IndexError, IndexImage, PackIndex};
+use crate::embedded::{ImageRecord, KernelPack, ModuleRecord, PackImageKind};
+use crate::host_object::DeviceSection;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+
+/// Why a pack could not be read. Its text is what the pack gives as the reason for having no images.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DiskError {
+    /// A file could not be read: its path, and what the system says.
+    Read(String, String),
+    /// The file at this path is no index.
+    Index(String, IndexError),
+    /// The file at this path is not text.
+    NotText(String),
+    /// The library at this path has not what the index says.
+    Library(String, &'static str),
+}
+
+impl fmt::Display for DiskError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DiskError::Read(path, why) => write!(f, "could not read {path}: {why}"),
+            DiskError::Index(path, error) => write!(f, "{path}: {error}"),
+            DiskError::NotText(path) => write!(f, "{path} is not text"),
+            DiskError::Library(path, why) => write!(f, "{path} is damaged: {why}"),
+        }?;
+        f.write_str(
+            " (the pack is read from disk, since OFFLOAD_FROM_DISK was set when the program was compiled; `cargo build \
+             --lib` of its package makes it)",
+        )
+    }
+}
+
+impl core::error::Error for DiskError {}
+
+/// What reads a file, and says why it cannot.
+pub type Read = fn(&str) -> Result<Vec<u8>, String>;
+
+/// The pack of this name that lies in `folder` now. What is read stays in memory until the program ends.
+pub fn load(name: &'static str, folder: &str, read: Read) -> KernelPack {
+    try_load(name, folder, read)
+        .unwrap_or_else(|error| KernelPack::new_closed(name, "", &[], error.to_string().leak(), &[]))
+}
+
+fn try_load(name: &'static str, folder: &str, read: Read) -> Result<KernelPack, DiskError> {
+    let file = |path: &str| read(path).map_err(|why| DiskError::Read(path.to_string(), why));
+    let path = format!("{folder}/{name}.index");
+    let text = String::from_utf8(file(&path)?).map_err(|_| DiskError::NotText(path.clone()))?;
+    let index = match Index::parse(&text).map_err(|error| DiskError::Index(path, error))? {
+        Index::Built(index) => index,
+        Index::Absent { why, modules, .. } => {
+            let modules = modules.into_iter().map(|name| module(name, 0, 0)).collect::<Vec<_>>();
+            return Ok(KernelPack::new_absent(name, why.leak(), modules.leak()));
+        }
+    };
+    // The library's name has the hash of the content: it belongs to this index.
+    let path = format!("{folder}/lib{}.a", index.library);
+    let library = file(&path)?;
+    let damaged = |why| DiskError::Library(path.clone(), why);
+    let range = |size: u64, at: u64| {
+        let (at, size) = (usize::try_from(at).ok()?, usize::try_from(size).ok()?);
+        library.get(at..)?.get(..size)
+    };
+    let bytes = range(index.size, index.library_offset).ok_or_else(|| damaged("it ends before the pack does"))?;
+    let PackIndex { section, modules, .. } = index;
+    let (mut images, mut records) = (Vec::new(), Vec::new());
+    for entry in modules {
+        records.push(module(entry.name, images.len(), entry.images.len()));
+        for entry in entry.images {
+            let image = image(entry).ok_or_else(|| damaged("an image starts past the end of its pack"))?;
+            image.problem(bytes.len()).map_or(Ok(()), |problem| Err(damaged(problem)))?;
+            images.push(image);
+        }
+    }
+    let bytes = aligned(bytes).ok_or_else(|| damaged("there is no memory that is aligned for it"))?;
+    Ok(KernelPack::new(name, section.elf_name(), bytes, images.leak(), records.leak()))
+}
+
+/// A copy where drivers can take it.
+fn aligned(bytes: &[u8]) -> Option<&'static [u8]> {
+    const ALIGN: usize = DeviceSection::HipFatbin.align() as usize;
+    let memory = vec![0_u8; bytes.len().checked_add(ALIGN)?].leak();
+    let start = memory.as_ptr().align_offset(ALIGN);
+    let place = memory.get_mut(start..)?.get_mut(..bytes.len())?;
+    place.copy_from_slice(bytes);
+    Some(place)
+}
+
+fn module(name: String, first: usize, count: usize) -> ModuleRecord {
+    ModuleRecord { name: name.leak(), first, count, registered: None }
+}
+
+fn image(image: IndexImage) -> Option<ImageRecord> {
+    let kernels = |names: Vec<String>| -> &'static [&'static str] {
+        let names: Vec<&'static str> = names.into_iter().map(|name| &*name.leak()).collect();
+        names.leak()
+    };
+    Some(ImageRecord {
+        target: image.target.leak(),
+        kind: match image.kind {
+            PackImageKind::CodeObject { version } => PackImageKind::CodeObject { version },
+            PackImageKind::Cubin => PackImageKind::Cubin,
+            PackImageKind::Ptx { version } => PackImageKind::Ptx { version },
+            PackImageKind::SharedObject { triple } => PackImageKind::SharedObject { triple: triple.leak() },
+        },
+        offset: image.offset.try_into().ok()?,
+        size: image.size.try_into().ok()?,
+        origin: image.origin,
+        kernels: image.kernels.map(kernels),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Device;
+
+    const INDEX: &str = "offload-pack 2\nname saxpy\nlibrary x\nlibrary-size 40\nlibrary-offset 8\nsymbol s\n\
+                         section .hip_fatbin\nsize 24\nmodule saxpy\nbundle 0\n\
+                         image gfx90a 8 16 compiled code-object 6\nkernel saxpy\n";
+
+    fn read(path: &str) -> Result<Vec<u8>, String> {
+        match path {
+            "out/saxpy.index" => Ok(INDEX.into()),
+            "out/old.index" => Ok("offload-pack 1\n".into()),
+            "out/bytes.index" => Ok(vec![0xff]),
+            "out/cut.index" => Ok(INDEX.replace("size 24", "size 48").into()),
+            "out/odd.index" => Ok(INDEX.replace("gfx90a 8", "gfx90a 4").into()),
+            "out/libx.a" => Ok((0..40).collect()),
+            _ => Err("no such file".into()),
+        }
+    }
+
+    #[test]
+    fn what_lies_there_is_the_pack() {
+        let pack = load("saxpy", "out", read);
+        assert_eq!((pack.bytes()[0], pack.bytes().len(), pack.absent()), (8, 24, None));
+        assert_eq!(pack.bytes().as_ptr().addr() % 4096, 0);
+        let choice = pack.select(&Device::parse("gfx90a").unwrap()).unwrap();
+        assert_eq!(choice.image().has_kernel("saxpy"), Some(true));
+        assert_eq!(choice.image().bytes()[0], 16);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (name, words) in [
+            ("missing", "could not read out/missing.index: no such file (the pack is read from disk"),
+            ("old", "out/old.index: line 1 of the pack's index is not understood: 'offload-pack 1' ("),
+            ("bytes", "out/bytes.index is not text ("),
+            ("cut", "out/libx.a is damaged: it ends before the pack does ("),
+            ("odd", "out/libx.a is damaged: an image is not aligned in its pack ("),
+        ] {
+            let error = try_load(name, "out", read).unwrap_err().to_string();
+            assert!(error.starts_with(words), "{error}");
+            let pack = load(name, "out", read);
+            assert_eq!((pack.absent(), pack.images().len()), (Some(&*error), 0));
+        }
+    }
+}
