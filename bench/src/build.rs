@@ -34,7 +34,7 @@ fn parallel(folder: &Path, clang: &Path) {
     let build = |jobs: &str, round: usize| {
         // Another text in each round, so that nothing is fresh.
         for name in ["one", "two"] {
-            package.write(&format!("kernels/{name}.cu"), &kernel(name, round));
+            package.write(format!("kernels/{name}.cu"), &kernel(name, round));
         }
         let mut command = package.cargo(&["build", "--quiet", jobs]);
         command.env("OFFLOAD_CLANG", clang);
@@ -59,7 +59,7 @@ fn again(folder: &Path, clang: &Path) {
     let targets = r#"["gfx90a", "gfx942", "gfx1100", "gfx1201", "compute_80", "compute_90", "compute_100", "cpu"]"#;
     full.write("build.rs", &script(targets).replacen("{\n", &format!("{{\n    {AGAIN}\n"), 1));
     for name in ["one", "two"] {
-        full.write(&format!("kernels/{name}.cu"), &kernel(name, 0));
+        full.write(format!("kernels/{name}.cu"), &kernel(name, 0));
     }
     let empty = package(folder, "empty", OFFLOAD_BUILD);
     empty.write("build.rs", &format!("fn main() {{\n    {AGAIN}\n}}\n"));
