@@ -2,9 +2,10 @@
 
 use crate::data;
 use crate::measure::{llvm_program, print_row, succeed, time};
+use crate::package::Package;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
+use std::process::Stdio;
 use std::time::Duration;
 
 /// Prints the times.
@@ -28,12 +29,12 @@ fn parallel(folder: &Path, clang: &Path) {
         // The same number where there is no ptxas.
         None => r#"["gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201", "compute_75", "compute_80", "compute_90"]"#,
     };
-    let package = Package::new(folder, "parallel", OFFLOAD_BUILD);
+    let package = package(folder, "parallel", OFFLOAD_BUILD);
     package.write("build.rs", &script(targets));
     let build = |jobs: &str, round: usize| {
         // Another text in each round, so that nothing is fresh.
         for name in ["one", "two"] {
-            package.write(&format!("kernels/{name}.cu"), &kernel(name, round));
+            package.write(format!("kernels/{name}.cu"), &kernel(name, round));
         }
         let mut command = package.cargo(&["build", "--quiet", jobs]);
         command.env("OFFLOAD_CLANG", clang);
@@ -54,13 +55,13 @@ fn parallel(folder: &Path, clang: &Path) {
 /// A build script that is run again, with nothing to do, beside one that does nothing.
 fn again(folder: &Path, clang: &Path) {
     const AGAIN: &str = "println!(\"cargo::rerun-if-env-changed=AGAIN\");";
-    let full = Package::new(folder, "again", OFFLOAD_BUILD);
+    let full = package(folder, "again", OFFLOAD_BUILD);
     let targets = r#"["gfx90a", "gfx942", "gfx1100", "gfx1201", "compute_80", "compute_90", "compute_100", "cpu"]"#;
     full.write("build.rs", &script(targets).replacen("{\n", &format!("{{\n    {AGAIN}\n"), 1));
     for name in ["one", "two"] {
-        full.write(&format!("kernels/{name}.cu"), &kernel(name, 0));
+        full.write(format!("kernels/{name}.cu"), &kernel(name, 0));
     }
-    let empty = Package::new(folder, "empty", OFFLOAD_BUILD);
+    let empty = package(folder, "empty", OFFLOAD_BUILD);
     empty.write("build.rs", &format!("fn main() {{\n    {AGAIN}\n}}\n"));
     let build = |package: &Package, round: usize| {
         let mut command = package.cargo(&["build", "--quiet"]);
@@ -96,7 +97,7 @@ fn cold(folder: &Path) {
     ];
     let mut rows = Vec::new();
     for (name, dependency) in crates {
-        let package = Package::new(folder, &format!("cold-{name}"), dependency);
+        let package = package(folder, &format!("cold-{name}"), dependency);
         package.write("build.rs", "fn main() {}\n");
         let fetched = package.cargo(&["fetch", "--quiet"]).stderr(Stdio::piped()).output();
         match fetched {
@@ -132,42 +133,16 @@ fn cold(folder: &Path) {
     }
 }
 
-/// A package in a folder of its own, with its own target folder.
-pub struct Package {
-    pub folder: PathBuf,
-}
-
-impl Package {
-    pub fn new(folder: &Path, name: &str, dependency: &str) -> Self {
-        let package = Self { folder: folder.join(name) };
-        let manifest = format!(
-            "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
-             [profile.dev]\nopt-level = 3\ndebug = false\n\n[build-dependencies]\n{dependency}\n"
-        );
-        package.write("Cargo.toml", &manifest);
-        package.write("src/lib.rs", "");
-        package
-    }
-
-    pub fn write(&self, path: &str, text: &str) {
-        let path = self.folder.join(path);
-        fs::create_dir_all(path.parent().expect("a file lies in a folder")).expect("the target folder can be written");
-        fs::write(path, text).expect("the target folder can be written");
-    }
-
-    /// Cargo without what this program's own Cargo has set.
-    pub fn cargo(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        for (name, _) in std::env::vars_os() {
-            let text = name.to_string_lossy();
-            let own = text.starts_with("CARGO_") || text.starts_with("OFFLOAD_") || text.ends_with("MAKEFLAGS");
-            if own && text != "CARGO_HOME" {
-                command.env_remove(&name);
-            }
-        }
-        command.current_dir(&self.folder).args(args);
-        command
-    }
+/// A package whose build script depends on one crate.
+pub fn package(folder: &Path, name: &str, dependency: &str) -> Package {
+    let package = Package::at(folder.join(name));
+    let manifest = format!(
+        "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
+         [profile.dev]\nopt-level = 3\ndebug = false\n\n[build-dependencies]\n{dependency}\n"
+    );
+    package.write("Cargo.toml", &manifest);
+    package.write("src/lib.rs", "");
+    package
 }
 
 /// A build script with two kernels, each a module of its own.

@@ -1,7 +1,7 @@
 //! The published crate candle-kernels, built by offload-build and by cudaforge, which builds it there: the same sources, the same
 //! nvcc, the same target; PTX of the modules, and the sources with launches as a static library.
 
-use crate::build::{OFFLOAD_BUILD, Package};
+use crate::build::{OFFLOAD_BUILD, package};
 use crate::data;
 use crate::measure::{print_row, succeed, time};
 use std::fs;
@@ -44,7 +44,7 @@ pub fn bench(all: bool) {
     for (name, dependency, script) in
         [("offload-build", OFFLOAD_BUILD, ours), ("cudaforge", "cudaforge = \"0.1\"", theirs)]
     {
-        let package = Package::new(&folder, name, dependency);
+        let package = package(&folder, name, dependency);
         package.write("build.rs", "fn main() {}\n");
         copy(&source.join("src"), &package.folder.join("kernels"));
         let build = |jobs: &str| {

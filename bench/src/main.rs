@@ -7,9 +7,9 @@
 //! | `find` | one image among 16, from the bundle's bytes | AMD's `amd_comgr_lookup_code_object` |
 //! | `select` | one image among 16 of a pack, by the rules; an early image of a compressed pack of 149 MB | decompressing the whole pack |
 //! | `tools` | `clang-offload-bundler`: bundle, unbundle, list, compress; time and memory of whole processes | LLVM's |
-//!
 //! | `build` | a build script with 16 images, `-j2` beside `-j1`; run again with nothing changed beside one that does nothing; the cold compile of offload-build as a build dependency | bindgen_cuda, cudaforge, cc, cxx-build |
 //! | `candle` | the published candle-kernels: all, nothing to do, a header edited, `-j1`, sizes; minutes, so only if asked for | cudaforge |
+//! | `embed` | `include_offload!` of a 256 MiB image: cold build, build after an edit, memory | `include_bytes!`; a plain link of an object |
 //!
 //! But for `tools`, whose images are code objects of a published library, the files are made here, of numbers from a seeded generator in which stretches repeat, as they do in code for several
 //! processors; the sizes are those of a library of AMD's. Times of whole processes are those of this program started anew.
@@ -18,9 +18,11 @@ mod build;
 mod candle;
 mod comgr;
 mod data;
+mod embed;
 mod find;
 mod list;
 mod measure;
+mod package;
 mod select;
 mod table;
 mod tools;
@@ -45,6 +47,7 @@ fn main() -> ExitCode {
             select::bench();
             measure::show(&mut measure::child("tools", "".as_ref()));
             build::bench();
+            embed::bench(false);
         }
         ["list"] => list::bench(),
         ["table"] => table::bench(),
@@ -54,8 +57,10 @@ fn main() -> ExitCode {
         ["build"] => build::bench(),
         ["candle"] => candle::bench(true),
         ["candle", "some"] => candle::bench(false),
+        ["embed"] => embed::bench(false),
+        ["embed", "--json"] => embed::bench(true),
         _ => {
-            eprintln!("usage: cargo xtask bench [list|table|find|select|tools|build|candle [some]]");
+            eprintln!("usage: cargo xtask bench [list|table|find|select|tools|build|candle [some]|embed [--json]]");
             return ExitCode::from(2);
         }
     }

@@ -200,6 +200,13 @@ impl Build {
         self
     }
 
+    /// Says that programs with this pack are linked with the [script for large packs](crate#large-packs), so that one of more than
+    /// 1.5 GiB is no error with GNU ld.
+    pub fn large_pack_script(&mut self) -> &mut Self {
+        self.request.large_pack_script = true;
+        self
+    }
+
     /// Compiles, packs, and tells Cargo. Ends the build script with the reason if that fails.
     pub fn compile(&self, name: &str) -> Pack {
         let made = Cargo::from_env().and_then(|cargo| {
@@ -214,7 +221,7 @@ impl Build {
     ///
     /// Returns an error if there is no target, or none is left for a module; if a name is malformed, or there twice; if a source
     /// is missing, or of no use for a target; if a compiler is missing and no prebuilt image stands in, or if a compiler fails;
-    /// if an image has not the kernels that it must have.
+    /// if an image has not the kernels that it must have; if the pack is too large for the linker.
     pub fn try_compile(&self, name: &str) -> Result<Pack, Error> {
         let cargo = Cargo::from_env()?;
         let made = self.compile_for(name, &cargo);

@@ -3,6 +3,7 @@
 use crate::error::{Error, ErrorKind};
 use std::cell::RefCell;
 use std::env;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// What Cargo says to a build script, and what the build script says to Cargo.
@@ -113,6 +114,22 @@ impl Cargo {
         let mut all: Vec<String> = all.map(|(name, value)| format!("{name:?}={value:?}")).collect();
         all.sort_unstable();
         all
+    }
+
+    /// What Cargo gives to rustc for the host program beside its own options; of RUSTFLAGS and of Cargo's configuration.
+    pub(crate) fn rustc_flags(&self) -> Vec<String> {
+        let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
+        flags.split('\x1f').filter(|flag| !flag.is_empty()).map(str::to_owned).collect()
+    }
+
+    /// The linker that Cargo's configuration names for the host program.
+    pub(crate) fn linker(&self) -> Option<String> {
+        env::var("RUSTC_LINKER").ok()
+    }
+
+    /// The rustc that Cargo runs.
+    pub(crate) fn rustc(&self) -> OsString {
+        env::var_os("RUSTC").unwrap_or_else(|| "rustc".into())
     }
 
     /// `<name>_<package>` before `<name>`, with the name of the one that is set.

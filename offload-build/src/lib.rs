@@ -205,6 +205,36 @@
 //! Packs, libraries and indexes appear whole or not at all. An image counts once all its steps have ended. Packs and
 //! libraries are left alone when their bytes would be the same.
 //!
+//! # Large packs
+//!
+//! Each program carries the packs that it uses, so a pack of more than 1 GiB is worth a warning. `compress` makes packs smaller;
+//! so do fewer targets. On x86-64 ELF one of more than 1.5 GiB takes a linker that puts it out of the way of code and data.
+//! rust-lld does, which rustc for x86-64 Linux has and uses since 1.90 (checked: 2.2 GiB with rustc 1.95). With mold it is an
+//! error: its programs abort at their first panic (1.10). With GNU ld it is one, too, unless [`Build::large_pack_script`] says
+//! that programs are linked with this script, which puts packs behind all else:
+//!
+//! ```text
+//! /* large.ld */
+//! SECTIONS
+//! {
+//!   .hip_fatbin ALIGN(4096) : { *(.hip_fatbin) }
+//!   .llvm.offloading ALIGN(8) : { *(.llvm.offloading) }
+//! }
+//! INSERT AFTER .lrodata;
+//! ```
+//!
+//! The package of the program gives it to the linker; what a library's build.rs says does not reach the link of programs that
+//! depend on it:
+//!
+//! ```no_run
+//! // build.rs of the program, in fn main():
+//! println!("cargo::rustc-link-arg-bins=-Wl,-T,{}/large.ld", std::env::var("CARGO_MANIFEST_DIR").unwrap());
+//! println!("cargo::rerun-if-changed=large.ld");
+//! ```
+//!
+//! Which linker it is, the build script reads from RUSTFLAGS and Cargo's configuration. It does not see what other packages'
+//! build scripts say, and not which other packs a program has: several together count as one that large.
+//!
 //! # What kernels can use
 //!
 //! `offload/kernel.h` makes one `.cu` source serve AMD (clang's HIP language mode), NVIDIA (its CUDA language mode) and the
@@ -305,6 +335,7 @@ mod kernels;
 mod lack;
 mod language;
 mod launcher;
+mod linker;
 mod module;
 mod options;
 mod outcome;

@@ -91,6 +91,8 @@ pub(crate) struct Request {
     pub(crate) max_parallel: Option<usize>,
     /// The folder of the prebuilt set, if it is not the usual one.
     pub(crate) prebuilt: Option<PathBuf>,
+    /// Whether GNU ld has the script that a large pack takes.
+    pub(crate) large_pack_script: bool,
 }
 
 impl Default for Request {
@@ -109,6 +111,7 @@ impl Default for Request {
             nvcc: None,
             max_parallel: None,
             prebuilt: None,
+            large_pack_script: false,
         }
     }
 }

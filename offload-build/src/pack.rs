@@ -109,7 +109,7 @@ impl PackedImage {
         &self.target
     }
 
-    /// The image in a file of its own.
+    /// The image in a file of its own: in `OUT_DIR`, or the source, if that is a code object or cubin as it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -191,8 +191,12 @@ pub(crate) fn write(
     let library_offset = archive.offset_of(0).unwrap_or(0) + object.offset_of(0).unwrap_or(0);
     let library_layout = archive.nest(|_| object.clone()).nest(|_| layout.clone());
     let library_path = output.library(&library);
-    write_layout(&output.pack(), &layout, &files)?;
-    write_layout(&library_path, &library_layout, &files)?;
+    // Beside each other: a large pack is mostly waiting for memory.
+    std::thread::scope(|scope| {
+        let pack = scope.spawn(|| write_layout(&output.pack(), &layout, &files));
+        write_layout(&library_path, &library_layout, &files)?;
+        pack.join().expect("writing a file does not panic")
+    })?;
 
     let mut offsets = offsets.into_iter();
     let mut index_image = |image: &Image| {

@@ -10,6 +10,7 @@ use crate::image::{self, Image};
 use crate::jobs::{self, How};
 use crate::lack;
 use crate::launcher::Launcher;
+use crate::linker;
 use crate::options::Request;
 use crate::output::OutDir;
 use crate::pack::{self, ModuleImages, Pack};
@@ -125,6 +126,8 @@ impl<'a> Run<'a> {
             let images = images.into_iter().map(|(image, _)| image).collect();
             packed.push(ModuleImages { name: module.name.clone(), images });
         }
+        let size = packed.iter().flat_map(|module| &module.images).map(|image| image.size).sum();
+        linker::check_size(self.name, size, machine, self.request.large_pack_script, self.cargo)?;
         pack::write(self.name, &packed, self.request.compressed, machine, self.output, self.cargo)
     }
 

@@ -14,6 +14,9 @@ use std::path::Path;
 /// The variable that makes development builds read packs from disk.
 pub(crate) const FROM_DISK: &str = "OFFLOAD_FROM_DISK";
 
+/// From this size on a pack is not copied into the crate's library: linkers take it from where the build script left it.
+const LARGE: u64 = 64 << 20;
+
 /// An expression of type `KernelPack`, for a pack that the build script made, or left out. `from_disk` says whether
 /// development builds are to read it from its folder.
 pub(crate) fn pack(index: &Index, options: &Options, from_disk: Option<&Path>) -> TokenStream {
@@ -87,9 +90,10 @@ fn built(pack: &PackIndex, options: &Options) -> TokenStream {
             #listed
         }
     });
+    let bundle = (pack.size >= LARGE).then(|| quote! { , modifiers = "-bundle" });
     // The symbol's name has the hash of the pack's content: what is linked is what the index describes, or nothing is.
     quote! {{
-        #[link(name = #library, kind = "static")]
+        #[link(name = #library, kind = "static" #bundle)]
         unsafe extern "C" {
             #[link_name = #symbol]
             safe static PACK: [u8; #size];

@@ -57,6 +57,10 @@ use proc_macro::{Span, TokenStream};
 /// AMD's, or in `.llvm.offloading`, where ROCm's and LLVM's tools look. The symbol has the content's hash: crates can have
 /// packs of the same name, and the same content is linked once. A pack that no code uses is not linked.
 ///
+/// A pack of 64 MiB or more is not copied into the crate's library (`.rlib`): the linker takes it from `OUT_DIR`, for programs and
+/// dynamic libraries without further ado. A `staticlib` for a program in another language has it only up to that size; above, that
+/// program's link takes `-L <OUT_DIR>/offload -loffload_<name>_<hash>`, which `cargo rustc -- --print native-static-libs` names.
+///
 /// # A file
 ///
 /// ```

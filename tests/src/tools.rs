@@ -46,6 +46,10 @@ pub enum Tool {
     Python,
     /// GNU ld that links for 64-bit Windows, which is how the one of Debian for x86-64 is built.
     GnuPe,
+    /// The lld that comes with rustc, which links by default for x86-64 Linux.
+    RustLld,
+    /// The linker mold.
+    Mold,
     /// No ptxas in `/usr/local/cuda/bin`, from where no variable removes it: what tests need that hide it.
     HideablePtxas,
     /// `script`, which runs a program in a terminal, and a system that gives it one.
@@ -78,6 +82,7 @@ impl Tool {
                 | Tool::Terminal
                 | Tool::OwnMounts
                 | Tool::RustGpu
+                | Tool::RustLld
         )
     }
 
@@ -152,6 +157,8 @@ impl Tool {
                     false => Err("ld.bfd has no emulation i386pep".to_owned()),
                 }
             }
+            Tool::RustLld => rust_lld().map(drop),
+            Tool::Mold => found_in_path("mold"),
             Tool::HideablePtxas => match Path::new("/usr/local/cuda/bin/ptxas").exists() {
                 true => Err("ptxas is in /usr/local/cuda/bin, from where no variable removes it".to_owned()),
                 false => Ok(()),
@@ -242,6 +249,17 @@ pub fn roc_obj_ls() -> Command {
     let mut perl = Command::new("perl");
     perl.env("PERL5LIB", usr.join("share/perl5")).arg(usr.join("bin/roc-obj-ls"));
     perl
+}
+
+/// The folder in which rustc has its lld, under the name by which gcc looks for it.
+pub fn rust_lld() -> Result<PathBuf, String> {
+    let output = Command::new("rustc").args(["--print", "target-libdir"]).output();
+    let output = output.map_err(|error| format!("rustc: {error}"))?;
+    let folder = Path::new(stdout(&output).trim()).with_file_name("bin").join("gcc-ld");
+    match folder.join("ld.lld").is_file() {
+        true => Ok(folder),
+        false => Err(format!("no ld.lld in {}", folder.display())),
+    }
 }
 
 /// Where CUDA has a library: `lib` in wheels, `lib64` in an installed toolkit.

@@ -1,10 +1,10 @@
 //! AMD's HIP runtime on a GPU that is not there: `hsa_runtime.c` below it.
 
-use crate::stand_ins::{Staged, compile};
+use crate::stand_ins::compile;
 use offload_tests::scratch;
 use offload_tests::tools::{shared_library, stdout, succeed};
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 /// The runtime's file, of version 5.
@@ -41,9 +41,4 @@ fn symbols(nm: &mut Command) -> Vec<String> {
     let names = stdout(&succeed(nm));
     let names = names.lines().filter_map(|line| line.split_whitespace().last()?.split('@').next());
     names.filter(|name| name.starts_with("hsa_")).map(str::to_owned).collect()
-}
-
-/// A program on a pretended GPU, with the libraries of [`libraries`].
-pub fn on_gpu(program: &Path, libraries: &Path, gpu: &str) -> Staged {
-    Staged::new(program, libraries).with("FAKE_GPU", gpu).with("CUDA_VISIBLE_DEVICES", "")
 }

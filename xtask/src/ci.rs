@@ -48,8 +48,10 @@ const STEPS: [(&str, &[&str]); 9] = [
 ];
 
 /// The features of the libraries that stand for nothing but themselves.
-const FEATURES: [(&str, &[&str]); 2] =
-    [("offload-format", &["containers", "zlib", "zstd", "object"]), ("offload-build", &["containers", "compression", "doctor"])];
+const FEATURES: [(&str, &[&str]); 2] = [
+    ("offload-format", &["containers", "zlib", "zstd", "object"]),
+    ("offload-build", &["containers", "compression", "doctor"]),
+];
 
 /// `cargo xtask ci [STEP...]`
 pub fn command(args: &[String]) -> Result {

@@ -24,7 +24,7 @@ The project's own commands:
   cargo xtask ci [STEP...]        what CI runs: set up, then fmt, clippy, features,
                                   fmt-examples, examples, doc, test, rust-kernels, fuzz
                                   (or only STEPs)
-  cargo xtask bench [NAME]        how fast the readers are, beside other tools
+  cargo xtask bench [NAME]        how fast readers and builds are, beside other tools
   cargo xtask fuzz [--seconds N] [TARGET...]
                                   fuzz each target for N seconds (takes a nightly compiler)
   cargo xtask prebuilt [--check]  remake the prebuilt GPU images of the examples

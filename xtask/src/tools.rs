@@ -46,7 +46,7 @@ pub struct Published {
 }
 
 /// Everything that comes from the system.
-pub const NEEDS: [Need; 7] = [
+pub const NEEDS: [Need; 8] = [
     Need {
         what: "LLVM 22",
         packages: &["clang-22", "lld-22", "llvm-22", "llvm-22-tools", "clang-tools-22"],
@@ -60,6 +60,13 @@ pub const NEEDS: [Need; 7] = [
         why: "make host objects that are not clang's, and link with GNU ld",
         elsewhere: "g++ and ld in PATH",
         files: &["g++", "ld", "objdump"],
+    },
+    Need {
+        what: "mold",
+        packages: &["mold"],
+        why: "links programs with packs, as GNU ld and rustc's own lld do",
+        elsewhere: "mold in PATH",
+        files: &["mold"],
     },
     Need {
         what: "AMD's HIP runtime",

@@ -12,7 +12,8 @@ use crate::error::Error;
 use offload_format::image::{CodeObjectHeader, Image};
 use offload_format::target::{NvidiaCode, OffloadArch};
 use std::fmt;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::Path;
 
 /// What an image in a file is for.
@@ -45,10 +46,26 @@ impl fmt::Display for Name {
     }
 }
 
+/// What a file is for that is a code object or cubin, and no container of images. Only its header is read: these can be
+/// large.
+pub(crate) fn sole(path: &Path) -> Result<Option<Name>, Error> {
+    const HEADER_SIZE: u64 = 64;
+    let mut header = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(HEADER_SIZE).read_to_end(&mut header));
+    read.map_err(|error| Error::io("read the source", path, error))?;
+    Ok(match single(&header) {
+        Part::Image(name, _) if header.starts_with(b"\x7fELF") => Some(name),
+        _ => None,
+    })
+}
+
 /// What the images in a file are for, in file order, each once.
 ///
 /// Returns an error if the file cannot be read or taken apart, or if it has no image.
 pub(crate) fn names(path: &Path) -> Result<Vec<Name>, Error> {
+    if let Some(name) = sole(path)? {
+        return Ok(vec![name]);
+    }
     let mut names = Vec::new();
     let mut other = Vec::new();
     read(path, &mut |part| match part {

@@ -17,6 +17,7 @@ use crate::toolchain::{Clang, Found};
 use offload_format::embedded::Origin;
 use offload_format::target::{NvidiaArch, NvidiaCode, OffloadArch};
 use std::fs;
+use std::path::Path;
 
 impl Run<'_> {
     /// How the image comes about on this machine. The inner error says why its compilers do not make it.
@@ -173,6 +174,17 @@ impl Run<'_> {
         arch: OffloadArch<'_>,
         source: &PlannedSource,
     ) -> Result<Option<Image>, Error> {
+        let open = |path: &Path| {
+            let hash = ContentHash::of_file(path).map_err(|error| Error::io("read", path, error))?;
+            Image::open(target, path, hash, Origin::ReadyMade, &self.cargo.target).map(Some)
+        };
+        if let Some(Way::TakeOut) = source.way(&arch)
+            && ready::sole(&source.path)?.is_some_and(|name| name.is_for(&arch))
+        {
+            // It is used where it lies: a copy of a large one takes as long as all that is done with it.
+            let path = self.cargo.manifest_dir.join(&source.path);
+            return open(&path);
+        }
         let is_ptx = matches!(arch, OffloadArch::Nvidia(arch) if arch.code == NvidiaCode::Ptx);
         let mut bytes = match source.way(&arch) {
             Some(Way::TakeOut) => ready::image(&source.path, target)?,
@@ -189,7 +201,6 @@ impl Run<'_> {
         let path = self.output.images.join(image_file_name(&module.file_stem(target), extension));
         Image::seal_bytes(&path, &mut bytes);
         write_if_changed(&path, &bytes)?;
-        let hash = ContentHash::of_file(&path).map_err(|error| Error::io("read", &path, error))?;
-        Image::open(target, &path, hash, Origin::ReadyMade, &self.cargo.target).map(Some)
+        open(&path)
     }
 }

@@ -47,3 +47,16 @@ fn a_pack_that_was_not_built_says_why() {
     }}};
     assert_eq!(pack(&index, &Options::default(), None).to_string(), expected.to_string());
 }
+
+#[test]
+fn a_large_pack_is_not_copied_into_the_crate() {
+    let index = |size: u64| {
+        let index = format!(
+            "offload-pack 2\nname saxpy\nlibrary offload_saxpy_90f2\nlibrary-size 99999999\nlibrary-offset 232\n\
+             symbol offload_pack_90f2\nsection .hip_fatbin\nsize {size}\nmodule saxpy\n"
+        );
+        pack(&Index::parse(&index).unwrap(), &Options::default(), None).to_string()
+    };
+    let modifiers = "modifiers = \"-bundle\"";
+    assert!(index(LARGE).contains(modifiers) && !index(LARGE - 1).contains(modifiers));
+}

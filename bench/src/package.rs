@@ -1,0 +1,38 @@
+//! Packages in scratch folders, built with Cargo as their users would.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A folder with a package or a workspace, and its own target folder.
+pub struct Package {
+    pub folder: PathBuf,
+}
+
+impl Package {
+    /// The one in this folder, which need not be there yet.
+    pub fn at(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
+    /// Writes a file, and makes the folders that it lies in.
+    pub fn write(&self, path: impl AsRef<Path>, text: &str) {
+        let path = self.folder.join(path);
+        fs::create_dir_all(path.parent().expect("a file lies in a folder")).expect("the target folder can be written");
+        fs::write(path, text).expect("the target folder can be written");
+    }
+
+    /// Cargo without what this program's own Cargo has set.
+    pub fn cargo(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        for (name, _) in std::env::vars_os() {
+            let text = name.to_string_lossy();
+            let own = text.starts_with("CARGO_") || text.starts_with("OFFLOAD_") || text.ends_with("MAKEFLAGS");
+            if own && text != "CARGO_HOME" {
+                command.env_remove(&name);
+            }
+        }
+        command.current_dir(&self.folder).args(args);
+        command
+    }
+}

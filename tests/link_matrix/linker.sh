@@ -1,0 +1,15 @@
+#!/bin/sh
+# What rustc calls as its linker. It does each link with rust-lld, GNU ld and mold: what comes of it lies in the folder $LINKED as
+# <name>.<linker>, and rustc gets the first. The options are those by which users choose a linker.
+set -e
+output='' before=''
+for argument; do
+    [ "$before" = -o ] && output=$argument
+    before=$argument
+done
+# <name>-<hash>, or lib<name>.so
+name=$(basename "$output" | sed 's/-[0-9a-f]*$//; s/^lib\(.*\)\.so$/\1/')
+cc "$@" -B"$RUST_LLD" -fuse-ld=lld -o "$LINKED/$name.lld"
+cc "$@" -fuse-ld=bfd -o "$LINKED/$name.bfd"
+cc "$@" -fuse-ld=mold -o "$LINKED/$name.mold"
+cp "$LINKED/$name.lld" "$output"
