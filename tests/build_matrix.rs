@@ -110,7 +110,7 @@ fn main() {
 
 fn matrix() {
     let package = Package::new("build_matrix");
-    package.feature("containers").write("src/lib.rs", "").write("build.rs", BUILD);
+    package.feature("offload-build", "containers").write("src/lib.rs", "").write("build.rs", BUILD);
     let kernels = package.folder.join("kernels");
     for (name, text) in [
         ("dialect.cu", DIALECT),
@@ -271,7 +271,7 @@ fn cargo_build(package: &Package) -> Command {
 /// With the feature for it, also what is compressed is taken apart.
 fn compressed() {
     let package = Package::new("build_compressed");
-    package.feature("compression").write("src/lib.rs", "").write("kernels/dialect.cu", DIALECT).write(
+    package.feature("offload-build", "compression").write("src/lib.rs", "").write("kernels/dialect.cu", DIALECT).write(
         "build.rs",
         "fn main() {\n    offload_build::Build::new().modules([\"kernels/zlib.hipfb\", \"kernels/zstd.bundle\"])\n        \
          .archs([\"gfx1100\", \"gfx90a\"]).compile(\"compressed\");\n}\n",

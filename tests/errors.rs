@@ -17,7 +17,7 @@ fn main() -> ExitCode {
         test("what_ptxas_refuses", CUDA, || build_script_errors("errors_ptxas", PTXAS_CASES)),
         test("containers_that_cannot_be_read", LLVM, || {
             let package = Package::new("errors_containers");
-            build_script_errors_of(package.feature("containers"), CONTAINER_CASES);
+            build_script_errors_of(package.feature("offload-build", "containers"), CONTAINER_CASES);
         }),
         test("compilers_that_do_not_end_well", LLVM, stand_ins),
         test("a_diagnostic_in_colour", LLVM, colour),

@@ -78,7 +78,7 @@ static UNCHANGED: LazyLock<PathBuf> = LazyLock::new(|| {
 static LIBRARIES: LazyLock<PathBuf> = LazyLock::new(|| hsa::libraries("hsa-runtime"));
 
 fn on_gpu(program: &Path, gpu: &str) -> Staged {
-    hsa::on_gpu(program, &LIBRARIES, gpu)
+    Staged::new(program, &LIBRARIES).with("FAKE_GPU", gpu).with("CUDA_VISIBLE_DEVICES", "")
 }
 
 fn run(program: &Path, gpu: &str, args: &[&str]) -> Outcome {
@@ -234,6 +234,8 @@ fn without_a_gpu() {
 /// pack of the build script, and a bundle in a file.
 fn registered() {
     let package = Package::new("registered");
+    // The file has a bundle for each module.
+    package.feature("offload-embed-macro", "containers");
     let runtime = LIBRARIES.display();
     package
         .write(

@@ -106,6 +106,7 @@ fn program_with(package: &Package, file: &str, options: &str) {
 
 fn every_kind_of_file() {
     let package = Package::new("include_files");
+    package.feature("offload-embed-macro", "containers");
     let two_bundles = {
         let mut bytes = bundle(&image("saxpy.gfx90a.hsaco"));
         bytes.resize(bytes.len().next_multiple_of(4096), 0);

@@ -83,7 +83,8 @@ use proc_macro::{Span, TokenStream};
 /// | an AMD code object, a cubin | no section of its own | 4096 |
 /// | PTX, behind which a NUL is put | no section of its own | 8 |
 ///
-/// Of compressed files and fatbins no images are known: `bytes()` has them whole. Images that no driver loads, as objects that
+/// Fatbins, compressed bundles and several bundles in one file take the feature `containers` of this crate. Of compressed files
+/// and fatbins no images are known: `bytes()` has them whole. Images that no driver loads, as objects that
 /// are not linked, are in `bytes()` and not among the images.
 ///
 /// # Options

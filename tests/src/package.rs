@@ -94,14 +94,13 @@ impl Package {
         self
     }
 
-    /// Its build script's offload-build has this feature.
-    pub fn feature(&self, name: &str) -> &Self {
+    /// Asks for a feature of one of the project's crates that a build needs.
+    pub fn feature(&self, of: &str, name: &str) -> &Self {
         let path = self.folder.join("Cargo.toml");
         let manifest = fs::read_to_string(&path).expect("a package has a manifest");
-        scratch::write(
-            path,
-            manifest.replace("/offload-build\" }", &format!("/offload-build\", features = [\"{name}\"] }}")),
-        );
+        let plain = format!("/{of}\" }}");
+        assert!(manifest.contains(&plain), "{of} is a dependency without features");
+        scratch::write(path, manifest.replace(&plain, &format!("/{of}\", features = [\"{name}\"] }}")));
         self
     }
 

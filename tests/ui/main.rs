@@ -15,8 +15,9 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     run(vec![
-        test("every_case_says_what_is_checked_in", &[], || every_case("ui", "cases", true)),
-        test("without_a_build_script", &[], || every_case("ui_no_script", "no_script", false)),
+        test("every_case_says_what_is_checked_in", &[], || every_case("ui", "cases", true, None)),
+        test("without_a_build_script", &[], || every_case("ui_no_script", "no_script", false, None)),
+        test("with_all_containers", &[], || every_case("ui_containers", "containers", true, Some("containers"))),
     ])
 }
 
@@ -31,8 +32,11 @@ fn cases(folder: &str) -> Vec<PathBuf> {
 }
 
 /// All cases are binaries of one package, checked in one go.
-fn every_case(name: &str, folder: &str, has_script: bool) {
+fn every_case(name: &str, folder: &str, has_script: bool, feature: Option<&str>) {
     let package = Package::new(name);
+    if let Some(feature) = feature {
+        package.feature("offload-embed-macro", feature);
+    }
     let cases = cases(folder);
     for case in &cases {
         let file = case.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -120,11 +124,12 @@ fn write_files(package: &Package) {
         object[16] = 1;
         object
     };
+    let whole = bundle.layout().to_vec(&[b"", &code_object]);
     package
         .write("kernels/saxpy.hsaco", &code_object)
         .write("kernels/saxpy.cubin", &cubin)
         .write("src/bin/files/saxpy.hsaco", &code_object)
-        .write("src/bin/files/saxpy.hipfb", bundle.layout().to_vec(&[b"", &code_object]))
+        .write("src/bin/files/saxpy.hipfb", &whole)
         .write("src/bin/files/saxpy.ob", binary(ImageKind::CUBIN, &cubin))
         .write("src/bin/files/unaligned.hipfb", unaligned.layout().to_vec(&[&code_object]))
         .write("src/bin/files/no_nul.ob", binary(ImageKind::PTX, &full))
@@ -136,5 +141,7 @@ fn write_files(package: &Package) {
         .write("src/bin/files/host.o", read(workspace().join("tests/corpus/fat_file/hip_nordc.o")))
         .write("src/bin/files/device.bc", b"BC\xC0\xDE\x35\x14\0\0")
         .write("src/bin/files/compressed.hipfb", read(workspace().join("tests/corpus/compressed/v3_zstd.ccob")))
-        .write("src/bin/files/cut.hipfb", &bundle.layout().to_vec(&[b"", &code_object])[..5000]);
+        .write("src/bin/files/two.hipfb", [&*whole, &*whole].concat())
+        .write("src/bin/files/saxpy.fatbin", read(workspace().join("tests/corpus/nv_fatbin/group.fatbin")))
+        .write("src/bin/files/cut.hipfb", &whole[..5000]);
 }
