@@ -9,7 +9,7 @@ mod hsa;
 mod stand_ins;
 
 use offload_tests::package::{Package, printed};
-use offload_tests::tools::{Tool, llvm, llvm_bin, stderr, stdout, succeed};
+use offload_tests::tools::{Tool, cuda, llvm, llvm_bin, stderr, stdout, succeed};
 use offload_tests::{scratch, test};
 use stand_ins::{compile, described};
 use std::ffi::OsString;
@@ -30,13 +30,16 @@ fn main() -> ExitCode {
         test("read_a_bundle", &[], read_a_bundle),
         test("rust_kernels", &[Tool::Gcc], rust_kernels),
         test("rust_kernels_from_source", &[Tool::Llvm22, Tool::RustGpu], rust_kernels_from_source),
+        test("cuda_launchers", &[Tool::Nvcc, Tool::Cuda, Tool::Gcc], cuda_launchers),
+        test("cuda_launchers_on_a_real_gpu", &[Tool::Nvcc, Tool::Gcc, Tool::NvidiaGpu], cuda_launchers_on_a_real_gpu),
+        test("cuda_launchers_without_nvcc", &[], cuda_launchers_without_nvcc),
         test("packs_that_cannot_serve_are_told", &[Tool::Gcc], packs_that_cannot_serve),
         test("readmes_say_first_what_the_examples_need", &[], readmes),
         test("what_examples_share_is_the_same", &[], what_examples_share),
     ])
 }
 
-const ALL: [&str; 7] = [
+const ALL: [&str; 8] = [
     "cuda-vector-add",
     "hip-vector-add",
     "module-library",
@@ -44,9 +47,13 @@ const ALL: [&str; 7] = [
     "several-gpus",
     "read-a-bundle",
     "rust-kernels",
+    LAUNCHERS,
 ];
 
-/// A copy of an example. No compiler for GPUs is asked: its images are the prebuilt ones.
+/// The one that has no prebuilt images, and needs nvcc.
+const LAUNCHERS: &str = "cuda-launchers";
+
+/// A copy of an example. No compiler for GPUs is asked, but for static libraries: its images are the prebuilt ones.
 struct Example {
     name: &'static str,
     package: Package,
@@ -104,6 +111,10 @@ impl Example {
         };
         // GPUs of this machine are hidden; stand-ins look at other variables.
         for name in ["ROCM_PATH", "HIP_PATH", "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"] {
+            command.env_remove(name);
+        }
+        // nvcc is that of `CUDA_HOME`.
+        for name in ["NVCC", "CUDACXX", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"] {
             command.env_remove(name);
         }
         if let Some(path) = &*HIP_OF_THE_BINDING {
@@ -481,6 +492,51 @@ fn rust_kernels_from_source() {
     ));
     if version.starts_with("rustc 1.96.0 ") {
         assert!(before == after, "the images are not what kernels/build.sh makes today");
+    }
+}
+
+/// Source with launches: the program starts without a driver.
+fn cuda_launchers() {
+    let example = Example::new(LAUNCHERS);
+    if Path::new("/dev/nvidiactl").exists() {
+        // The driver can be older than the runtime.
+        let output = example.run("cargo run", &HIDDEN);
+        let errors = said(&output);
+        let is_one = ["error: no NVIDIA GPU: ", "error: the driver, for CUDA "].iter().any(|it| errors.starts_with(it));
+        assert!(is_one && output.status.code() == Some(1), "{}", printed(&output));
+    } else {
+        example.follow(1, &HIDDEN, &[]);
+    }
+    let program = example.package.program("debug", LAUNCHERS);
+    let needs = stdout(&succeed(Command::new("ldd").arg(&program)));
+    assert!(!needs.contains("cuda"), "{needs}");
+    let listed = stdout(&succeed(cuda("cuobjdump").args(["-lelf", "-lptx"]).arg(&program)));
+    for image in [".sm_80.cubin", ".sm_90.cubin", ".sm_80.ptx"] {
+        assert_eq!(listed.matches(image).count(), 1, "{image}: {listed}");
+    }
+}
+
+fn cuda_launchers_on_a_real_gpu() {
+    let example = Example::copied(LAUNCHERS, "cuda-launchers-real");
+    example.follow(0, &[("CUDA_VISIBLE_DEVICES", "0")], &[]);
+}
+
+/// It says so; and whoever only checks the code, or builds the others, needs none.
+fn cuda_launchers_without_nvcc() {
+    let example = Example::copied(LAUNCHERS, "cuda-launchers-without-nvcc");
+    let nowhere = [("NVCC", "/no/such/nvcc")];
+    let output = example.run("cargo build", &nowhere);
+    assert!(!output.status.success());
+    let errors = said(&output);
+    assert!(errors.contains("offload-build could not make the static library \"vector_add\""), "{errors}");
+    assert!(errors.contains("NVCC names /no/such/nvcc, which cannot be used: there is no such file"), "{errors}");
+    let output = example.run("cargo check", &[nowhere[0], ("OFFLOAD_SKIP", "1")]);
+    assert_eq!(output.status.code(), Some(0), "{}", printed(&output));
+
+    let workspace = text_of("Cargo.toml");
+    let default = workspace.lines().find(|line| line.starts_with("default-members = ")).expect("there is such a line");
+    for name in ALL {
+        assert_eq!(default.contains(&format!("\"{name}\"")), name != LAUNCHERS, "{name}");
     }
 }
 

@@ -9,6 +9,7 @@ use offload_tests::judges::{assert_is_for, image_file_name};
 use offload_tests::package::{Package, printed};
 use offload_tests::tools::{Tool, candle_kernels, cuda, llvm_bin, stdout, succeed};
 use offload_tests::{run, test};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -22,6 +23,16 @@ fn main() -> ExitCode {
             build("candle_some", &some, &["src/moe/moe_align.cu", "src/mmq_gguf/mmq_quantize.cu"], MOE_ALIGN);
         }),
         test("all_of_candle_kernels", NEEDS, all).with_ignored_flag(true),
+        test("some_of_candle_kernels_compressed", NEEDS, || {
+            let sizes = compressed("candle_compressed_some", &["affine", "fill", "sort", "ternary"]);
+            assert!(sizes.pack < sizes.images / 5, "{sizes:?}");
+        }),
+        test("all_of_candle_kernels_compressed", NEEDS, || {
+            let sizes = compressed("candle_compressed_all", &MODULES.map(|(module, _)| module));
+            println!("{sizes:?}");
+            assert!(sizes.added <= 2_500_000, "{sizes:?}");
+        })
+        .with_ignored_flag(true),
         test("some_of_candle_kernels_for_amd", AMD, || {
             for_amd("candle_amd_some", |module| ["affine", "fill", "sort", "ternary"].contains(&module));
         }),
@@ -74,7 +85,7 @@ fn for_amd(name: &str, is_wanted: fn(&str) -> bool) {
          println!(\"cargo::warning=kernels {:?}\", image.kernels().unwrap());\n    }\n}\n",
     );
     let mut failures = String::new();
-    for (module, kernel) in FOR_AMD.into_iter().filter(|(module, _)| is_wanted(module)) {
+    for (module, kernel) in MODULES.into_iter().filter(|(module, _)| is_wanted(module)) {
         let mut cargo = package.cargo(&["build", "--release"]);
         cargo.env("OFFLOAD_CLANG", llvm_bin().join("clang")).env("MODULE", source.join(format!("{module}.cu")));
         let output = cargo.output().expect("cargo starts");
@@ -95,7 +106,7 @@ fn for_amd(name: &str, is_wanted: fn(&str) -> bool) {
 }
 
 /// The modules, and of some a kernel that asks for a newer GPU.
-const FOR_AMD: [(&str, &str); 11] = [
+const MODULES: [(&str, &str); 11] = [
     ("affine", "affine_f8_e4m3"),
     ("binary", "badd_bf16"),
     ("cast", "cast_bf16_f16"),
@@ -108,6 +119,126 @@ const FOR_AMD: [(&str, &str); 11] = [
     ("ternary", "where_u8_bf16"),
     ("unary", "ugelu_f16"),
 ];
+
+/// Sizes in bytes, of the PTX of some modules for two targets.
+#[derive(Debug)]
+#[allow(dead_code, reason = "messages have all of them")]
+struct Sizes {
+    images: u64,
+    pack: u64,
+    /// How much larger the program is than one without.
+    added: u64,
+}
+
+/// The modules as PTX, first in a pack that is not compressed, whose images are what comes out of the compressed one. Of a
+/// program in which only one module is as it was, that one comes out.
+fn compressed(name: &str, modules: &[&str]) -> Sizes {
+    let package = Package::new(name);
+    let source = candle_kernels().expect("Tool::Candle was checked").join("src");
+    let paths: Vec<String> =
+        modules.iter().map(|it| format!("{:?}", source.join(format!("{it}.cu")).display().to_string())).collect();
+    let manifest = fs::read_to_string(package.folder.join("Cargo.toml")).expect("the package has a manifest");
+    let manifest = manifest
+        .replace("/offload-build\" }", "/offload-build\", features = [\"compression\"] }")
+        .replace("/offload-format\" }", "/offload-format\", features = [\"zstd\"] }");
+    package.write("Cargo.toml", manifest).write("src/main.rs", DECOMPRESS).write(
+        "build.rs",
+        format!(
+            "use offload_build::{{Build, Compiler}};\n\nfn main() {{\n    \
+             println!(\"cargo::rerun-if-env-changed=PLAIN\");\n    let mut build = Build::new();\n    \
+             if std::env::var_os(\"PLAIN\").is_none() {{\n        build.compress();\n    }}\n    \
+             build.modules([{}]).compiler(Compiler::Nvcc).flag(\"--expt-relaxed-constexpr\").flag(\"-std=c++17\")\
+             .archs([\"compute_80\", \"compute_90\"]).compile(\"candle\");\n}}\n",
+            paths.join(", ")
+        ),
+    );
+    let program = package.program("release", name);
+    let built = |variable: Option<&str>| {
+        succeed(nvcc_of_cuda_home(&mut package.cargo(&["build", "--release"])).envs(variable.map(|name| (name, "1"))));
+        read(&program).len() as u64
+    };
+    let without = built(Some("OFFLOAD_SKIP"));
+    built(Some("PLAIN"));
+    let plain = read(package.own_output("release", "candle.pack"));
+    let with = built(None);
+    let pack = read(package.own_output("release", "candle.pack"));
+
+    let taken = package.folder.join("taken");
+    fs::create_dir(&taken).expect("the scratch folder can be written");
+    let mut images = BTreeMap::new();
+    for binary in OffloadBinaries::new(&plain) {
+        let (_, binary) = binary.expect("our own pack can be read");
+        for image in binary.images() {
+            let (module, target) = (image.string("module").expect("several modules"), image.arch().expect("for a GPU"));
+            images.insert(format!("{module}.{target}"), image.data());
+        }
+    }
+    assert_eq!(images.len(), 2 * modules.len(), "{:?}", images.keys());
+    assert_eq!(stdout(&succeed(Command::new(&program).arg(&taken).args(modules))), "");
+    for (file, bytes) in &images {
+        assert!(read(taken.join(file)) == *bytes, "{file} is another after compression");
+    }
+
+    // One compressed stream for each module, behind a header.
+    const HEADER: usize = 40;
+    let mut streams: Vec<usize> =
+        OffloadBinaries::new(&pack).map(|it| it.expect("our own pack can be read").0 as usize + HEADER).collect();
+    assert_eq!(streams.len(), modules.len());
+    streams.push(pack.len() + HEADER);
+    let chosen = modules.len() / 2;
+    let mut damaged = read(&program);
+    let start = damaged.windows(pack.len()).position(|bytes| bytes == pack).expect("the program has the pack");
+    for (number, stream) in streams.windows(2).enumerate().filter(|(number, _)| *number != chosen) {
+        assert!(stream[0] < stream[1] - HEADER, "module {number} has a stream");
+        damaged[start + stream[0]..start + stream[1] - HEADER].fill(0xaa);
+    }
+    let damaged_program = package.folder.join("damaged");
+    fs::copy(&program, &damaged_program).expect("the program can be copied");
+    fs::write(&damaged_program, damaged).expect("the copy can be written");
+    for file in images.keys() {
+        fs::remove_file(taken.join(file)).expect("it was written");
+    }
+    let said = stdout(&succeed(Command::new(&damaged_program).arg(&taken).args(modules)));
+    for (file, bytes) in &images {
+        let is_chosen = file.split('.').next() == Some(modules[chosen]);
+        assert_eq!(said.contains(&format!("{file}: ")), !is_chosen, "{said}");
+        assert!(!is_chosen || read(taken.join(file)) == *bytes, "{file} is another beside damaged ones");
+    }
+    Sizes {
+        images: images.values().map(|bytes| bytes.len() as u64).sum(),
+        pack: pack.len() as u64,
+        added: with - without,
+    }
+}
+
+/// Writes the images of the modules that it is told to a folder, or says why they cannot be had.
+const DECOMPRESS: &str = r#"use std::path::PathBuf;
+
+static CANDLE: offload_format::KernelPack = offload_embed_macro::include_offload!("candle");
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let folder = PathBuf::from(arguments.next().expect("a folder"));
+    for name in arguments {
+        let module = CANDLE.modules().find(|module| module.name() == name).expect("it is in the pack");
+        for image in module.images() {
+            let file = format!("{name}.{}", image.target());
+            match image.decompress() {
+                Ok(own) => std::fs::write(folder.join(file), own.bytes()).unwrap(),
+                Err(error) => println!("{file}: {error}"),
+            }
+        }
+    }
+}
+"#;
+
+/// Without the variables by which another nvcc would be taken.
+fn nvcc_of_cuda_home(cargo: &mut Command) -> &mut Command {
+    for variable in ["NVCC", "CUDACXX", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"] {
+        cargo.env_remove(variable);
+    }
+    cargo
+}
 
 /// Builds a program of these modules and these sources with launches, for two targets; has others look at every image; starts
 /// it.
@@ -142,9 +273,7 @@ fn build(name: &str, modules: &[&str], statics: &[&str], launch: &str) {
         ),
     );
     let mut cargo = package.cargo(&["build", "--release"]);
-    for variable in ["NVCC", "CUDACXX", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"] {
-        cargo.env_remove(variable);
-    }
+    nvcc_of_cuda_home(&mut cargo);
     let text = printed(&succeed(cargo.env("OFFLOAD_CLANG", llvm_bin().join("clang"))));
     assert!(!text.contains("error"), "{text}");
 

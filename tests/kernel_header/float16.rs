@@ -3,6 +3,7 @@
 
 use crate::{GCC, NEEDS, build, header_folder};
 use libtest_mimic::Trial;
+use offload_tests::judges::{assert_is_for, image_file_name};
 use offload_tests::tools::{stdout, succeed};
 use offload_tests::{scratch, test};
 use std::process::Command;
@@ -107,5 +108,8 @@ fn every_target() {
                     int i = threadIdx.x;\n  x[i] = hexp(x[i]) * __half(2.0f) + __hmax_nan(x[i], x[i + 1]);\n  \
                     y[i] = __hfma(y[i], __nv_bfloat16(v[i].x), y[i]) - y[i];\n  z[i] = __nv_fp8_e4m3(float(x[i]));\n  \
                     w[i] = __hmul2(w[i], __float22half2_rn(make_float2(v[i].y, v[i].z)));\n  atomicAdd(x, x[i]);\n}\n";
-    build("kernel_header_small", r#""gfx90a", "gfx1100", "compute_80", "compute_90", "cpu""#, source);
+    let package = build("kernel_header_small", r#""gfx90a", "gfx1100", "compute_80", "compute_90", "cpu""#, source);
+    for target in ["gfx90a", "gfx1100", "compute_80", "compute_90"] {
+        assert_is_for("k", target, &package.own_output("release", &format!("k/{}", image_file_name(target))));
+    }
 }

@@ -8,7 +8,7 @@ use crate::test;
 use std::process::Command;
 
 /// A step: its name, and Cargo's arguments. Features, tests, Rust kernels and fuzzing are steps of their own kind.
-const STEPS: [(&str, &[&str]); 9] = [
+const STEPS: [(&str, &[&str]); 10] = [
     ("fmt", &["fmt", "--all", "--check"]),
     (
         "clippy",
@@ -32,6 +32,23 @@ const STEPS: [(&str, &[&str]); 9] = [
         &[
             "clippy",
             "--workspace",
+            "--exclude=cuda-launchers",
+            "--all-targets",
+            "--manifest-path",
+            "examples/Cargo.toml",
+            "--locked",
+            "--",
+            "-D",
+            "warnings",
+        ],
+    ),
+    // The one that cannot be built without nvcc. Its code can be checked.
+    (
+        "example-launchers",
+        &[
+            "clippy",
+            "--config=env.OFFLOAD_SKIP=\"1\"",
+            "--package=cuda-launchers",
             "--all-targets",
             "--manifest-path",
             "examples/Cargo.toml",

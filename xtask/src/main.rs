@@ -22,7 +22,8 @@ The project's own commands:
   cargo xtask setup [--check]     install what the tests need (--check: only say what is missing)
   cargo xtask test [ARGS...]      set up, then `cargo test --workspace ARGS`
   cargo xtask ci [STEP...]        what CI runs: set up, then fmt, clippy, features,
-                                  fmt-examples, examples, doc, test, rust-kernels, fuzz
+                                  fmt-examples, examples, example-launchers, doc, test,
+                                  rust-kernels, fuzz
                                   (or only STEPs)
   cargo xtask bench [NAME]        how fast readers and builds are, beside other tools
   cargo xtask fuzz [--seconds N] [TARGET...]
