@@ -777,6 +777,7 @@ fn options() {
         .define("LAST", "1")
         .flag("-ULAST")
         .flag("-DLAST=2")
+        .flag_for("amd", "-ffast-math")
         .archs(["gfx90a", "compute_80", "sm_80", "cpu"])
         .compile("options");"#,
     );
@@ -788,7 +789,8 @@ fn options() {
             .to_owned()
             + &kernel("KERNEL_NAME", "1.0f"),
     );
-    succeed(&mut cargo_build(&package, "debug"));
+    let output = succeed(&mut cargo_build(&package, "debug"));
+    assert!(!stderr(&output).contains("warning"), "the header does not make compilers warn");
     let image = |file: &str| package.own_output("debug", &format!("options/{file}"));
     assert!(defines(&image("gfx90a.hsaco"), "renamed", 'T'));
     assert!(defines(&image("cpu.so"), "renamed", 'T'));

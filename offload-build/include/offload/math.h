@@ -25,6 +25,13 @@
 #ifndef OFFLOAD_MATH_H
 #define OFFLOAD_MATH_H
 
+/* With -ffast-math clang warns of every isnan, of these here as well, where nobody can do anything about it. */
+#if defined(__clang__)
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wunknown-warning-option"
+#pragma clang diagnostic ignored "-Wnan-infinity-disabled"
+#endif
+
 #if defined(OFFLOAD_CPU)
 
 /* Functions of CUDA that not every C library has.  Where one has them, its own are preferred to templates. */
@@ -243,5 +250,9 @@ OFFLOAD_DEVICE float __saturatef(float x) { return __builtin_fminf(__builtin_fma
 OFFLOAD_DEVICE float normcdff(float x) { return 0.5f * erfcf(x * -0.70710678118654752f); }
 OFFLOAD_DEVICE double normcdf(double x) { return 0.5 * erfc(x * -0.70710678118654752); }
 OFFLOAD_DEVICE float normcdf(float x) { return normcdff(x); }
+
+#if defined(__clang__)
+#pragma clang diagnostic pop
+#endif
 
 #endif
