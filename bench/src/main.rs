@@ -9,7 +9,7 @@
 //! | `tools` | `clang-offload-bundler`: bundle, unbundle, list, compress; time and memory of whole processes | LLVM's |
 //!
 //! | `build` | a build script with 16 images, `-j2` beside `-j1`; run again with nothing changed beside one that does nothing; the cold compile of offload-build as a build dependency | bindgen_cuda, cudaforge, cc, cxx-build |
-//! | `candle` | the published candle-kernels: all, nothing to do, a header edited, `-j1`, sizes; minutes, so only if asked for | cudaforge |
+//! | `candle` | the published candle-kernels: all, nothing to do, a header edited, what the program grows by, how many compilers run at once with `-j1`; minutes, so only if asked for | cudaforge |
 //!
 //! But for `tools`, whose images are code objects of a published library, the files are made here, of numbers from a seeded generator in which stretches repeat, as they do in code for several
 //! processors; the sizes are those of a library of AMD's. Times of whole processes are those of this program started anew.
