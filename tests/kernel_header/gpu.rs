@@ -16,6 +16,7 @@ pub fn tests() -> Vec<Trial> {
         test("kernels_with_barriers_have_the_expected_instructions_on_amd", NEEDS, amd),
         test("kernels_with_barriers_have_the_expected_instructions_on_nvidia", CUDA, nvidia),
         test("warps_are_as_wide_as_the_hardware_says", NEEDS, warp_sizes),
+        test("products_of_bytes_are_one_instruction", NEEDS, products_of_bytes),
     ]
 }
 
@@ -145,31 +146,51 @@ fn nvidia() {
 
 /// `warpSize` is a number by the time that the machine code is there.
 fn warp_sizes() {
-    let folder = scratch::folder("header_warps");
-    scratch::write(folder.join("k.cu"), "extern \"C\" __global__ void k(int *x) { *x = warpSize * 1000; }\n");
-    for (language, target, options, expected) in [
-        ("hip", "gfx90a", &[] as &[&str], "0xfa00"),
-        ("hip", "gfx1100", &[], "0x7d00"),
-        ("hip", "gfx1100", &["-mwavefrontsize64"], "0xfa00"),
-        ("cuda", "sm_80", &["-Xclang", "-target-feature", "-Xclang", "+ptx70"], "32000"),
+    const SOURCE: &str = "extern \"C\" __global__ void k(int *x) { *x = warpSize * 1000; }\n";
+    for (target, options, expected) in [
+        ("gfx90a", &[] as &[&str], "0xfa00"),
+        ("gfx1100", &[], "0x7d00"),
+        ("gfx1100", &["-mwavefrontsize64"], "0xfa00"),
+        ("sm_80", &[], "32000"),
     ] {
-        let out = folder.join(format!("{target}.s"));
-        let mut clang = std::process::Command::new(llvm_bin().join("clang"));
-        clang.args([
-            "-x",
-            language,
-            &format!("--offload-arch={target}"),
-            "--cuda-device-only",
-            "-nogpuinc",
-            "-nogpulib",
-        ]);
-        if language == "hip" {
-            clang.arg("--no-gpu-bundle-output");
-        }
-        clang.args(["-std=c++17", "-fms-extensions", "-Wno-unknown-cuda-version", "-O2", "-S", "-I"]);
-        clang.arg(header_folder()).args(["-include", "offload/kernel.h"]).args(options);
-        succeed(clang.arg(folder.join("k.cu")).arg("-o").arg(&out));
-        let text = std::fs::read_to_string(out).expect("text");
+        let text = assembly("header_warps", SOURCE, target, options);
         assert!(text.contains(expected), "{target} {options:?}: no {expected} in\n{text}");
     }
+}
+
+/// Where the GPU has it, and nothing beside it; the first of gfx9 has not.
+fn products_of_bytes() {
+    const SOURCE: &str = "extern \"C\" __global__ void k(int *x, unsigned *y) {\n  x += threadIdx.x, y += threadIdx.x;\n  \
+                          x[0] = __dp4a(x[1], x[2], x[3]);\n  y[0] = __dp4a(y[1], y[2], y[3]);\n}\n";
+    for (target, signed, unsigned) in [
+        ("gfx900", "v_mad_", "v_mad_"),
+        ("gfx90a", "v_dot4c_i32_i8", "v_dot4_u32_u8"),
+        ("gfx1030", "v_dot4c_i32_i8", "v_dot4_u32_u8"),
+        ("gfx1100", "v_dot4_i32_iu8", "v_dot4_u32_u8"),
+        ("gfx12-generic", "v_dot4_i32_iu8", "v_dot4_u32_u8"),
+        ("sm_80", "dp4a.s32.s32", "dp4a.u32.u32"),
+    ] {
+        let text = assembly("header_products", SOURCE, target, &[]);
+        assert!(text.contains(signed) && text.contains(unsigned), "{target}: no {signed}, {unsigned} in\n{text}");
+        let others = ["v_mul", "v_mad", "v_perm", "v_bfe", "bfe.", "prmt."];
+        assert!(target == "gfx900" || !others.iter().any(|it| text.contains(it)), "{target}:\n{text}");
+    }
+}
+
+/// A kernel in the words of the target's assembler.
+fn assembly(name: &str, source: &str, target: &str, options: &[&str]) -> String {
+    let folder = scratch::folder(name);
+    scratch::write(folder.join("k.cu"), source);
+    let mut clang = std::process::Command::new(llvm_bin().join("clang"));
+    if target.starts_with("gfx") {
+        clang.args(["-x", "hip", "--no-gpu-bundle-output"]);
+    } else {
+        clang.args(["-x", "cuda", "-Xclang", "-target-feature", "-Xclang", "+ptx70"]);
+    }
+    clang.args([&format!("--offload-arch={target}"), "--cuda-device-only", "-nogpuinc", "-nogpulib"]);
+    clang.args(["-std=c++17", "-fms-extensions", "-Wno-unknown-cuda-version", "-O2", "-S", "-I"]);
+    clang.arg(header_folder()).args(["-include", "offload/kernel.h"]).args(options);
+    let out = folder.join("k.s");
+    succeed(clang.arg(folder.join("k.cu")).arg("-o").arg(&out));
+    std::fs::read_to_string(out).expect("text")
 }
