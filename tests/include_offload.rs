@@ -238,6 +238,7 @@ const BUILD: &str = r#"fn main() {
 
 fn with_packs(package: &Package) {
     package
+        .feature("offload-build", "containers")
         .write("build.rs", BUILD)
         .write("src/files/saxpy.gfx90a.hsaco", image("saxpy.gfx90a.hsaco"))
         .write("src/files/saxpy.hipfb", bundle(&image("saxpy.gfx90a.hsaco")))

@@ -4,7 +4,6 @@ use crate::data::read;
 use crate::tools::{cuda, llvm, roc_obj_ls, stdout, succeed};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// An entry of a bundle: the bundle entry ID, where it starts in the file, its size.
 pub type Listed = (String, u64, u64);
@@ -107,11 +106,14 @@ pub fn assert_is_for(module: &str, target: &str, image: &Path) {
         let expected = [format!(" sm={number},"), format!("arch = sm_{number}\n")];
         assert!(expected.iter().any(|it| text.contains(it)), "{module} {target}:\n{text}");
     } else if target == "cpu" {
-        let header = stdout(&succeed(Command::new("file").arg("-b").arg(image)));
-        assert!(
-            header.contains("shared object") && header.contains(std::env::consts::ARCH.replace('_', "-").as_str()),
-            "{header}"
-        );
+        // `Advanced Micro Devices X86-64`, `AArch64`.
+        let machine = std::env::consts::ARCH.replace('_', "-");
+        let header = stdout(&succeed(llvm("llvm-readelf").arg("-h").arg(image)));
+        let is_said = |label: &str, word: &str| {
+            let mut lines = header.lines().filter(|line| line.trim_start().starts_with(label));
+            lines.any(|line| line.to_ascii_lowercase().contains(word))
+        };
+        assert!(is_said("Type:", "dyn") && is_said("Machine:", &machine), "{header}");
     } else {
         let text = String::from_utf8(read(image)).expect("PTX is text");
         let expected = format!(".target {}", target.replace("compute_", "sm_"));
