@@ -360,7 +360,7 @@ pub use dependency::{embed_from, try_embed_from};
 pub use error::{Error, ErrorKind};
 pub use language::Language;
 pub use module::Module;
-pub use offload_format::embedded::Origin;
+pub use offload_format::pack_index::Origin;
 pub use pack::{Pack, PackedImage, PackedModule};
 pub use source::Source;
 pub use static_library::StaticLibrary;

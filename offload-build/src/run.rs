@@ -19,7 +19,7 @@ use crate::prebuilt::{self, Prebuilt};
 use crate::steps::Compilation;
 use crate::targets::{self, Wanted};
 use crate::toolchain::Tools;
-use offload_format::embedded::Origin;
+use offload_format::pack_index::Origin;
 use offload_format::target::OffloadArch;
 use std::cell::RefCell;
 use std::path::Path;
