@@ -4,7 +4,7 @@
 //! other mix an offload binary of version 3 for each.
 
 use crate::error::{Error, ErrorKind};
-use crate::hash::ContentHash;
+use crate::hash::Parts;
 use crate::image::Image;
 use crate::output::{OutDir, write_if_changed};
 use crate::pack::{self, ModuleImages};
@@ -92,9 +92,16 @@ fn module_bytes(
     several: bool,
     output: &OutDir,
 ) -> Result<Vec<u8>, Error> {
-    let start = [env!("CARGO_PKG_VERSION").to_owned(), section.elf_name().to_owned(), format!("{several}")];
-    let images = module.images.iter().flat_map(|image| [image.target.clone(), image.hash.to_string()]);
-    let key = ContentHash::of_parts(start.into_iter().chain([module.name.clone()]).chain(images)).to_string();
+    let mut key = Parts::default();
+    key.add(env!("CARGO_PKG_VERSION"));
+    key.add(section.elf_name());
+    key.add(if several { "true" } else { "false" });
+    key.add(&module.name);
+    for image in &module.images {
+        key.add(&image.target);
+        key.add(&image.hash.to_string());
+    }
+    let key = key.finish().to_string();
     let path = path(module, output);
     let key_path = path.with_extension("compressed.key");
     if fs::read_to_string(&key_path).is_ok_and(|known| known == key)

@@ -3,7 +3,7 @@
 use crate::cargo::Cargo;
 use crate::compress::{Compressed, compress};
 use crate::error::Error;
-use crate::hash::ContentHash;
+use crate::hash::{ContentHash, Parts};
 use crate::image::{self, Image};
 use crate::kernels;
 use crate::output::{OutDir, write_if_changed, write_layout};
@@ -329,6 +329,11 @@ fn add_images(builder: &mut OffloadBinaryBuilder, module: &ModuleImages, several
 /// Of section, structure and images: what two packs must share to be one.
 fn content_hash(section: DeviceSection, compressed: bool, layout: &Layout, images: &[&Image]) -> ContentHash {
     let method = if compressed { "zstd" } else { "" };
-    let structure = [format!("{}{method}", section.elf_name()), format!("{:?}", layout.pieces())];
-    ContentHash::of_parts(structure.into_iter().chain(images.iter().map(|image| image.hash.to_string())))
+    let mut hash = Parts::default();
+    hash.add(&format!("{}{method}", section.elf_name()));
+    hash.add(&format!("{:?}", layout.pieces()));
+    for image in images {
+        hash.add(&image.hash.to_string());
+    }
+    hash.finish()
 }

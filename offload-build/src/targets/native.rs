@@ -10,7 +10,7 @@
 use super::field::tell;
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
-use crate::toolchain::{Found, Tools, program};
+use crate::toolchain::{Found, Tools, numbered, program};
 use offload_format::target::{NvidiaArch, OffloadArch, TargetId};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -187,11 +187,8 @@ fn names<T: ToString>(archs: Vec<T>) -> Vec<String> {
 
 /// The processors in Linux' list, each once.
 fn devices(topology: &Path) -> Vec<String> {
-    let mut folders: Vec<PathBuf> =
-        fs::read_dir(topology).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-    folders.sort_unstable();
     let mut found = Vec::new();
-    for folder in folders {
+    for folder in numbered(topology, "") {
         let Ok(properties) = fs::read_to_string(folder.join("properties")) else { continue };
         let version = properties.lines().find_map(|line| line.strip_prefix("gfx_target_version "));
         // 90010 is gfx90a: two decimal digits for each of three numbers. A CPU has 0.
