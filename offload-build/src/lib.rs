@@ -320,6 +320,7 @@ mod build;
 mod cache;
 mod cargo;
 mod compiler;
+#[cfg_attr(not(feature = "compression"), path = "compress/absent.rs")]
 mod compress;
 mod dependency;
 mod depfile;

@@ -1,7 +1,7 @@
 //! Puts images together: the pack, the host object around it, and the index that the macro reads.
 
 use crate::cargo::Cargo;
-use crate::compress::{Compressed, compress};
+use crate::compress::compress;
 use crate::error::Error;
 use crate::hash::{ContentHash, Parts};
 use crate::image::{self, Image};
@@ -133,6 +133,20 @@ impl PackedImage {
     }
 }
 
+/// What a pack's bytes are.
+#[derive(Debug)]
+pub(crate) struct Content {
+    /// Payload numbers are positions in `files`.
+    pub(crate) layout: Layout,
+    pub(crate) files: Vec<PathBuf>,
+    /// Where each module's container starts.
+    pub(crate) starts: Vec<Option<u64>>,
+    /// Those that are compressed.
+    pub(crate) streams: Vec<Option<IndexStream>>,
+    /// Of each image: in the pack, or in what comes out of its module's stream.
+    pub(crate) offsets: Vec<u64>,
+}
+
 /// Writes the index of a pack that is not built, which would have these modules.
 pub(crate) fn write_absent(name: &str, why: &str, modules: Vec<String>, output: &OutDir) -> Result<Pack, Error> {
     let index = Index::Absent { name: name.to_owned(), why: why.to_owned(), modules: modules.clone() };
@@ -172,7 +186,7 @@ pub(crate) fn write(
     let images: Vec<&Image> = modules.iter().flat_map(|module| &module.images).collect();
     let only_amd = images.iter().all(|image| matches!(image.kind, PackImageKind::CodeObject { .. }));
     let section = if only_amd { DeviceSection::HipFatbin } else { DeviceSection::LlvmOffloading };
-    let Compressed { layout, files, starts, streams, offsets } = match compressed {
+    let Content { layout, files, starts, streams, offsets } = match compressed {
         true => compress(modules, section, output)?,
         false => plain(modules, section)?,
     };
@@ -244,7 +258,7 @@ pub(crate) fn write(
 }
 
 /// The images as they are.
-fn plain(modules: &[ModuleImages], section: DeviceSection) -> Result<Compressed, Error> {
+fn plain(modules: &[ModuleImages], section: DeviceSection) -> Result<Content, Error> {
     let files: Vec<PathBuf> = modules.iter().flat_map(|it| &it.images).map(|image| image.path.clone()).collect();
     let (layout, starts) = match section {
         DeviceSection::HipFatbin => bundles(modules)?,
@@ -252,7 +266,7 @@ fn plain(modules: &[ModuleImages], section: DeviceSection) -> Result<Compressed,
     };
     let offset = |number| layout.offset_of(number).expect("the layout has every image");
     let offsets = (0..files.len()).map(offset).collect();
-    Ok(Compressed { layout, files, starts, streams: vec![None; modules.len()], offsets })
+    Ok(Content { layout, files, starts, streams: vec![None; modules.len()], offsets })
 }
 
 /// A bundle for each module that has an image, as HIP's runtime takes it, and where they start. Payload numbers are positions

@@ -93,13 +93,14 @@ impl Search<'_> {
         let smi = self.program("nvidia-smi", &["/usr/lib/wsl/lib".into()]);
         let args = ["--query-gpu=compute_cap", "--format=csv,noheader"];
         // A line for each GPU: 9.0.
-        let found = self.ask(smi, &args, |line| NvidiaArch::parse(&format!("sm_{}", line.replacen('.', "", 1))).ok());
+        let nvidia = |name: &str| NvidiaArch::parse(name).ok().map(|arch| arch.to_string());
+        let found = self.ask(smi, &args, &|line| nvidia(&format!("sm_{}", line.replacen('.', "", 1))));
         if !found.is_empty() {
-            return names(found);
+            return found;
         }
         let arch = self.program("nvptx-arch", &[]);
         // sm_90; a letter behind it would narrow down where the code runs.
-        names(self.ask(arch, &[], |line| NvidiaArch::parse(line.trim_end_matches(['a', 'f'])).ok()))
+        self.ask(arch, &[], &|line| nvidia(line.trim_end_matches(['a', 'f'])))
     }
 
     fn amd(&mut self, topology: &Path) -> Vec<String> {
@@ -111,14 +112,14 @@ impl Search<'_> {
             matches!(OffloadArch::parse(&processor), Ok(OffloadArch::Amdgpu(_))).then_some(processor)
         };
         let arch = self.program("amdgpu-arch", &[rocm.join("llvm").join("bin")]);
-        let found = self.ask(arch, &[], processor);
+        let found = self.ask(arch, &[], &processor);
         if !found.is_empty() {
-            return names(found);
+            return found;
         }
         let enumerator = self.program("rocm_agent_enumerator", &[rocm.join("bin")]);
-        let found = self.ask(enumerator, &["-name"], processor);
+        let found = self.ask(enumerator, &["-name"], &processor);
         if !found.is_empty() {
-            return names(found);
+            return found;
         }
         let found = devices(topology);
         if found.is_empty() {
@@ -127,7 +128,7 @@ impl Search<'_> {
                 false => format!("AMD: no {}", topology.display()),
             });
         }
-        names(found)
+        found
     }
 
     /// The program of this name beside clang, in `PATH`, or in one of these folders; else a line of the trail.
@@ -141,12 +142,12 @@ impl Search<'_> {
     }
 
     /// What a program's lines say, each thing once.
-    fn ask<T: PartialEq>(
+    fn ask(
         &mut self,
         program: Result<PathBuf, String>,
         args: &[&str],
-        read: impl Fn(&str) -> Option<T>,
-    ) -> Vec<T> {
+        read: &dyn Fn(&str) -> Option<String>,
+    ) -> Vec<String> {
         let program = match program {
             Ok(program) => program,
             Err(missing) => {
@@ -179,10 +180,6 @@ impl Search<'_> {
         }
         found
     }
-}
-
-fn names<T: ToString>(archs: Vec<T>) -> Vec<String> {
-    archs.iter().map(T::to_string).collect()
 }
 
 /// The processors in Linux' list, each once.

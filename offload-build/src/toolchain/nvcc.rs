@@ -68,10 +68,13 @@ impl Nvcc {
                 Some(other) => Err(disagree(first, other)),
             };
         }
-        let in_path = cargo.search_path().into_iter().filter_map(|folder| program(&folder, "nvcc"));
-        let (installed, python) = (installed(), python_trees(cargo));
-        let elsewhere = installed.iter().chain(&python).filter_map(|root| program(&root.join("bin"), "nvcc"));
-        for path in in_path.chain(elsewhere) {
+        let mut folders = cargo.search_path();
+        let installed = installed();
+        for root in installed.iter().chain(&python_trees(cargo)) {
+            folders.push(root.join("bin"));
+        }
+        for folder in folders {
+            let Some(path) = program(&folder, "nvcc") else { continue };
             match Self::start(&path, answers) {
                 Ok(found) => return Ok(Found::Tool(found)),
                 Err(why) => trail.note(format!("{} cannot be used ({why})", path.display())),
