@@ -183,7 +183,7 @@ pub(crate) fn write(
     output: &OutDir,
     cargo: &Cargo,
 ) -> Result<Pack, Error> {
-    let images: Vec<&Image> = modules.iter().flat_map(|module| &module.images).collect();
+    let images = images(modules);
     let only_amd = images.iter().all(|image| matches!(image.kind, PackImageKind::CodeObject { .. }));
     let section = if only_amd { DeviceSection::HipFatbin } else { DeviceSection::LlvmOffloading };
     let Content { layout, files, starts, streams, offsets } = match compressed {
@@ -257,9 +257,18 @@ pub(crate) fn write(
     Ok(Pack { name: name.to_owned(), path: Some(output.pack()), modules })
 }
 
+/// The images of all modules, in file order.
+pub(crate) fn images(modules: &[ModuleImages]) -> Vec<&Image> {
+    let mut images = Vec::new();
+    for module in modules {
+        images.extend(&module.images);
+    }
+    images
+}
+
 /// The images as they are.
 fn plain(modules: &[ModuleImages], section: DeviceSection) -> Result<Content, Error> {
-    let files: Vec<PathBuf> = modules.iter().flat_map(|it| &it.images).map(|image| image.path.clone()).collect();
+    let files: Vec<PathBuf> = images(modules).iter().map(|image| image.path.clone()).collect();
     let (layout, starts) = match section {
         DeviceSection::HipFatbin => bundles(modules)?,
         DeviceSection::LlvmOffloading => (offload_binaries(modules), vec![None; modules.len()]),

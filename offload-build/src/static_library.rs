@@ -202,7 +202,7 @@ const HOST: &str = "host";
 fn objects(run: &Run<'_>, compilations: &[Compilation]) -> Result<Vec<(PathBuf, ContentHash)>, Error> {
     let fresh: Vec<_> = compilations.iter().map(|it| cache::fresh(it, run.output, run.cargo)).collect();
     let stale = compilations.iter().zip(&fresh).filter(|(_, made)| made.is_none()).map(|(it, _)| it);
-    let start = run.run_steps(stale)?;
+    let start = run.run_steps(&stale.collect::<Vec<_>>())?;
     let mut objects = Vec::new();
     for (compilation, made) in compilations.iter().zip(fresh) {
         let path = &compilation.image;

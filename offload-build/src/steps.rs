@@ -295,16 +295,22 @@ impl<'a> Compilations<'a> {
         let mut list: Vec<OsString> = Vec::new();
         let all = [&self.module.options, &source.options];
         if source.language.is_preprocessed() {
-            for folder in all.iter().flat_map(|options| &options.includes) {
-                list.extend(["-I".into(), folder.into()]);
+            for options in all {
+                for folder in &options.includes {
+                    list.extend(["-I".into(), folder.into()]);
+                }
             }
-            list.extend(all.iter().flat_map(|options| options.define_args()).map(OsString::from));
+            for options in all {
+                list.extend(options.define_args().map(OsString::from));
+            }
             // Debug information and __FILE__ say the same wherever the work folder lies.
             for (folder, name) in [(&self.cargo.out_dir, "OUT_DIR"), (&self.cargo.manifest_dir, ".")] {
                 list.push(format!("-ffile-prefix-map={}={name}", folder.display()).into());
             }
         }
-        list.extend(all.iter().flat_map(|options| options.flags_for(&self.arch)).map(OsString::from));
+        for options in all {
+            list.extend(options.flags_for(&self.arch).map(OsString::from));
+        }
         list
     }
 

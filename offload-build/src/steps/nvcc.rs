@@ -89,14 +89,17 @@ impl Compilations<'_> {
             (true, _) => list.extend(args(&["-g", "-lineinfo"])),
             (false, _) => {}
         }
-        list.extend(self.source_args(source).into_iter().flat_map(|arg| match arg.to_string_lossy() {
-            // That is for the host's compiler, which does nvcc's preprocessing, and commas would separate its options.
-            text if text.starts_with("-ffile-prefix-map=") => match ccbin.takes_gnu_options() && !text.contains(',') {
-                true => vec!["-Xcompiler".into(), arg.clone()],
-                false => vec![],
-            },
-            _ => vec![arg],
-        }));
+        for arg in self.source_args(source) {
+            let text = arg.to_string_lossy();
+            if text.starts_with("-ffile-prefix-map=") {
+                // That is for the host's compiler, which does nvcc's preprocessing, and commas would separate its options.
+                if !ccbin.takes_gnu_options() || text.contains(',') {
+                    continue;
+                }
+                list.push("-Xcompiler".into());
+            }
+            list.push(arg);
+        }
         let depfile = self.work(depfile);
         list.extend(args(&["-MMD", "-MT", DEPFILE_TARGET, "-MF"]));
         list.push(depfile.clone().into());
@@ -107,9 +110,8 @@ impl Compilations<'_> {
             compilation.identities.extend(self.cargo.user_var(name).map(|value| format!("{name}={value}")));
         }
         // nvcc writes `<folder of nvcc>/../include/...`.
-        compilation
-            .tool_folders
-            .extend([nvcc.path.parent().map(Path::to_owned), Some(nvcc.root.clone())].into_iter().flatten());
+        compilation.tool_folders.extend(nvcc.path.parent().map(Path::to_owned));
+        compilation.tool_folders.push(nvcc.root.clone());
         list
     }
 }

@@ -70,8 +70,11 @@ impl<'a> Compilations<'a> {
     /// Returns an error if build.rs has an option for some of the targets only: one call compiles for all.
     pub(super) fn source_for_all(&self, archs: &[OffloadArch<'_>]) -> Result<&'a PlannedSource, Error> {
         let source = &self.module.sources[0];
-        let all = [&self.module.options, &source.options];
-        let flags = |arch| all.iter().flat_map(|options| options.flags_for(arch)).collect::<Vec<_>>();
+        let flags = |arch| {
+            let mut flags: Vec<&String> = self.module.options.flags_for(arch).collect();
+            flags.extend(source.options.flags_for(arch));
+            flags
+        };
         let first = flags(&self.arch);
         match archs.iter().find(|arch| flags(arch) != first) {
             None => Ok(source),

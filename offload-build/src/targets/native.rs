@@ -133,9 +133,10 @@ impl Search<'_> {
 
     /// The program of this name beside clang, in `PATH`, or in one of these folders; else a line of the trail.
     fn program(&mut self, name: &str, more: &[PathBuf]) -> Result<PathBuf, String> {
-        let search_path = self.cargo.search_path();
-        let folders = self.beside_clang.iter().chain(&search_path).chain(more);
-        folders.into_iter().find_map(|folder| program(folder, name)).ok_or_else(|| {
+        let mut folders: Vec<PathBuf> = self.beside_clang.iter().cloned().collect();
+        folders.extend(self.cargo.search_path());
+        folders.extend_from_slice(more);
+        folders.iter().find_map(|folder| program(folder, name)).ok_or_else(|| {
             let more: String = more.iter().map(|folder| format!(" or {}", folder.display())).collect();
             format!("no {name} beside clang, in PATH{more}")
         })

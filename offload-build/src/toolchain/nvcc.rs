@@ -195,10 +195,13 @@ pub(super) fn installed() -> Vec<PathBuf> {
 /// Toolkits that pip or conda has installed: `nvidia/cu13` among Python's packages, or the environment itself.
 pub(super) fn python_trees(cargo: &Cargo) -> Vec<PathBuf> {
     let mut roots = Vec::new();
-    let environments = ["VIRTUAL_ENV", "CONDA_PREFIX"].map(|name| cargo.user_var(name).map(PathBuf::from));
-    let home = cargo.user_var("HOME").map(|home| Path::new(&home).join(".local"));
-    roots.extend(environments[1].clone());
-    let prefixes = environments.into_iter().flatten().chain(home).chain(["/usr/local".into(), "/usr".into()]);
+    let conda = cargo.user_var("CONDA_PREFIX").map(PathBuf::from);
+    roots.extend(conda.clone());
+    let mut prefixes: Vec<PathBuf> = Vec::new();
+    prefixes.extend(cargo.user_var("VIRTUAL_ENV").map(PathBuf::from));
+    prefixes.extend(conda);
+    prefixes.extend(cargo.user_var("HOME").map(|home| Path::new(&home).join(".local")));
+    prefixes.extend(["/usr/local", "/usr"].map(PathBuf::from));
     for prefix in prefixes {
         let mut packages = Vec::new();
         for python in numbered(&prefix.join("lib"), "python") {
