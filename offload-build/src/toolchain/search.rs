@@ -85,9 +85,9 @@ pub(crate) fn numbered(folder: &Path, prefix: &str) -> Vec<PathBuf> {
     for entry in entries.flatten() {
         let path = entry.path();
         if number(&path).is_some() {
-            found.push(path);
+            let place = found.partition_point(|other: &PathBuf| (number(other), other) < (number(&path), &path));
+            found.insert(place, path);
         }
     }
-    found.sort_unstable_by(|a, b| number(a).cmp(&number(b)).then_with(|| a.cmp(b)));
     found
 }
