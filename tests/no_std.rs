@@ -21,7 +21,7 @@ fn a_library_without_std() {
             "[package]\nname = \"offload-no-std\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
              [lib]\ncrate-type = [\"staticlib\"]\n\n[profile.release]\npanic = \"abort\"\n\n\
              [features]\nobject = [\"offload-format/object\"]\n\n\
-             [dependencies]\noffload-format = {{ path = \"{}\" }}\n",
+             [dependencies]\noffload-format = {{ path = \"{}\", features = [\"containers\"] }}\n",
             workspace().join("offload-format").display()
         );
         package.write("Cargo.toml", manifest);
