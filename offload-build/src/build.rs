@@ -314,8 +314,11 @@ impl Build {
         let modules = plan::modules(&self.request, name);
         let absent = |why| {
             // Sources that are missing here are no error where nothing is made of them.
-            let modules = modules.iter().flatten().map(|(name, _)| name.clone()).collect();
-            pack::write_absent(name, why, modules, &output)
+            let mut names = Vec::new();
+            if let Ok(modules) = &modules {
+                names.extend(modules.iter().map(|(name, _)| name.clone()));
+            }
+            pack::write_absent(name, why, names, &output)
         };
         if let Some(why) = self.skips(cargo)? {
             return absent(why);

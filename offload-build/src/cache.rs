@@ -6,8 +6,7 @@
 use crate::cargo::Cargo;
 use crate::depfile;
 use crate::error::Error;
-use crate::hash::ContentHash;
-use crate::jobs::Step;
+use crate::hash::{ContentHash, Parts};
 use crate::output::{OutDir, remove, write_if_changed};
 use crate::steps::{Compilation, image_file_name};
 use std::fmt::Write;
@@ -134,13 +133,19 @@ impl Places {
 /// Of all that makes the image but the files.
 fn key(compilation: &Compilation, cargo: &Cargo) -> ContentHash {
     let places = Places::new(cargo);
-    let words = |step: &Step| -> Vec<String> {
-        let words = [step.program.as_os_str()].into_iter().chain(step.args.iter().map(|arg| &**arg));
-        // One more for where the step ends.
-        words.map(|word| places.anywhere(&word.to_string_lossy())).chain([String::new()]).collect()
-    };
+    let mut key = Parts::default();
     // Another version of this crate may treat an image differently after its last step.
-    let version = env!("CARGO_PKG_VERSION").to_owned();
-    let start = [version].into_iter().chain(compilation.identities.iter().cloned());
-    ContentHash::of_parts(start.chain(compilation.steps.iter().flat_map(words)))
+    key.add(env!("CARGO_PKG_VERSION"));
+    for identity in &compilation.identities {
+        key.add(identity);
+    }
+    for step in &compilation.steps {
+        key.add(&places.anywhere(&step.program.as_os_str().to_string_lossy()));
+        for arg in &step.args {
+            key.add(&places.anywhere(&arg.to_string_lossy()));
+        }
+        // Where the step ends.
+        key.add("");
+    }
+    key.finish()
 }

@@ -3,12 +3,13 @@
 //! For AMD alone it is a compressed bundle for each module (`CCOB`, version 3), which HIP's runtime takes as it is; for any
 //! other mix an offload binary of version 3 for each.
 
-use crate::error::{Error, ErrorKind};
-use crate::hash::ContentHash;
+use crate::error::Error;
+use crate::hash::Parts;
 use crate::image::Image;
 use crate::output::{OutDir, write_if_changed};
-use crate::pack::{self, ModuleImages};
+use crate::pack::{self, Content, ModuleImages};
 use offload_format::bundle::HIP_ALIGN;
+use offload_format::compressed::{self, CompressOptions};
 use offload_format::compression::Method;
 use offload_format::host_object::DeviceSection;
 use offload_format::layout::Layout;
@@ -17,27 +18,14 @@ use offload_format::pack_index::IndexStream;
 use std::fs;
 use std::path::PathBuf;
 
-/// A pack's modules, compressed, in files.
-#[derive(Debug)]
-pub(crate) struct Compressed {
-    /// Payload numbers are positions in `files`.
-    pub(crate) layout: Layout,
-    pub(crate) files: Vec<PathBuf>,
-    /// Where each module's container starts.
-    pub(crate) starts: Vec<Option<u64>>,
-    pub(crate) streams: Vec<Option<IndexStream>>,
-    /// Of each image, in what comes out of its module's stream.
-    pub(crate) offsets: Vec<u64>,
-}
-
 /// Size of the header of either container, which is not compressed.
 const BUNDLE_HEADER: u64 = 32;
 const BINARY_HEADER: u64 = 40;
 
 /// Compresses the modules.
 ///
-/// Returns an error if this crate was built without the feature, or if a file cannot be read or written.
-pub(crate) fn compress(modules: &[ModuleImages], section: DeviceSection, output: &OutDir) -> Result<Compressed, Error> {
+/// Returns an error if a file cannot be read or written.
+pub(crate) fn compress(modules: &[ModuleImages], section: DeviceSection, output: &OutDir) -> Result<Content, Error> {
     let (mut layout, mut files, mut offsets) = (Layout::new(), Vec::new(), Vec::new());
     let (mut starts, mut streams) = (Vec::new(), Vec::new());
     for module in modules {
@@ -69,7 +57,7 @@ pub(crate) fn compress(modules: &[ModuleImages], section: DeviceSection, output:
         layout.append(Layout::payload(files.len(), bytes.len() as u64));
         files.push(path);
     }
-    Ok(Compressed { layout, files, starts, streams, offsets })
+    Ok(Content { layout, files, starts, streams, offsets })
 }
 
 fn path(module: &ModuleImages, output: &OutDir) -> PathBuf {
@@ -92,9 +80,16 @@ fn module_bytes(
     several: bool,
     output: &OutDir,
 ) -> Result<Vec<u8>, Error> {
-    let start = [env!("CARGO_PKG_VERSION").to_owned(), section.elf_name().to_owned(), format!("{several}")];
-    let images = module.images.iter().flat_map(|image| [image.target.clone(), image.hash.to_string()]);
-    let key = ContentHash::of_parts(start.into_iter().chain([module.name.clone()]).chain(images)).to_string();
+    let mut key = Parts::default();
+    key.add(env!("CARGO_PKG_VERSION"));
+    key.add(section.elf_name());
+    key.add(if several { "true" } else { "false" });
+    key.add(&module.name);
+    for image in &module.images {
+        key.add(&image.target);
+        key.add(&image.hash.to_string());
+    }
+    let key = key.finish().to_string();
     let path = path(module, output);
     let key_path = path.with_extension("compressed.key");
     if fs::read_to_string(&key_path).is_ok_and(|known| known == key)
@@ -106,31 +101,11 @@ fn module_bytes(
     let images = module.images.iter().map(read).collect::<Result<Vec<_>, _>>()?;
     let images: Vec<&[u8]> = images.iter().map(|image| &**image).collect();
     let made = match section {
-        DeviceSection::HipFatbin => bundle(&container.to_vec(&images)),
-        DeviceSection::LlvmOffloading => {
-            pack::offload_binary(module, several).compressed(Method::Zstd, None, &images).map_err(Into::into)
-        }
+        DeviceSection::HipFatbin => compressed::compress(&container.to_vec(&images), &CompressOptions::default()),
+        DeviceSection::LlvmOffloading => pack::offload_binary(module, several).compressed(Method::Zstd, None, &images),
     };
-    let bytes = made.map_err(|error: Box<dyn std::error::Error>| {
-        let message = format!(
-            "build.rs asks for a compressed pack: {error}\n\
-             It takes the feature `compression` of offload-build, in [build-dependencies], and, for the program to \
-             decompress, the feature `zstd` of offload-format, in [dependencies]."
-        );
-        Error::new(ErrorKind::Config, message)
-    })?;
+    let bytes = made.map_err(|error| Error::config(format!("the pack cannot be compressed: {error}")))?;
     write_if_changed(&path, &bytes)?;
     write_if_changed(&key_path, key.as_bytes())?;
     Ok(bytes)
-}
-
-#[cfg(feature = "compression")]
-fn bundle(bytes: &[u8]) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
-    use offload_format::compressed::{CompressOptions, compress};
-    Ok(compress(bytes, &CompressOptions::default())?)
-}
-
-#[cfg(not(feature = "compression"))]
-fn bundle(_: &[u8]) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
-    Err("this build of offload-build cannot compress".into())
 }

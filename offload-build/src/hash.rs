@@ -7,7 +7,6 @@ use std::fs::File;
 use std::hash::Hasher;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 /// Bytes of a part of a file.
@@ -18,14 +17,13 @@ const PART: u64 = 16 << 20;
 pub(crate) struct ContentHash(u128);
 
 impl ContentHash {
-    /// Of a list of strings or byte strings. Where one ends counts: `["ab"]` and `["a", "b"]` differ.
-    pub(crate) fn of_parts<T: AsRef<[u8]>>(parts: impl IntoIterator<Item = T>) -> Self {
-        let mut hasher = SipHasher13::new();
+    /// Of a list of strings, as [`Parts`] has it.
+    pub(crate) fn of_parts(parts: &[&str]) -> Self {
+        let mut hash = Parts::default();
         for part in parts {
-            hasher.write(&(part.as_ref().len() as u64).to_le_bytes());
-            hasher.write(part.as_ref());
+            hash.add(part);
         }
-        Self(hasher.finish128().as_u128())
+        hash.finish()
     }
 
     /// Of a file's bytes: of all of them, or, of a large file, of the hashes of its parts, which are made beside each other.
@@ -34,26 +32,29 @@ impl ContentHash {
         if size <= PART {
             return Self::of_part(path, 0);
         }
-        let parts = size.div_ceil(PART);
-        let next = AtomicU64::new(0);
-        let work = || -> io::Result<Vec<(u64, Self)>> {
-            let mut hashes = Vec::new();
-            loop {
-                match next.fetch_add(1, Ordering::Relaxed) {
-                    part if part < parts => hashes.push((part, Self::of_part(path, part)?)),
-                    _ => return Ok(hashes),
-                }
-            }
-        };
+        let mut hashes = vec![Self(0); size.div_ceil(PART) as usize];
         let threads = thread::available_parallelism().map_or(1, usize::from).min(4);
-        let mut hashes = thread::scope(|scope| {
-            let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-            let hashes = threads.into_iter().map(|thread| thread.join().expect("hashing does not panic"));
-            hashes.collect::<io::Result<Vec<_>>>()
-        })?
-        .concat();
-        hashes.sort_unstable();
-        Ok(Self::of_parts(hashes.iter().map(|(_, hash)| hash.0.to_le_bytes())))
+        let share = hashes.len().div_ceil(threads);
+        thread::scope(|scope| -> io::Result<()> {
+            let mut running = Vec::new();
+            for (number, hashes) in hashes.chunks_mut(share).enumerate() {
+                running.push(scope.spawn(move || -> io::Result<()> {
+                    for (hash, part) in hashes.iter_mut().zip(number * share..) {
+                        *hash = Self::of_part(path, part as u64)?;
+                    }
+                    Ok(())
+                }));
+            }
+            for thread in running {
+                thread.join().expect("hashing does not panic")?;
+            }
+            Ok(())
+        })?;
+        let mut whole = Parts::default();
+        for hash in hashes {
+            whole.add_bytes(&hash.0.to_le_bytes());
+        }
+        Ok(whole.finish())
     }
 
     fn of_part(path: &Path, number: u64) -> io::Result<Self> {
@@ -74,6 +75,25 @@ impl ContentHash {
     pub(crate) fn parse(text: &str) -> Option<Self> {
         (text.len() == 32).then_some(())?;
         u128::from_str_radix(text, 16).ok().map(Self)
+    }
+}
+
+/// The hash of a list that is put in part by part. Where one ends counts: `["ab"]` and `["a", "b"]` differ.
+#[derive(Default)]
+pub(crate) struct Parts(SipHasher13);
+
+impl Parts {
+    pub(crate) fn add(&mut self, part: &str) {
+        self.add_bytes(part.as_bytes());
+    }
+
+    fn add_bytes(&mut self, part: &[u8]) {
+        self.0.write(&(part.len() as u64).to_le_bytes());
+        self.0.write(part);
+    }
+
+    pub(crate) fn finish(&self) -> ContentHash {
+        ContentHash(self.0.finish128().as_u128())
     }
 }
 

@@ -2,9 +2,9 @@
 
 use crate::error::{Error, ErrorKind};
 use crate::hash::ContentHash;
-use offload_format::embedded::{Origin, PackImageKind};
 use offload_format::image::{CodeObjectHeader, CubinHeader, Kernels, PtxHeader};
 use offload_format::offload_binary;
+use offload_format::pack_index::{Origin, PackImageKind};
 use offload_format::target::{NvidiaCode, OffloadArch};
 use std::fs::{self, File};
 use std::io::{Read, Write};

@@ -4,7 +4,7 @@ use crate::cargo::Cargo;
 use crate::error::Error;
 use crate::image::{self, Image};
 use crate::output::{OutDir, write_if_changed};
-use offload_format::embedded::PackImageKind;
+use offload_format::pack_index::PackImageKind;
 use std::fs;
 
 /// The names in alphabetical order; `None` if they are not known, which is no error: programs then take any name.

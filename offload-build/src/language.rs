@@ -171,7 +171,10 @@ impl Language {
         let extension = path.extension().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
         let row = TABLE.iter().find(|row| row.extensions.contains(&extension.as_str()));
         row.map(|row| row.language).ok_or_else(|| {
-            let known: Vec<String> = TABLE.iter().flat_map(|row| row.extensions).map(|it| format!(".{it}")).collect();
+            let mut known = Vec::new();
+            for row in TABLE {
+                known.extend(row.extensions.iter().map(|it| format!(".{it}")));
+            }
             format!(
                 "no language goes by the extension of {}: there are {}. \
                  Otherwise name it: Source::new({:?}).language(Language::Cuda)",

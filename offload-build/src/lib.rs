@@ -320,6 +320,7 @@ mod build;
 mod cache;
 mod cargo;
 mod compiler;
+#[cfg_attr(not(feature = "compression"), path = "compress/absent.rs")]
 mod compress;
 mod dependency;
 mod depfile;
@@ -360,7 +361,7 @@ pub use dependency::{embed_from, try_embed_from};
 pub use error::{Error, ErrorKind};
 pub use language::Language;
 pub use module::Module;
-pub use offload_format::embedded::Origin;
+pub use offload_format::pack_index::Origin;
 pub use pack::{Pack, PackedImage, PackedModule};
 pub use source::Source;
 pub use static_library::StaticLibrary;

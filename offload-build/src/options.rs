@@ -35,8 +35,9 @@ impl Options {
         self.compilers.extend(&other.compilers);
     }
 
-    pub(crate) fn selectors(&self) -> impl Iterator<Item = &Selector> {
-        self.flags.iter().filter_map(|(only, _)| only.as_ref())
+    /// Adds those for which there are flags.
+    pub(crate) fn add_selectors<'a>(&'a self, all: &mut Vec<&'a Selector>) {
+        all.extend(self.flags.iter().filter_map(|(only, _)| only.as_ref()));
     }
 
     /// The options of build.rs for this target.

@@ -1,19 +1,19 @@
 //! Puts images together: the pack, the host object around it, and the index that the macro reads.
 
 use crate::cargo::Cargo;
-use crate::compress::{Compressed, compress};
+use crate::compress::compress;
 use crate::error::Error;
-use crate::hash::ContentHash;
+use crate::hash::{ContentHash, Parts};
 use crate::image::{self, Image};
 use crate::kernels;
 use crate::output::{OutDir, write_if_changed, write_layout};
 use offload_format::archive;
 use offload_format::bundle::{BundleBuilder, HIP_ALIGN, HIP_ENTRY_PREFIX, HIP_TABLE_LIMIT};
-use offload_format::embedded::{Origin, PackImageKind};
 use offload_format::host_object::{self, CargoTarget, DeviceSection, Machine, ObjectFormat};
 use offload_format::layout::Layout;
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
 use offload_format::pack_index::{Index, IndexImage, IndexModule, IndexStream, PackIndex};
+use offload_format::pack_index::{Origin, PackImageKind};
 use std::path::{Path, PathBuf};
 
 /// What [`Build::compile`](crate::Build::compile) made.
@@ -133,6 +133,20 @@ impl PackedImage {
     }
 }
 
+/// What a pack's bytes are.
+#[derive(Debug)]
+pub(crate) struct Content {
+    /// Payload numbers are positions in `files`.
+    pub(crate) layout: Layout,
+    pub(crate) files: Vec<PathBuf>,
+    /// Where each module's container starts.
+    pub(crate) starts: Vec<Option<u64>>,
+    /// Those that are compressed.
+    pub(crate) streams: Vec<Option<IndexStream>>,
+    /// Of each image: in the pack, or in what comes out of its module's stream.
+    pub(crate) offsets: Vec<u64>,
+}
+
 /// Writes the index of a pack that is not built, which would have these modules.
 pub(crate) fn write_absent(name: &str, why: &str, modules: Vec<String>, output: &OutDir) -> Result<Pack, Error> {
     let index = Index::Absent { name: name.to_owned(), why: why.to_owned(), modules: modules.clone() };
@@ -169,10 +183,10 @@ pub(crate) fn write(
     output: &OutDir,
     cargo: &Cargo,
 ) -> Result<Pack, Error> {
-    let images: Vec<&Image> = modules.iter().flat_map(|module| &module.images).collect();
+    let images = images(modules);
     let only_amd = images.iter().all(|image| matches!(image.kind, PackImageKind::CodeObject { .. }));
     let section = if only_amd { DeviceSection::HipFatbin } else { DeviceSection::LlvmOffloading };
-    let Compressed { layout, files, starts, streams, offsets } = match compressed {
+    let Content { layout, files, starts, streams, offsets } = match compressed {
         true => compress(modules, section, output)?,
         false => plain(modules, section)?,
     };
@@ -243,16 +257,25 @@ pub(crate) fn write(
     Ok(Pack { name: name.to_owned(), path: Some(output.pack()), modules })
 }
 
+/// The images of all modules, in file order.
+pub(crate) fn images(modules: &[ModuleImages]) -> Vec<&Image> {
+    let mut images = Vec::new();
+    for module in modules {
+        images.extend(&module.images);
+    }
+    images
+}
+
 /// The images as they are.
-fn plain(modules: &[ModuleImages], section: DeviceSection) -> Result<Compressed, Error> {
-    let files: Vec<PathBuf> = modules.iter().flat_map(|it| &it.images).map(|image| image.path.clone()).collect();
+fn plain(modules: &[ModuleImages], section: DeviceSection) -> Result<Content, Error> {
+    let files: Vec<PathBuf> = images(modules).iter().map(|image| image.path.clone()).collect();
     let (layout, starts) = match section {
         DeviceSection::HipFatbin => bundles(modules)?,
         DeviceSection::LlvmOffloading => (offload_binaries(modules), vec![None; modules.len()]),
     };
     let offset = |number| layout.offset_of(number).expect("the layout has every image");
     let offsets = (0..files.len()).map(offset).collect();
-    Ok(Compressed { layout, files, starts, streams: vec![None; modules.len()], offsets })
+    Ok(Content { layout, files, starts, streams: vec![None; modules.len()], offsets })
 }
 
 /// A bundle for each module that has an image, as HIP's runtime takes it, and where they start. Payload numbers are positions
@@ -329,6 +352,11 @@ fn add_images(builder: &mut OffloadBinaryBuilder, module: &ModuleImages, several
 /// Of section, structure and images: what two packs must share to be one.
 fn content_hash(section: DeviceSection, compressed: bool, layout: &Layout, images: &[&Image]) -> ContentHash {
     let method = if compressed { "zstd" } else { "" };
-    let structure = [format!("{}{method}", section.elf_name()), format!("{:?}", layout.pieces())];
-    ContentHash::of_parts(structure.into_iter().chain(images.iter().map(|image| image.hash.to_string())))
+    let mut hash = Parts::default();
+    hash.add(&format!("{}{method}", section.elf_name()));
+    hash.add(&format!("{:?}", layout.pieces()));
+    for image in images {
+        hash.add(&image.hash.to_string());
+    }
+    hash.finish()
 }

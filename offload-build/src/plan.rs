@@ -312,11 +312,17 @@ fn look_into(source: &Source, compilers: &[Compiler], cargo: &Cargo) -> Result<P
 }
 
 fn check_selectors(request: &Request, module: &Module) -> Result<(), Error> {
-    let of_sources = module.sources.iter().flat_map(|source| source.targets.iter().chain(source.options.selectors()));
-    let required = module.required.iter().filter_map(|kernel| kernel.only.as_ref());
-    let options = request.options.selectors().chain(module.options.selectors());
-    let mut all = of_sources.chain(required).chain(&module.targets).chain(&request.targets).chain(options);
-    all.try_for_each(Selector::check).map_err(Error::config)
+    let mut all = Vec::new();
+    for source in &module.sources {
+        all.extend(&source.targets);
+        source.options.add_selectors(&mut all);
+    }
+    all.extend(module.required.iter().filter_map(|kernel| kernel.only.as_ref()));
+    all.extend(&module.targets);
+    all.extend(&request.targets);
+    request.options.add_selectors(&mut all);
+    module.options.add_selectors(&mut all);
+    all.into_iter().try_for_each(Selector::check).map_err(Error::config)
 }
 
 fn check_name(name: &str, module: &Module) -> Result<(), Error> {

@@ -26,7 +26,7 @@ use crate::hash::ContentHash;
 use crate::image::Image;
 use crate::output::{OutDir, remove, write_if_changed};
 use crate::steps::image_file_name;
-use offload_format::embedded::Origin;
+use offload_format::pack_index::Origin;
 use std::cell::OnceCell;
 use std::fmt::Write;
 use std::fs;

@@ -19,7 +19,7 @@ use crate::prebuilt::{self, Prebuilt};
 use crate::steps::Compilation;
 use crate::targets::{self, Wanted};
 use crate::toolchain::Tools;
-use offload_format::embedded::Origin;
+use offload_format::pack_index::Origin;
 use offload_format::target::OffloadArch;
 use std::cell::RefCell;
 use std::path::Path;
@@ -126,7 +126,7 @@ impl<'a> Run<'a> {
             let images = images.into_iter().map(|(image, _)| image).collect();
             packed.push(ModuleImages { name: module.name.clone(), images });
         }
-        let size = packed.iter().flat_map(|module| &module.images).map(|image| image.size).sum();
+        let size = pack::images(&packed).iter().map(|image| image.size).sum();
         linker::check_size(self.name, size, machine, self.request.large_pack_script, self.cargo)?;
         pack::write(self.name, &packed, self.request.compressed, machine, self.output, self.cargo)
     }
@@ -199,10 +199,13 @@ impl<'a> Run<'a> {
 
     /// Runs what has to run; returns every image with its inputs, in the order of the sources.
     fn make_images(&self, sources: Vec<Source>) -> Result<Vec<(Image, Vec<Input>)>, Error> {
-        let start = self.run_steps(sources.iter().filter_map(|source| match source {
-            Source::Compile(compilation) => Some(compilation),
-            _ => None,
-        }))?;
+        let mut stale: Vec<&Compilation> = Vec::new();
+        for source in &sources {
+            if let Source::Compile(compilation) = source {
+                stale.push(compilation);
+            }
+        }
+        let start = self.run_steps(&stale)?;
 
         let open = |compilation: &Compilation, hash| {
             Image::open(&compilation.target, &compilation.image, hash, Origin::Compiled, &self.cargo.target)
@@ -228,10 +231,7 @@ impl<'a> Run<'a> {
     }
 
     /// Runs the steps of all these compilations; returns when that began, if there are any.
-    pub(crate) fn run_steps<'c>(
-        &self,
-        compilations: impl Iterator<Item = &'c Compilation>,
-    ) -> Result<Option<SystemTime>, Error> {
+    pub(crate) fn run_steps(&self, compilations: &[&Compilation]) -> Result<Option<SystemTime>, Error> {
         let mut steps = Vec::new();
         let mut work = Vec::new();
         for compilation in compilations {

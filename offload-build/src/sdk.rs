@@ -50,7 +50,9 @@ impl Sdk {
                 for_host = Some(format!("-D{WAVEFRONT}=64"));
             }
         }
-        sdk.args.extend(for_host.into_iter().flat_map(|define| ["-Xarch_host".into(), define.into()]));
+        if let Some(define) = for_host {
+            sdk.args.extend(["-Xarch_host".into(), define.into()]);
+        }
         sdk
     }
 

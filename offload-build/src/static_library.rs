@@ -6,7 +6,7 @@
 use crate::cache;
 use crate::compiler::Compiler;
 use crate::error::{Error, ErrorKind};
-use crate::hash::ContentHash;
+use crate::hash::{ContentHash, Parts};
 use crate::lack::{self, Lack};
 use crate::language::Way;
 use crate::module::Module;
@@ -202,7 +202,7 @@ const HOST: &str = "host";
 fn objects(run: &Run<'_>, compilations: &[Compilation]) -> Result<Vec<(PathBuf, ContentHash)>, Error> {
     let fresh: Vec<_> = compilations.iter().map(|it| cache::fresh(it, run.output, run.cargo)).collect();
     let stale = compilations.iter().zip(&fresh).filter(|(_, made)| made.is_none()).map(|(it, _)| it);
-    let start = run.run_steps(stale)?;
+    let start = run.run_steps(&stale.collect::<Vec<_>>())?;
     let mut objects = Vec::new();
     for (compilation, made) in compilations.iter().zip(fresh) {
         let path = &compilation.image;
@@ -224,7 +224,11 @@ fn objects(run: &Run<'_>, compilations: &[Compilation]) -> Result<Vec<(PathBuf, 
 fn archive(name: &str, objects: &[(PathBuf, ContentHash)], output: &OutDir) -> Result<PathBuf, Error> {
     let path = output.library(name);
     let record = output.work.join("members.record");
-    let members = ContentHash::of_parts(objects.iter().map(|(_, hash)| hash.to_string())).to_string();
+    let mut members = Parts::default();
+    for (_, hash) in objects {
+        members.add(&hash.to_string());
+    }
+    let members = members.finish().to_string();
     if path.is_file() && fs::read_to_string(&record).is_ok_and(|text| text == members) {
         return Ok(path);
     }

@@ -69,9 +69,9 @@ impl<'a> Compilations<'a> {
     pub(crate) fn amdgpu(&self, id: TargetId<'_>, clang: &Clang) -> Compilation {
         let target = self.target;
         let mut compilation = self.compilation("hsaco", &[&clang.path]);
-        let mut offload = args(["--no-gpu-bundle-output"]);
+        let mut offload = args(&["--no-gpu-bundle-output"]);
         offload.push(format!("--offload-arch={target}").into());
-        let mut direct = args(["--target=amdgcn-amd-amdhsa"]);
+        let mut direct = args(&["--target=amdgcn-amd-amdhsa"]);
         direct.push(format!("-mcpu={target}").into());
         let mut link = direct.clone();
         // Older compilers make an earlier version unless told, and then refuse generic targets.
@@ -83,7 +83,7 @@ impl<'a> Compilations<'a> {
         link.push(self.optimization());
         if parts.iter().any(|part| is_bitcode(part)) {
             // Device functions that no kernel calls do not stay.
-            link.extend(args(["-nogpulib", "-mllvm", "-amdgpu-internalize-symbols"]));
+            link.extend(args(&["-nogpulib", "-mllvm", "-amdgpu-internalize-symbols"]));
         }
         link.extend(link_inputs(parts));
         link.extend(["-o".into(), compilation.image.clone().into()]);
@@ -120,10 +120,10 @@ impl<'a> Compilations<'a> {
         // ptxas warns of debug information that is not there: only what is compiled here is sure to have it.
         let debug = self.cargo.debug && self.sources().iter().all(|source| source.language.is_preprocessed());
         match (self.cargo.opt_level.as_str(), debug) {
-            ("0", true) => assemble.extend(args(["-O0", "-g"])),
+            ("0", true) => assemble.extend(args(&["-O0", "-g"])),
             ("0", false) => assemble.push("-O0".into()),
             // ptxas has no debug information of optimized code but lines.
-            (_, true) => assemble.extend(args(["-O3", "-lineinfo"])),
+            (_, true) => assemble.extend(args(&["-O3", "-lineinfo"])),
             (_, false) => assemble.push("-O3".into()),
         }
         assemble.extend(flags.iter().cloned());
@@ -135,17 +135,17 @@ impl<'a> Compilations<'a> {
         let mut compilation = self.compilation("so", &[&cxx.path]);
         compilation.identities.extend(cxx.env_identities());
         let mut common = cxx.args.clone();
-        common.extend(args(["-fPIC"]));
+        common.extend(args(&["-fPIC"]));
         let mut objects = Vec::new();
         for (index, source) in self.sources().into_iter().enumerate() {
             let (object, depfile) = (self.work(&format!("{index}.o")), self.work(&format!("{index}.d")));
             let mut compile = common.clone();
-            compile.extend(args(["-std=c++17", "-fvisibility=hidden"]));
+            compile.extend(args(&["-std=c++17", "-fvisibility=hidden"]));
             compile.extend(self.kernel_header());
             compile.extend(self.source_args(source));
-            compile.extend(args(["-MMD", "-MT", DEPFILE_TARGET, "-MF"]));
+            compile.extend(args(&["-MMD", "-MT", DEPFILE_TARGET, "-MF"]));
             compile.push(depfile.clone().into());
-            compile.extend(args(["-x", "c++", "-c"]));
+            compile.extend(args(&["-x", "c++", "-c"]));
             compile.extend([source.path.clone().into(), "-o".into(), object.clone().into()]);
             compilation.steps.push(Step {
                 program: cxx.path.clone(),
@@ -192,9 +192,9 @@ impl<'a> Compilations<'a> {
 
     fn compile_ptx(&self, compilation: &mut Compilation, arch: NvidiaArch, clang: &Clang, ptx: &Path) {
         let sm = arch.with_code(NvidiaCode::Cubin);
-        let mut offload = args(["-Wno-unknown-cuda-version"]);
+        let mut offload = args(&["-Wno-unknown-cuda-version"]);
         offload.push(format!("--offload-arch={sm}").into());
-        let mut direct = args(["--target=nvptx64-nvidia-cuda", "-Wno-unknown-cuda-version"]);
+        let mut direct = args(&["--target=nvptx64-nvidia-cuda", "-Wno-unknown-cuda-version"]);
         direct.push(format!("-march={sm}").into());
         if let Some(version) = arch.lowest_ptx() {
             // Without it clang takes the version of a CUDA installation, or else one that no current GPU knows.
@@ -204,7 +204,7 @@ impl<'a> Compilations<'a> {
         }
         let parts = self.compile_device(compilation, clang, &offload, &direct, None);
         let mut generate = direct;
-        generate.extend(args(["-nogpulib", "-S"]));
+        generate.extend(args(&["-nogpulib", "-S"]));
         generate.push(self.optimization());
         generate.extend(link_inputs(parts));
         generate.extend(["-o".into(), ptx.into()]);
@@ -228,29 +228,29 @@ impl<'a> Compilations<'a> {
             let way = source.way(&self.arch);
             match way {
                 Some(Way::Offload(mode, headers)) => {
-                    compile.extend(args(["-x", mode]));
+                    compile.extend(args(&["-x", mode]));
                     compile.extend_from_slice(offload);
                     compile.extend(version.clone());
-                    compile.extend(args(["--cuda-device-only", "-fgpu-rdc", "-emit-llvm", "-c"]));
-                    compile.extend(args(["-std=c++17", "-fms-extensions"]));
+                    compile.extend(args(&["--cuda-device-only", "-fgpu-rdc", "-emit-llvm", "-c"]));
+                    compile.extend(args(&["-std=c++17", "-fms-extensions"]));
                     // Each source's own, and the same wherever the package lies: clang's default is a hash of the full path.
                     compile.push(format!("-cuid={index}").into());
                     match headers {
                         Headers::Ours => {
-                            compile.extend(args(["-nogpuinc", "-nogpulib"]));
+                            compile.extend(args(&["-nogpuinc", "-nogpulib"]));
                             compile.extend(self.kernel_header());
                         }
                         Headers::Cuda | Headers::Rocm => compile.extend(self.sdk.args.iter().cloned()),
                     }
                 }
                 Some(Way::Direct(mode, options)) => {
-                    compile.extend(args(["-x", mode, "-emit-llvm", "-c"]));
+                    compile.extend(args(&["-x", mode, "-emit-llvm", "-c"]));
                     compile.extend_from_slice(direct);
                     compile.extend(version.clone());
                     compile.extend(options.iter().map(OsString::from));
                 }
                 Some(Way::Assemble) => {
-                    compile.extend(args(["-x", "assembler", "-c"]));
+                    compile.extend(args(&["-x", "assembler", "-c"]));
                     compile.extend_from_slice(direct);
                     compile.extend(version.clone());
                 }
@@ -295,16 +295,22 @@ impl<'a> Compilations<'a> {
         let mut list: Vec<OsString> = Vec::new();
         let all = [&self.module.options, &source.options];
         if source.language.is_preprocessed() {
-            for folder in all.iter().flat_map(|options| &options.includes) {
-                list.extend(["-I".into(), folder.into()]);
+            for options in all {
+                for folder in &options.includes {
+                    list.extend(["-I".into(), folder.into()]);
+                }
             }
-            list.extend(all.iter().flat_map(|options| options.define_args()).map(OsString::from));
+            for options in all {
+                list.extend(options.define_args().map(OsString::from));
+            }
             // Debug information and __FILE__ say the same wherever the work folder lies.
             for (folder, name) in [(&self.cargo.out_dir, "OUT_DIR"), (&self.cargo.manifest_dir, ".")] {
                 list.push(format!("-ffile-prefix-map={}={name}", folder.display()).into());
             }
         }
-        list.extend(all.iter().flat_map(|options| options.flags_for(&self.arch)).map(OsString::from));
+        for options in all {
+            list.extend(options.flags_for(&self.arch).map(OsString::from));
+        }
         list
     }
 
@@ -334,7 +340,7 @@ fn link_inputs(parts: Vec<PathBuf>) -> Vec<OsString> {
     let (bitcode, objects): (Vec<PathBuf>, Vec<PathBuf>) = parts.into_iter().partition(|part| is_bitcode(part));
     let mut list = Vec::new();
     for other in bitcode.iter().skip(1) {
-        list.extend(args(["-Xclang", "-mlink-bitcode-file", "-Xclang"]));
+        list.extend(args(&["-Xclang", "-mlink-bitcode-file", "-Xclang"]));
         list.push(other.into());
     }
     list.extend(bitcode.iter().take(1).chain(&objects).map(OsString::from));
@@ -350,6 +356,6 @@ pub(crate) fn image_file_name(stem: &str, extension: &str) -> String {
     format!("{}.{extension}", stem.replace(':', "_"))
 }
 
-fn args<const N: usize>(list: [&str; N]) -> Vec<OsString> {
-    list.map(OsString::from).to_vec()
+fn args(list: &[&str]) -> Vec<OsString> {
+    list.iter().map(OsString::from).collect()
 }

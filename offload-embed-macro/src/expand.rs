@@ -60,7 +60,7 @@ fn on_disk(pack: &PackIndex, options: &Options, folder: &Path) -> TokenStream {
         fn load() -> &'static #krate::KernelPack {
             static LOADED: ::std::sync::OnceLock<#krate::KernelPack> = ::std::sync::OnceLock::new();
             LOADED.get_or_init(|| {
-                #krate::pack_index::disk::load(#name, #folder, |path| {
+                #krate::embedded::disk::load(#name, #folder, |path| {
                     ::std::fs::read(path).map_err(|error| ::std::string::ToString::to_string(&error))
                 })
             })

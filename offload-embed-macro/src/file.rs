@@ -10,11 +10,11 @@ use absent as containers;
 
 use crate::error::Error;
 use offload_format::bundle::{self, Bundle};
-use offload_format::embedded::{Origin, PackImageKind};
 use offload_format::host_object::{DeviceSection, SectionNames};
 use offload_format::image::{Image, Kernels};
 use offload_format::offload_binary::{self, OffloadBinaries};
 use offload_format::pack_index::{IndexImage, IndexModule};
+use offload_format::pack_index::{Origin, PackImageKind};
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};

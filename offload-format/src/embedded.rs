@@ -5,6 +5,8 @@
 //! while the program is compiled.
 
 mod decompressed;
+#[doc(hidden)]
+pub mod disk;
 mod image;
 mod kernel;
 #[cfg(all(
@@ -44,9 +46,11 @@ pub use kernel::Kernel;
 pub use linked::{Entry, LinkedPack, linked_packs};
 pub use module::Module;
 
+pub use crate::pack_index::{Origin, PackImageKind};
+
 use crate::host_object::DeviceSection;
 use crate::select::{Choice, Code, Device, SelectError};
-use crate::target::{NvidiaArch, PtxVersion, TargetId};
+use crate::target::{NvidiaArch, TargetId};
 use core::fmt;
 use words::Words;
 
@@ -161,60 +165,6 @@ impl ImageRecord {
             _ if self.offset.is_multiple_of(8) => None,
             _ => Some("an image is not aligned in its pack"),
         }
-    }
-}
-
-/// What an image of a pack is, with what the rules of selection need beside its target. `S` is how text is held.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PackImageKind<S = &'static str> {
-    /// An AMD code object.
-    CodeObject {
-        /// Its code object version.
-        version: u32,
-    },
-    /// NVIDIA machine code.
-    Cubin,
-    /// PTX text. A NUL follows its last byte in the pack.
-    Ptx {
-        /// Its PTX ISA version.
-        version: PtxVersion,
-    },
-    /// A shared object for the CPU.
-    SharedObject {
-        /// The host's target triple, as Cargo has it.
-        triple: S,
-    },
-}
-
-impl<S> fmt::Display for PackImageKind<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            PackImageKind::CodeObject { .. } => "code object",
-            PackImageKind::Cubin => "cubin",
-            PackImageKind::Ptx { .. } => "PTX",
-            PackImageKind::SharedObject { .. } => "shared object",
-        })
-    }
-}
-
-/// Where an image came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
-    /// Compiled by this build.
-    Compiled,
-    /// Taken from the prebuilt set in the package, whose recorded inputs match.
-    Prebuilt,
-    /// Taken out of a file that build.rs names.
-    ReadyMade,
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Origin::Compiled => "compiled",
-            Origin::Prebuilt => "prebuilt",
-            Origin::ReadyMade => "ready-made",
-        })
     }
 }
 

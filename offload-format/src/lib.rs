@@ -22,11 +22,12 @@
 //!
 //! | feature | adds |
 //! |---|---|
+//! | `embedded`, on by default | [`embedded`], [`mod@select`], [`assert_supports`], [`target::product`]: what programs do with packs; build scripts and macros do without |
 //! | `containers` | [`compressed`], [`text_bundle`], [`nv_fatbin`], reading of [`archive`]s: what packs are not made of |
 //! | `zlib`, `zstd`, or both as `compression` | what is inside compressed containers, and writing them; needs std |
 //! | `object` | `object_bundle`, `device_archive`, `fat_file`: all that reads host files |
 //!
-//! They are off by default; the last two lines bring the first. Only they bring dependencies.
+//! The others are off by default; the last two lines bring `containers`. Only they bring dependencies.
 //!
 //! ```
 //! use offload_format::bundle::{BundleBuilder, Bundle};
@@ -55,6 +56,7 @@ pub mod compressed;
 pub mod compression;
 #[cfg(feature = "object")]
 pub mod device_archive;
+#[cfg(feature = "embedded")]
 pub mod embedded;
 mod error;
 #[cfg(feature = "object")]
@@ -71,14 +73,19 @@ mod object_file;
 pub mod offload_binary;
 pub mod pack_index;
 mod reader;
+#[cfg(feature = "embedded")]
 pub mod select;
 mod string_table;
+#[cfg(feature = "embedded")]
 mod supports;
 pub mod target;
 #[cfg(feature = "containers")]
 pub mod text_bundle;
 
+#[cfg(feature = "embedded")]
 pub use embedded::KernelPack;
 pub use error::{Error, ErrorKind, Result};
+#[cfg(feature = "embedded")]
 pub use select::{Device, select};
+#[cfg(feature = "embedded")]
 pub use supports::assert_supports;

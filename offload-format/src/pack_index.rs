@@ -26,11 +26,11 @@
 //! the origin, the kind and what belongs to it; the names of its kernels follow, or that they are not known.
 //! A pack that was not built has `absent` and the reason behind `name`, then its modules without images.
 
-#[doc(hidden)]
-pub mod disk;
+mod image;
+
+pub use image::{Origin, PackImageKind};
 
 use crate::compression::Method;
-use crate::embedded::{Origin, PackImageKind};
 use crate::host_object::{DeviceSection, ObjectFormat};
 use crate::target::PtxVersion;
 use alloc::string::{String, ToString};

@@ -26,8 +26,9 @@ impl<'a> StringTable<'a> {
     }
 
     /// Adds a group of strings behind those that are there; those that are there already are not added.
-    pub(crate) fn add(&mut self, strings: impl IntoIterator<Item = &'a [u8]>) {
-        let mut sorted: Vec<&[u8]> = strings.into_iter().filter(|it| self.find(it).is_none()).collect();
+    pub(crate) fn add(&mut self, strings: Vec<&'a [u8]>) {
+        let mut sorted = strings;
+        sorted.retain(|it| self.find(it).is_none());
         sorted.sort_unstable_by(|a, b| order(a, b));
         let mut last: &[u8] = b"";
         let mut group = Vec::with_capacity(sorted.len());
@@ -102,7 +103,7 @@ mod tests {
     #[test]
     fn endings_are_shared() {
         let mut table = StringTable::new(b"\0");
-        table.add(["arch", "march", "", "x"].map(str::as_bytes));
+        table.add(["arch", "march", "", "x"].map(str::as_bytes).to_vec());
         assert_eq!(table.bytes, b"\0x\0march\0");
         assert_eq!((table.offset(b"march"), table.offset(b"arch"), table.offset(b"")), (3, 4, 0));
     }

@@ -14,7 +14,7 @@ use crate::ready;
 use crate::sdk::Sdk;
 use crate::steps::{Compilations, image_file_name};
 use crate::toolchain::{Clang, Found};
-use offload_format::embedded::Origin;
+use offload_format::pack_index::Origin;
 use offload_format::target::{NvidiaArch, NvidiaCode, OffloadArch};
 use std::fs;
 use std::path::Path;

@@ -24,7 +24,7 @@ impl Compilations<'_> {
         for (index, source) in sources.iter().enumerate() {
             let part =
                 if sources.len() > 1 { self.work(&format!("{index}.o.cubin")) } else { compilation.image.clone() };
-            let mut compile = args(["-x", "cu", kind]);
+            let mut compile = args(&["-x", "cu", kind]);
             compile.push(format!("-arch={arch}").into());
             compile.extend((sources.len() > 1).then(|| "-rdc=true".into()));
             compile.extend(self.nvcc_args(nvcc, ccbin, source, &mut compilation, &format!("{index}.d")));
@@ -52,7 +52,7 @@ impl Compilations<'_> {
     ) -> Result<Compilation, Error> {
         let mut compilation = self.compilation("o", &[&nvcc.path, &ccbin.path]);
         let source = self.source_for_all(archs)?;
-        let mut compile = args(["-x", "cu", NVCC_COMPILES]);
+        let mut compile = args(&["-x", "cu", NVCC_COMPILES]);
         for arch in archs {
             if let OffloadArch::Nvidia(arch) = *arch {
                 compile.push("-gencode".into());
@@ -61,7 +61,7 @@ impl Compilations<'_> {
         }
         compile.extend(self.nvcc_args(nvcc, ccbin, source, &mut compilation, "d"));
         if ccbin.takes_gnu_options() {
-            compile.extend(args(["-Xcompiler", "-fPIC"]));
+            compile.extend(args(&["-Xcompiler", "-fPIC"]));
         }
         compile.extend([source.path.clone().into(), "-o".into(), compilation.image.clone().into()]);
         compilation.add(&nvcc.path, compile).env = ccbin.env.clone();
@@ -85,20 +85,23 @@ impl Compilations<'_> {
             _ => "-O2".into(),
         });
         match (self.cargo.debug, self.cargo.opt_level.as_str()) {
-            (true, "0") => list.extend(args(["-g", "-G"])),
-            (true, _) => list.extend(args(["-g", "-lineinfo"])),
+            (true, "0") => list.extend(args(&["-g", "-G"])),
+            (true, _) => list.extend(args(&["-g", "-lineinfo"])),
             (false, _) => {}
         }
-        list.extend(self.source_args(source).into_iter().flat_map(|arg| match arg.to_string_lossy() {
-            // That is for the host's compiler, which does nvcc's preprocessing, and commas would separate its options.
-            text if text.starts_with("-ffile-prefix-map=") => match ccbin.takes_gnu_options() && !text.contains(',') {
-                true => vec!["-Xcompiler".into(), arg.clone()],
-                false => vec![],
-            },
-            _ => vec![arg],
-        }));
+        for arg in self.source_args(source) {
+            let text = arg.to_string_lossy();
+            if text.starts_with("-ffile-prefix-map=") {
+                // That is for the host's compiler, which does nvcc's preprocessing, and commas would separate its options.
+                if !ccbin.takes_gnu_options() || text.contains(',') {
+                    continue;
+                }
+                list.push("-Xcompiler".into());
+            }
+            list.push(arg);
+        }
         let depfile = self.work(depfile);
-        list.extend(args(["-MMD", "-MT", DEPFILE_TARGET, "-MF"]));
+        list.extend(args(&["-MMD", "-MT", DEPFILE_TARGET, "-MF"]));
         list.push(depfile.clone().into());
         compilation.depfiles.push(depfile);
         compilation.identities.extend(ccbin.env_identities());
@@ -107,9 +110,8 @@ impl Compilations<'_> {
             compilation.identities.extend(self.cargo.user_var(name).map(|value| format!("{name}={value}")));
         }
         // nvcc writes `<folder of nvcc>/../include/...`.
-        compilation
-            .tool_folders
-            .extend([nvcc.path.parent().map(Path::to_owned), Some(nvcc.root.clone())].into_iter().flatten());
+        compilation.tool_folders.extend(nvcc.path.parent().map(Path::to_owned));
+        compilation.tool_folders.push(nvcc.root.clone());
         list
     }
 }

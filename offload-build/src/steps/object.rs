@@ -13,7 +13,7 @@ impl<'a> Compilations<'a> {
     pub(crate) fn object(&self, mode: &str, archs: &[OffloadArch<'_>], clang: &Clang) -> Result<Compilation, Error> {
         let mut compilation = self.compilation("o", &[&clang.path]);
         let source = self.source_for_all(archs)?;
-        let mut common = args(["-x", mode, "-std=c++17"]);
+        let mut common = args(&["-x", mode, "-std=c++17"]);
         common.extend(self.sdk.args.iter().cloned());
         if mode == "cuda" {
             common.push("-Wno-unknown-cuda-version".into());
@@ -25,7 +25,7 @@ impl<'a> Compilations<'a> {
         common.extend(self.source_args(source));
 
         let mut compile = common.clone();
-        compile.extend(args(["-c", "-fPIC"]));
+        compile.extend(args(&["-c", "-fPIC"]));
         if self.cargo.target != self.cargo.host {
             compile.push(format!("--target={}", self.cargo.target).into());
         }
@@ -39,11 +39,11 @@ impl<'a> Compilations<'a> {
         }
         // Differs from source to source of all packages, and is the same wherever they lie.
         let file = source.path.to_string_lossy();
-        let id = ContentHash::of_parts([&*self.cargo.package, self.output.pack_name(), &*file].map(str::to_owned));
+        let id = ContentHash::of_parts(&[&self.cargo.package, self.output.pack_name(), &file]);
         compile.push(format!("-cuid={id}").into());
         compile.extend(self.cargo.debug.then(|| "-g".into()));
         let depfile = self.work("d");
-        compile.extend(args(["-MMD", "-MT", DEPFILE_TARGET, "-MF"]));
+        compile.extend(args(&["-MMD", "-MT", DEPFILE_TARGET, "-MF"]));
         compile.push(depfile.clone().into());
         compilation.depfiles.push(depfile);
         compile.extend([source.path.clone().into(), "-o".into(), compilation.image.clone().into()]);
@@ -53,7 +53,7 @@ impl<'a> Compilations<'a> {
         for (index, arch) in archs.iter().enumerate() {
             let depfile = self.work(&format!("{index}.d"));
             let mut scan = common.clone();
-            scan.extend(args(["-Qunused-arguments", "--cuda-device-only", "-E", "-Xclang", "-Eonly"]));
+            scan.extend(args(&["-Qunused-arguments", "--cuda-device-only", "-E", "-Xclang", "-Eonly"]));
             scan.extend(offload_arch(*arch));
             for word in ["-MT".into(), DEPFILE_TARGET.into(), "-dependency-file".into(), depfile.clone().into()] {
                 scan.extend(["-Xclang".into(), word]);
@@ -70,8 +70,11 @@ impl<'a> Compilations<'a> {
     /// Returns an error if build.rs has an option for some of the targets only: one call compiles for all.
     pub(super) fn source_for_all(&self, archs: &[OffloadArch<'_>]) -> Result<&'a PlannedSource, Error> {
         let source = &self.module.sources[0];
-        let all = [&self.module.options, &source.options];
-        let flags = |arch| all.iter().flat_map(|options| options.flags_for(arch)).collect::<Vec<_>>();
+        let flags = |arch| {
+            let mut flags: Vec<&String> = self.module.options.flags_for(arch).collect();
+            flags.extend(source.options.flags_for(arch));
+            flags
+        };
         let first = flags(&self.arch);
         match archs.iter().find(|arch| flags(arch) != first) {
             None => Ok(source),

@@ -10,7 +10,7 @@
 use super::field::tell;
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
-use crate::toolchain::{Found, Tools, program};
+use crate::toolchain::{Found, Tools, numbered, program};
 use offload_format::target::{NvidiaArch, OffloadArch, TargetId};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -93,13 +93,14 @@ impl Search<'_> {
         let smi = self.program("nvidia-smi", &["/usr/lib/wsl/lib".into()]);
         let args = ["--query-gpu=compute_cap", "--format=csv,noheader"];
         // A line for each GPU: 9.0.
-        let found = self.ask(smi, &args, |line| NvidiaArch::parse(&format!("sm_{}", line.replacen('.', "", 1))).ok());
+        let nvidia = |name: &str| NvidiaArch::parse(name).ok().map(|arch| arch.to_string());
+        let found = self.ask(smi, &args, &|line| nvidia(&format!("sm_{}", line.replacen('.', "", 1))));
         if !found.is_empty() {
-            return names(found);
+            return found;
         }
         let arch = self.program("nvptx-arch", &[]);
         // sm_90; a letter behind it would narrow down where the code runs.
-        names(self.ask(arch, &[], |line| NvidiaArch::parse(line.trim_end_matches(['a', 'f'])).ok()))
+        self.ask(arch, &[], &|line| nvidia(line.trim_end_matches(['a', 'f'])))
     }
 
     fn amd(&mut self, topology: &Path) -> Vec<String> {
@@ -111,14 +112,14 @@ impl Search<'_> {
             matches!(OffloadArch::parse(&processor), Ok(OffloadArch::Amdgpu(_))).then_some(processor)
         };
         let arch = self.program("amdgpu-arch", &[rocm.join("llvm").join("bin")]);
-        let found = self.ask(arch, &[], processor);
+        let found = self.ask(arch, &[], &processor);
         if !found.is_empty() {
-            return names(found);
+            return found;
         }
         let enumerator = self.program("rocm_agent_enumerator", &[rocm.join("bin")]);
-        let found = self.ask(enumerator, &["-name"], processor);
+        let found = self.ask(enumerator, &["-name"], &processor);
         if !found.is_empty() {
-            return names(found);
+            return found;
         }
         let found = devices(topology);
         if found.is_empty() {
@@ -127,26 +128,27 @@ impl Search<'_> {
                 false => format!("AMD: no {}", topology.display()),
             });
         }
-        names(found)
+        found
     }
 
     /// The program of this name beside clang, in `PATH`, or in one of these folders; else a line of the trail.
     fn program(&mut self, name: &str, more: &[PathBuf]) -> Result<PathBuf, String> {
-        let search_path = self.cargo.search_path();
-        let folders = self.beside_clang.iter().chain(&search_path).chain(more);
-        folders.into_iter().find_map(|folder| program(folder, name)).ok_or_else(|| {
+        let mut folders: Vec<PathBuf> = self.beside_clang.iter().cloned().collect();
+        folders.extend(self.cargo.search_path());
+        folders.extend_from_slice(more);
+        folders.iter().find_map(|folder| program(folder, name)).ok_or_else(|| {
             let more: String = more.iter().map(|folder| format!(" or {}", folder.display())).collect();
             format!("no {name} beside clang, in PATH{more}")
         })
     }
 
     /// What a program's lines say, each thing once.
-    fn ask<T: PartialEq>(
+    fn ask(
         &mut self,
         program: Result<PathBuf, String>,
         args: &[&str],
-        read: impl Fn(&str) -> Option<T>,
-    ) -> Vec<T> {
+        read: &dyn Fn(&str) -> Option<String>,
+    ) -> Vec<String> {
         let program = match program {
             Ok(program) => program,
             Err(missing) => {
@@ -181,17 +183,10 @@ impl Search<'_> {
     }
 }
 
-fn names<T: ToString>(archs: Vec<T>) -> Vec<String> {
-    archs.iter().map(T::to_string).collect()
-}
-
 /// The processors in Linux' list, each once.
 fn devices(topology: &Path) -> Vec<String> {
-    let mut folders: Vec<PathBuf> =
-        fs::read_dir(topology).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-    folders.sort_unstable();
     let mut found = Vec::new();
-    for folder in folders {
+    for folder in numbered(topology, "") {
         let Ok(properties) = fs::read_to_string(folder.join("properties")) else { continue };
         let version = properties.lines().find_map(|line| line.strip_prefix("gfx_target_version "));
         // 90010 is gfx90a: two decimal digits for each of three numbers. A CPU has 0.

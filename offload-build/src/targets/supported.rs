@@ -35,10 +35,13 @@ fn known(tools: &Tools<'_>, word: &str, origin: &str) -> Result<Vec<NvidiaArch>,
         Found::Tool(ptxas) => ptxas,
         Found::Missing(trail) => return Err(missing(format!("no ptxas was found ({trail})"))),
     };
-    let mut archs = tools.ptxas_architectures(ptxas);
-    archs.retain(|arch| arch.suffix.is_none());
-    archs.sort_unstable_by_key(NvidiaArch::number);
-    archs.dedup();
+    let mut archs: Vec<NvidiaArch> = Vec::new();
+    for arch in tools.ptxas_architectures(ptxas) {
+        let place = archs.partition_point(|other| other.number() < arch.number());
+        if arch.suffix.is_none() && archs.get(place) != Some(&arch) {
+            archs.insert(place, arch);
+        }
+    }
     archs.retain(|arch| tools.clang_knows(clang, *arch));
     match archs.is_empty() {
         true => Err(missing(format!(
@@ -52,14 +55,19 @@ fn known(tools: &Tools<'_>, word: &str, origin: &str) -> Result<Vec<NvidiaArch>,
 
 /// Of architectures that are sorted.
 fn first_of_each_major(archs: &[NvidiaArch]) -> Vec<NvidiaArch> {
-    let mut first = archs.to_vec();
-    first.dedup_by_key(|arch| arch.major);
+    let mut first: Vec<NvidiaArch> = Vec::new();
+    for arch in archs {
+        if first.last().is_none_or(|last| last.major != arch.major) {
+            first.push(*arch);
+        }
+    }
     first
 }
 
 fn names(archs: &[NvidiaArch]) -> Vec<String> {
-    let ptx = archs.last().map(|arch| arch.with_code(NvidiaCode::Ptx));
-    archs.iter().copied().chain(ptx).map(|arch| arch.to_string()).collect()
+    let mut names: Vec<String> = archs.iter().map(NvidiaArch::to_string).collect();
+    names.extend(archs.last().map(|arch| arch.with_code(NvidiaCode::Ptx).to_string()));
+    names
 }
 
 #[cfg(test)]

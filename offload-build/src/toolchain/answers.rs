@@ -4,7 +4,7 @@
 //! answer, its line ends escaped.
 
 use super::identity;
-use crate::hash::ContentHash;
+use crate::hash::{ContentHash, Parts};
 use crate::output::write_if_changed;
 use std::cell::RefCell;
 use std::fs;
@@ -80,7 +80,12 @@ impl Answers {
 }
 
 fn question(tool: &Path, args: &[&str]) -> ContentHash {
-    ContentHash::of_parts([identity(tool)].into_iter().chain(args.iter().map(|arg| (*arg).to_owned())))
+    let mut question = Parts::default();
+    question.add(&identity(tool));
+    for arg in args {
+        question.add(arg);
+    }
+    question.finish()
 }
 
 fn escape(text: &str) -> String {

@@ -38,18 +38,21 @@ impl Clang {
         let mut trail = Trail::default();
         trail.not_set("OFFLOAD_CLANG");
         let search_path = cargo.search_path();
-        let plain = search_path.iter().filter_map(|folder| program(folder, "clang"));
-        let numbered = VERSIONS.rev().flat_map(|version| {
-            let name = format!("clang-{version}");
-            let debian = PathBuf::from(format!("/usr/lib/llvm-{version}/bin"));
-            let in_path = search_path.iter().filter_map(move |folder| program(folder, &name));
-            in_path.chain(program(&debian, "clang")).collect::<Vec<_>>()
-        });
+        let mut paths: Vec<PathBuf> = Vec::new();
+        for folder in &search_path {
+            paths.extend(program(folder, "clang"));
+        }
+        for version in VERSIONS.rev() {
+            for folder in &search_path {
+                paths.extend(program(folder, &format!("clang-{version}")));
+            }
+            paths.extend(program(Path::new(&format!("/usr/lib/llvm-{version}/bin")), "clang"));
+        }
         let rocm = cargo.user_var("ROCM_PATH").unwrap_or_else(|| "/opt/rocm".into());
-        let rocm = program(&Path::new(&rocm).join("llvm").join("bin"), "clang");
+        paths.extend(program(&Path::new(&rocm).join("llvm").join("bin"), "clang"));
         let (first, last) = (VERSIONS.start(), VERSIONS.end());
         let mut without_lld = None;
-        for path in plain.chain(numbered).chain(rocm) {
+        for path in paths {
             match Self::start(&path, answers) {
                 Ok(clang) if clang.major().is_some_and(|major| major < *first) => {
                     trail.note(format!("{} is older than {first} ({})", path.display(), clang.version));

@@ -4,7 +4,7 @@ use super::answers::Answers;
 use super::{identity, search};
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
-use crate::hash::ContentHash;
+use crate::hash::Parts;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -76,8 +76,14 @@ impl Cxx {
                 cargo.user_var(&format!("{prefix}{name}"));
             }
         }
-        let start = ["the C++ compiler".to_owned(), triple.to_owned(), format!("{kind:?}")];
-        let question = ContentHash::of_parts(start.into_iter().chain(cargo.compiler_variables()));
+        let mut question = Parts::default();
+        for word in ["the C++ compiler", triple, &format!("{kind:?}")] {
+            question.add(word);
+        }
+        for variable in cargo.compiler_variables() {
+            question.add(&variable);
+        }
+        let question = question.finish();
         if let Some(known) = answers.get(question).and_then(|text| Self::parse(&text, cargo)) {
             return Ok(known);
         }
@@ -120,9 +126,14 @@ impl Cxx {
     /// What [`Cxx::parse`] reads: name and identity, arguments, variables. `None` if something is not UTF-8.
     fn to_text(&self, name: &Path) -> Option<String> {
         let start = [name.to_str()?.to_owned(), identity(&self.path)].join(WORD_END);
-        let args = self.args.iter().map(|arg| arg.to_str()).collect::<Option<Vec<_>>>()?;
-        let env =
-            self.env.iter().flat_map(|(name, value)| [name.to_str(), value.to_str()]).collect::<Option<Vec<_>>>()?;
+        let (mut args, mut env) = (Vec::new(), Vec::new());
+        for arg in &self.args {
+            args.push(arg.to_str()?);
+        }
+        for (name, value) in &self.env {
+            env.push(name.to_str()?);
+            env.push(value.to_str()?);
+        }
         Some([start, args.join(WORD_END), env.join(WORD_END)].join(LIST_END))
     }
 

@@ -14,7 +14,7 @@ pub(crate) use cxx::Cxx;
 pub(crate) use nvcc::Nvcc;
 pub(crate) use ptxas::Ptxas;
 pub(crate) use rocm::Rocm;
-pub(crate) use search::{Found, NO_INPUT, Trail, named, program};
+pub(crate) use search::{Found, NO_INPUT, Trail, named, numbered, program};
 
 use crate::cargo::Cargo;
 use crate::error::Error;

@@ -2,12 +2,11 @@
 
 use super::answers::Answers;
 use super::cxx::Cxx;
-use super::search::{self, Found, NO_INPUT, Trail, program};
+use super::search::{self, Found, NO_INPUT, Trail, numbered, program};
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
 use crate::hash::ContentHash;
 use offload_format::target::{NvidiaArch, NvidiaCode};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -69,10 +68,13 @@ impl Nvcc {
                 Some(other) => Err(disagree(first, other)),
             };
         }
-        let in_path = cargo.search_path().into_iter().filter_map(|folder| program(&folder, "nvcc"));
-        let (installed, python) = (installed(), python_trees(cargo));
-        let elsewhere = installed.iter().chain(&python).filter_map(|root| program(&root.join("bin"), "nvcc"));
-        for path in in_path.chain(elsewhere) {
+        let mut folders = cargo.search_path();
+        let installed = installed();
+        for root in installed.iter().chain(&python_trees(cargo)) {
+            folders.push(root.join("bin"));
+        }
+        for folder in folders {
+            let Some(path) = program(&folder, "nvcc") else { continue };
             match Self::start(&path, answers) {
                 Ok(found) => return Ok(Found::Tool(found)),
                 Err(why) => trail.note(format!("{} cannot be used ({why})", path.display())),
@@ -152,7 +154,7 @@ pub(super) fn library_folders(root: &Path, target_arch: &str) -> Vec<PathBuf> {
 
 /// The toolkit that nvcc says it is of (it may be a script that starts another), or else the folder above its own.
 fn root(path: &Path, answers: &Answers) -> PathBuf {
-    let question = ContentHash::of_parts([super::identity(path), "the toolkit".to_owned()]);
+    let question = ContentHash::of_parts(&[&super::identity(path), "the toolkit"]);
     answers.get(question).map(PathBuf::from).unwrap_or_else(|| {
         let output = Command::new(path).args(["--dryrun", "-E", "-x", "cu", NO_INPUT]).output();
         let text = output.map(|output| String::from_utf8_lossy(&output.stderr).into_owned()).unwrap_or_default();
@@ -183,17 +185,8 @@ const USUAL: &str = "/usr/local/cuda*, /opt/cuda";
 /// Toolkits where installers put them: the one that is linked as the current one first, then the newest.
 pub(super) fn installed() -> Vec<PathBuf> {
     let mut roots: Vec<PathBuf> = ["/usr/local/cuda", "/opt/cuda"].map(PathBuf::from).to_vec();
-    for (folder, prefix) in [("/usr/local", "cuda-"), ("C:/Program Files/NVIDIA GPU Computing Toolkit/CUDA", "v")]
-        .map(|(folder, prefix)| (Path::new(folder), prefix))
-    {
-        let mut numbered: Vec<(Vec<u32>, PathBuf)> = entries(folder)
-            .filter_map(|path| {
-                let version = path.file_name()?.to_str()?.strip_prefix(prefix)?.to_owned();
-                Some((version.split('.').map_while(|part| part.parse().ok()).collect(), path))
-            })
-            .collect();
-        numbered.sort();
-        roots.extend(numbered.into_iter().rev().map(|(_, path)| path));
+    for (folder, prefix) in [("/usr/local", "cuda-"), ("C:/Program Files/NVIDIA GPU Computing Toolkit/CUDA", "v")] {
+        roots.extend(numbered(Path::new(folder), prefix).into_iter().rev());
     }
     roots.retain(|root| root.is_dir());
     roots
@@ -202,31 +195,25 @@ pub(super) fn installed() -> Vec<PathBuf> {
 /// Toolkits that pip or conda has installed: `nvidia/cu13` among Python's packages, or the environment itself.
 pub(super) fn python_trees(cargo: &Cargo) -> Vec<PathBuf> {
     let mut roots = Vec::new();
-    let environments = ["VIRTUAL_ENV", "CONDA_PREFIX"].map(|name| cargo.user_var(name).map(PathBuf::from));
-    let home = cargo.user_var("HOME").map(|home| Path::new(&home).join(".local"));
-    roots.extend(environments[1].clone());
-    let prefixes = environments.into_iter().flatten().chain(home).chain(["/usr/local".into(), "/usr".into()]);
+    let conda = cargo.user_var("CONDA_PREFIX").map(PathBuf::from);
+    roots.extend(conda.clone());
+    let mut prefixes: Vec<PathBuf> = Vec::new();
+    prefixes.extend(cargo.user_var("VIRTUAL_ENV").map(PathBuf::from));
+    prefixes.extend(conda);
+    prefixes.extend(cargo.user_var("HOME").map(|home| Path::new(&home).join(".local")));
+    prefixes.extend(["/usr/local", "/usr"].map(PathBuf::from));
     for prefix in prefixes {
-        let pythons = entries(&prefix.join("lib")).filter(|path| is_named(path, "python"));
-        // Debian's own Python, and environments on Windows.
-        for packages in pythons
-            .flat_map(|python| [python.join("site-packages"), python.join("dist-packages")])
-            .chain([prefix.join("Lib").join("site-packages")])
-        {
-            let mut trees: Vec<PathBuf> =
-                entries(&packages.join("nvidia")).filter(|path| is_named(path, "cu")).collect();
-            trees.sort();
-            roots.extend(trees.into_iter().rev());
+        let mut packages = Vec::new();
+        for python in numbered(&prefix.join("lib"), "python") {
+            // The second is that of Debian's own Python.
+            packages.push(python.join("site-packages"));
+            packages.push(python.join("dist-packages"));
+        }
+        // Environments on Windows.
+        packages.push(prefix.join("Lib").join("site-packages"));
+        for folder in packages {
+            roots.extend(numbered(&folder.join("nvidia"), "cu").into_iter().rev());
         }
     }
     roots
-}
-
-fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
-    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
-}
-
-fn is_named(path: &Path, prefix: &str) -> bool {
-    let rest = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_prefix(prefix));
-    rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }

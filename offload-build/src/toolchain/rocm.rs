@@ -1,6 +1,6 @@
 //! ROCm: the headers of HIP, AMD's libraries for devices, and perhaps a clang of its own.
 
-use super::search::{Found, Trail, program};
+use super::search::{Found, Trail, numbered, program};
 use crate::cargo::Cargo;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -47,11 +47,7 @@ impl Rocm {
         let hipcc = cargo.search_path().into_iter().find_map(|folder| program(&folder, "hipcc"));
         roots.extend(hipcc.as_deref().and_then(above_bin).map(|root| ("the hipcc in PATH".to_owned(), root)));
         let mut usual = vec![PathBuf::from("/opt/rocm")];
-        let mut versions: Vec<PathBuf> =
-            fs::read_dir("/opt").into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-        versions.retain(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("rocm-")));
-        versions.sort();
-        usual.extend(versions.into_iter().rev());
+        usual.extend(numbered(Path::new("/opt"), "rocm-").into_iter().rev());
         usual.push("/usr".into());
         roots.extend(usual.into_iter().map(|root| (root.display().to_string(), root)));
         for (named, root) in roots {
@@ -107,8 +103,9 @@ fn device_libraries(root: &Path, cargo: &Cargo) -> Option<PathBuf> {
     let mut folders: Vec<PathBuf> = named.into_iter().chain([root.join("amdgcn/bitcode")]).collect();
     // ROCm 6 and newer keep them beside clang's own files; Debian beside its other libraries.
     for clang in ["lib/llvm/lib/clang", "llvm/lib/clang"] {
-        let versions = fs::read_dir(root.join(clang)).into_iter().flatten().flatten();
-        folders.extend(versions.map(|entry| entry.path().join("lib/amdgcn/bitcode")));
+        for version in numbered(&root.join(clang), "").into_iter().rev() {
+            folders.push(version.join("lib/amdgcn/bitcode"));
+        }
     }
     folders.extend(["x86_64", "aarch64"].map(|arch| root.join(format!("lib/{arch}-linux-gnu/amdgcn/bitcode"))));
     folders.into_iter().find(|folder| folder.join("ocml.bc").is_file())

@@ -2,6 +2,7 @@
 
 use crate::cargo::Cargo;
 use std::fmt;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// An empty file.
@@ -69,4 +70,24 @@ pub(crate) fn named(tool: &Path, cargo: &Cargo) -> Option<PathBuf> {
         false => cargo.manifest_dir.join(tool),
     };
     path.is_file().then_some(path)
+}
+
+/// What lies in a folder under this prefix and a number, `cuda-12.4` or `cu13`, lowest number first. Nothing, if the folder
+/// cannot be read.
+pub(crate) fn numbered(folder: &Path, prefix: &str) -> Vec<PathBuf> {
+    let number = |path: &Path| -> Option<Vec<u32>> {
+        let rest = path.file_name()?.to_str()?.strip_prefix(prefix)?;
+        let is_number = rest.starts_with(|c: char| c.is_ascii_digit());
+        is_number.then(|| rest.split('.').map_while(|part| part.parse().ok()).collect())
+    };
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let mut found = Vec::new();
+    for entry in entries.flatten() {
+        let path = entry.path();
+        if number(&path).is_some() {
+            let place = found.partition_point(|other: &PathBuf| (number(other), other) < (number(&path), &path));
+            found.insert(place, path);
+        }
+    }
+    found
 }

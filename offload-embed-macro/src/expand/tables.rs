@@ -1,8 +1,8 @@
 //! `IMAGES` and `MODULES`: what is known of a pack at compile time.
 
 use offload_format::compression::Method;
-use offload_format::embedded::{Origin, PackImageKind};
 use offload_format::pack_index::{IndexImage, IndexModule};
+use offload_format::pack_index::{Origin, PackImageKind};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote};
 

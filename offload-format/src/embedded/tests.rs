@@ -1,6 +1,7 @@
 //! Tables and bytes that fit, and those that do not.
 
 use super::*;
+use crate::target::PtxVersion;
 use alloc::boxed::Box;
 use alloc::string::ToString;
 use alloc::vec::Vec;

@@ -50,33 +50,33 @@ pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size
     let align = (section.align().ilog2() + 1) << 20;
     let characteristics = IMAGE_SCN_CNT_INITIALIZED_DATA | IMAGE_SCN_LNK_COMDAT | align | IMAGE_SCN_MEM_READ;
     let head = Fields::new()
-        .u16([machine.0, 1])
+        .u16(&[machine.0, 1])
         // Time stamp, offset and number of symbols.
-        .u32([0, HEADERS_SIZE + size, SYMBOLS])
+        .u32(&[0, HEADERS_SIZE + size, SYMBOLS])
         // Size of the optional header, characteristics.
-        .u16([0, 0])
+        .u16(&[0, 0])
         // A name of more than eight bytes is an offset in the string table.
         .name(&alloc::format!("/{section_name}"), 8)
         // Address in the image: size and offset. In the file: size, offset; no relocations and line numbers.
-        .u32([0, 0, size, HEADERS_SIZE, 0, 0])
-        .u16([0, 0])
-        .u32([characteristics]);
+        .u32(&[0, 0, size, HEADERS_SIZE, 0, 0])
+        .u16(&[0, 0])
+        .u32(&[characteristics]);
     let symbols = Fields::new()
         // Name, value; section, type; storage class, auxiliary records.
-        .u32([0, section_name, 0])
-        .u16([1, 0])
-        .u8([IMAGE_SYM_CLASS_STATIC, 1])
+        .u32(&[0, section_name, 0])
+        .u16(&[1, 0])
+        .bytes(&[IMAGE_SYM_CLASS_STATIC, 1])
         // Size; relocations, line numbers; checksum, which this selection does not ask for; section, selection.
-        .u32([size])
-        .u16([0, 0])
-        .u32([0])
-        .u16([1])
-        .u8([IMAGE_COMDAT_SELECT_NODUPLICATES, 0, 0, 0])
+        .u32(&[size])
+        .u16(&[0, 0])
+        .u32(&[0])
+        .u16(&[1])
+        .bytes(&[IMAGE_COMDAT_SELECT_NODUPLICATES, 0, 0, 0])
         // The symbol behind the section's own is the one that the COMDAT goes by.
-        .u32([0, symbol_name, 0])
-        .u16([1, 0])
-        .u8([IMAGE_SYM_CLASS_EXTERNAL, 0])
-        .u32([names.size() as u32])
+        .u32(&[0, symbol_name, 0])
+        .u16(&[1, 0])
+        .bytes(&[IMAGE_SYM_CLASS_EXTERNAL, 0])
+        .u32(&[names.size() as u32])
         .bytes(&names.bytes()[4..]);
 
     let mut layout = Layout::new();

@@ -74,20 +74,20 @@ pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size
     let file_header = Fields::new()
         // 64-bit, little-endian, ELF version 1, no particular operating system.
         .bytes(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0")
-        .u16([ET_REL, machine.machine])
-        .u32([1])
+        .u16(&[ET_REL, machine.machine])
+        .u32(&[1])
         // Entry point; program headers, section headers.
-        .u64([0, 0, headers])
-        .u32([machine.flags])
+        .u64(&[0, 0, headers])
+        .u32(&[machine.flags])
         // Size of this header; size and number of program headers; of section headers; which of them has the names.
-        .u16([HEADER_SIZE as u16, 0, 0, SECTION_HEADER_SIZE as u16, 6, 5]);
+        .u16(&[HEADER_SIZE as u16, 0, 0, SECTION_HEADER_SIZE as u16, 6, 5]);
     let tables = Fields::new()
         // The null symbol.
         .zeros(SYMBOL_SIZE as usize)
-        .u32([symbol_at])
-        .u8([STB_GLOBAL_STT_OBJECT, STV_HIDDEN])
-        .u16([1])
-        .u64([0, size])
+        .u32(&[symbol_at])
+        .bytes(&[STB_GLOBAL_STT_OBJECT, STV_HIDDEN])
+        .u16(&[1])
+        .u64(&[0, size])
         .bytes(symbol_names.bytes())
         .bytes(section_names.bytes());
 
@@ -103,7 +103,7 @@ pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size
     // The null section first.
     let mut table = Fields::new().zeros(SECTION_HEADER_SIZE as usize);
     for (name, kind, flags, offset, size, link, info, align, entry_size) in sections {
-        table = table.u32([name, kind]).u64([flags, 0, offset, size]).u32([link, info]).u64([align, entry_size]);
+        table = table.u32(&[name, kind]).u64(&[flags, 0, offset, size]).u32(&[link, info]).u64(&[align, entry_size]);
     }
 
     let mut layout = Layout::new();

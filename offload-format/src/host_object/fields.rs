@@ -29,20 +29,25 @@ impl Fields {
         self.bytes(name.as_bytes()).zeros(width - name.len())
     }
 
-    pub(super) fn u8<const N: usize>(self, values: [u8; N]) -> Self {
-        self.bytes(&values)
+    pub(super) fn u16(mut self, values: &[u16]) -> Self {
+        for value in values {
+            self.0.extend_from_slice(&value.to_le_bytes());
+        }
+        self
     }
 
-    pub(super) fn u16<const N: usize>(self, values: [u16; N]) -> Self {
-        values.iter().fold(self, |fields, value| fields.bytes(&value.to_le_bytes()))
+    pub(super) fn u32(mut self, values: &[u32]) -> Self {
+        for value in values {
+            self.0.extend_from_slice(&value.to_le_bytes());
+        }
+        self
     }
 
-    pub(super) fn u32<const N: usize>(self, values: [u32; N]) -> Self {
-        values.iter().fold(self, |fields, value| fields.bytes(&value.to_le_bytes()))
-    }
-
-    pub(super) fn u64<const N: usize>(self, values: [u64; N]) -> Self {
-        values.iter().fold(self, |fields, value| fields.bytes(&value.to_le_bytes()))
+    pub(super) fn u64(mut self, values: &[u64]) -> Self {
+        for value in values {
+            self.0.extend_from_slice(&value.to_le_bytes());
+        }
+        self
     }
 
     pub(super) fn piece(self) -> Piece {

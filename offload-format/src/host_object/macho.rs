@@ -73,31 +73,31 @@ pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size
     let bytes = u64::from(size);
     let head = Fields::new()
         // File type; number and size of the commands; flags, reserved.
-        .u32([MH_MAGIC_64, machine.cpu_type, machine.cpu_subtype, MH_OBJECT])
-        .u32([4, COMMANDS_SIZE, MH_SUBSECTIONS_VIA_SYMBOLS, 0])
+        .u32(&[MH_MAGIC_64, machine.cpu_type, machine.cpu_subtype, MH_OBJECT])
+        .u32(&[4, COMMANDS_SIZE, MH_SUBSECTIONS_VIA_SYMBOLS, 0])
         // Objects have one segment, without a name. Address, size; offset and size in the file.
-        .u32([LC_SEGMENT_64, SEGMENT_SIZE])
+        .u32(&[LC_SEGMENT_64, SEGMENT_SIZE])
         .name("", 16)
-        .u64([0, bytes, data.into(), bytes])
+        .u64(&[0, bytes, data.into(), bytes])
         // Protection, at most and at first; number of sections; flags.
-        .u32([VM_PROT_ALL, VM_PROT_ALL, 1, 0])
+        .u32(&[VM_PROT_ALL, VM_PROT_ALL, 1, 0])
         .name(section_name, 16)
         .name(segment_name, 16)
         // Address, size; offset in the file, alignment as a power of two; relocations, flags, reserved.
-        .u64([0, bytes])
-        .u32([data, section.align().ilog2(), 0, 0, 0, 0, 0, 0])
+        .u64(&[0, bytes])
+        .u32(&[data, section.align().ilog2(), 0, 0, 0, 0, 0, 0])
         // The oldest system, the SDK, the number of tools.
-        .u32([LC_BUILD_VERSION, BUILD_VERSION_SIZE, PLATFORM_MACOS, machine.min_os, 0, 0])
-        .u32([LC_SYMTAB, SYMTAB_SIZE, symbols, 1, symbols + SYMBOL_SIZE, names.size() as u32])
+        .u32(&[LC_BUILD_VERSION, BUILD_VERSION_SIZE, PLATFORM_MACOS, machine.min_os, 0, 0])
+        .u32(&[LC_SYMTAB, SYMTAB_SIZE, symbols, 1, symbols + SYMBOL_SIZE, names.size() as u32])
         // First and number of local, defined and undefined symbols; the rest is for images.
-        .u32([LC_DYSYMTAB, DYSYMTAB_SIZE, 0, 0, 0, 1, 1, 0])
+        .u32(&[LC_DYSYMTAB, DYSYMTAB_SIZE, 0, 0, 0, 1, 1, 0])
         .zeros(12 * 4);
     let tail = Fields::new()
         // Name, type, section, description, value.
-        .u32([symbol_name])
-        .u8([N_SECT | N_EXT | N_PEXT, 1])
-        .u16([0])
-        .u64([0])
+        .u32(&[symbol_name])
+        .bytes(&[N_SECT | N_EXT | N_PEXT, 1])
+        .u16(&[0])
+        .u64(&[0])
         .bytes(names.bytes());
 
     let mut layout = Layout::new();

@@ -78,8 +78,8 @@ pub(super) fn rewrite(data: &[u8], names: &Sections, is_big: bool, strip: bool, 
     // The string table starts with its size.
     let is_long = |name: &&[u8]| name.len() > 8;
     let mut strings = StringTable::new(&[0; 4]);
-    strings.add(sections.iter().map(|section| section.name).filter(|name| !stands_in_header(name)));
-    strings.add(symbols.names().filter(is_long));
+    strings.add(sections.iter().map(|section| section.name).filter(|name| !stands_in_header(name)).collect());
+    strings.add(symbols.names().filter(is_long).collect());
     let size = strings.bytes.len() as u32;
     strings.bytes[..4].copy_from_slice(&size.to_le_bytes());
 

@@ -55,10 +55,10 @@ pub(super) fn rewrite(data: &[u8], names: &Sections, strip: bool, new: &[NewSect
     let mut strings = [StringTable::new(b"\0"), StringTable::new(b"\0")];
     let shared = symbol_names == file.names;
     if shared {
-        strings[0].add(section_strings().chain(symbol_strings()).filter(|it| !it.is_empty()));
+        strings[0].add(section_strings().chain(symbol_strings()).filter(|it| !it.is_empty()).collect());
     } else {
-        strings[0].add(section_strings().filter(|it| !it.is_empty()));
-        strings[1].add(symbol_strings().filter(|it| !it.is_empty()));
+        strings[0].add(section_strings().filter(|it| !it.is_empty()).collect());
+        strings[1].add(symbol_strings().filter(|it| !it.is_empty()).collect());
     }
     let of_symbols = &strings[usize::from(!shared)];
 

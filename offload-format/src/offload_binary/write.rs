@@ -138,16 +138,24 @@ impl ImageBuilder {
 fn binary(images: &[ImageBuilder], first: usize, version: Version) -> Layout {
     let strings: Vec<Vec<(&str, &[u8])>> = images.iter().map(ImageBuilder::strings).collect();
     let mut table = StringTable::new(b"\0");
-    table.add(strings.iter().flatten().flat_map(|(key, value)| [key.as_bytes(), value]));
+    let mut texts = Vec::new();
+    for (key, value) in strings.iter().flatten() {
+        texts.extend([key.as_bytes(), value]);
+    }
+    table.add(texts);
 
     let entries_offset = version.header_size();
     let strings_offset = entries_offset + ENTRY_SIZE * images.len() as u64;
-    let table_offset = strings_offset + version.string_pair_size() * strings.iter().flatten().count() as u64;
+    let table_offset = strings_offset + version.string_pair_size() * strings.iter().map(Vec::len).sum::<usize>() as u64;
     let images_offset = (table_offset + table.bytes.len() as u64).next_multiple_of(ALIGN);
     let size = images_offset + images.iter().map(|image| image.size).sum::<u64>();
 
     let mut head = Vec::with_capacity(images_offset as usize);
-    let numbers = |head: &mut Vec<u8>, fields: &[u64]| fields.iter().for_each(|it| head.extend(it.to_le_bytes()));
+    let numbers = |head: &mut Vec<u8>, fields: &[u64]| {
+        for number in fields {
+            head.extend_from_slice(&number.to_le_bytes());
+        }
+    };
     head.extend_from_slice(&MAGIC);
     head.extend_from_slice(&version.number().to_le_bytes());
     numbers(&mut head, &[size.next_multiple_of(ALIGN), entries_offset]);

@@ -100,6 +100,7 @@ impl<'a> TargetId<'a> {
     }
 
     /// What [`TargetId::check`] found in the same text before: the processor ends at `end`.
+    #[cfg(feature = "embedded")]
     pub(crate) fn split(text: &'a str, end: usize) -> Self {
         let (processor, features) = text.split_at_checked(end).unwrap_or((text, ""));
         Self { processor, features }
@@ -124,6 +125,7 @@ impl<'a> TargetId<'a> {
     }
 
     /// The features as written: `:sramecc+:xnack-`.
+    #[cfg(feature = "embedded")]
     pub(crate) fn features_text(&self) -> &'a str {
         self.features
     }
@@ -170,13 +172,13 @@ impl<'a> TargetId<'a> {
 
     /// The canonical form: primary processor name, features in alphabetic order.
     pub fn to_canonical(&self) -> String {
-        let mut features: alloc::vec::Vec<_> = self.features().collect();
-        features.sort_unstable_by_key(|(name, _)| *name);
+        // A sign is less than what names have.
+        let mut features: alloc::vec::Vec<&str> = self.features.split(':').skip(1).collect();
+        features.sort_unstable();
         let mut out = String::from(self.primary_processor());
-        for (name, state) in features {
+        for feature in features {
             out.push(':');
-            out.push_str(name);
-            out.push(if state == FeatureState::On { '+' } else { '-' });
+            out.push_str(feature);
         }
         out
     }

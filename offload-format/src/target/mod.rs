@@ -20,6 +20,7 @@ mod id;
 mod nvidia;
 mod offload_arch;
 mod parse_error;
+#[cfg(feature = "embedded")]
 pub mod product;
 mod triple;
 

@@ -1,10 +1,10 @@
 //! A pack that is read when the program runs, and not linked into it: what the macro expands to under
 //! `OFFLOAD_FROM_DISK=1`. The expansion reads files, in here is what they mean.
 
-use super::{Index, IndexError, IndexImage, IndexStream, PackIndex};
+use super::{ImageRecord, KernelPack, ModuleRecord, PackImageKind, StreamRecord};
 use crate::compression::Method;
-use crate::embedded::{ImageRecord, KernelPack, ModuleRecord, PackImageKind, StreamRecord};
 use crate::host_object::DeviceSection;
+use crate::pack_index::{Index, IndexError, IndexImage, IndexStream, PackIndex};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec;

@@ -1,0 +1,58 @@
+//! What the index says of an image, in types that programs see too.
+
+use crate::target::PtxVersion;
+use core::fmt;
+
+/// What an image of a pack is, with what the rules of selection need beside its target. `S` is how text is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PackImageKind<S = &'static str> {
+    /// An AMD code object.
+    CodeObject {
+        /// Its code object version.
+        version: u32,
+    },
+    /// NVIDIA machine code.
+    Cubin,
+    /// PTX text. A NUL follows its last byte in the pack.
+    Ptx {
+        /// Its PTX ISA version.
+        version: PtxVersion,
+    },
+    /// A shared object for the CPU.
+    SharedObject {
+        /// The host's target triple, as Cargo has it.
+        triple: S,
+    },
+}
+
+impl<S> fmt::Display for PackImageKind<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            PackImageKind::CodeObject { .. } => "code object",
+            PackImageKind::Cubin => "cubin",
+            PackImageKind::Ptx { .. } => "PTX",
+            PackImageKind::SharedObject { .. } => "shared object",
+        })
+    }
+}
+
+/// Where an image came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// Compiled by this build.
+    Compiled,
+    /// Taken from the prebuilt set in the package, whose recorded inputs match.
+    Prebuilt,
+    /// Taken out of a file that build.rs names.
+    ReadyMade,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Origin::Compiled => "compiled",
+            Origin::Prebuilt => "prebuilt",
+            Origin::ReadyMade => "ready-made",
+        })
+    }
+}
