@@ -13,7 +13,7 @@ use offload_format::compressed::{self, CompressOptions};
 use offload_format::compression::Method;
 use offload_format::host_object::DeviceSection;
 use offload_format::layout::Layout;
-use offload_format::offload_binary::Version;
+use offload_format::offload_binary::{OffloadBinaryBuilder, Version};
 use offload_format::pack_index::IndexStream;
 use std::fs;
 use std::path::PathBuf;
@@ -37,7 +37,7 @@ pub(crate) fn compress(modules: &[ModuleImages], section: DeviceSection, output:
         let (container, header, align) = match section {
             DeviceSection::HipFatbin => (pack::bundle(&module.images, 0)?, BUNDLE_HEADER, HIP_ALIGN),
             DeviceSection::LlvmOffloading => {
-                (pack::offload_binary(module, modules.len() > 1).layout(Version::V3), BINARY_HEADER, 8)
+                (offload_binary(module, modules.len() > 1).layout(Version::V3), BINARY_HEADER, 8)
             }
         };
         // What of the container is compressed: a bundle whole, an offload binary but for its header.
@@ -58,6 +58,12 @@ pub(crate) fn compress(modules: &[ModuleImages], section: DeviceSection, output:
         files.push(path);
     }
     Ok(Content { layout, files, starts, streams, offsets })
+}
+
+fn offload_binary(module: &ModuleImages, several: bool) -> OffloadBinaryBuilder {
+    let mut builder = OffloadBinaryBuilder::new();
+    pack::add_images(&mut builder, module, several);
+    builder
 }
 
 fn path(module: &ModuleImages, output: &OutDir) -> PathBuf {
@@ -102,7 +108,7 @@ fn module_bytes(
     let images: Vec<&[u8]> = images.iter().map(|image| &**image).collect();
     let made = match section {
         DeviceSection::HipFatbin => compressed::compress(&container.to_vec(&images), &CompressOptions::default()),
-        DeviceSection::LlvmOffloading => pack::offload_binary(module, several).compressed(Method::Zstd, None, &images),
+        DeviceSection::LlvmOffloading => offload_binary(module, several).compressed(Method::Zstd, None, &images),
     };
     let bytes = made.map_err(|error| Error::config(format!("the pack cannot be compressed: {error}")))?;
     write_if_changed(&path, &bytes)?;

@@ -324,14 +324,8 @@ fn offload_binaries(modules: &[ModuleImages]) -> Layout {
     builder.layout(Version::V1)
 }
 
-/// The images of one module, which they name if it is one of several.
-pub(crate) fn offload_binary(module: &ModuleImages, several: bool) -> OffloadBinaryBuilder {
-    let mut builder = OffloadBinaryBuilder::new();
-    add_images(&mut builder, module, several);
-    builder
-}
-
-fn add_images(builder: &mut OffloadBinaryBuilder, module: &ModuleImages, several: bool) {
+/// Adds the images of one module, which they name if it is one of several.
+pub(crate) fn add_images(builder: &mut OffloadBinaryBuilder, module: &ModuleImages, several: bool) {
     for image in &module.images {
         let (image_kind, offload_kind, triple) = match &image.kind {
             PackImageKind::CodeObject { .. } => (ImageKind::OBJECT, OffloadKind::HIP, "amdgcn-amd-amdhsa"),
