@@ -284,9 +284,10 @@ impl Reader {
             (self.package.target.as_path(), "/home/you/saxpy/target"),
             (&real(&self.package.target), "/home/you/saxpy/target"),
             (self.package.folder.as_path(), "/home/you/saxpy"),
+            // Before the checkout, in which set-up may have put it.
+            (&cuda_home, "/usr/local/cuda"),
             (scratch::workspace(), "/home/you/offload"),
             (&llvm_bin(), "/usr/lib/llvm-22/bin"),
-            (&cuda_home, "/usr/local/cuda"),
         ] {
             text = text.replace(&path.to_string_lossy().into_owned(), shown);
         }

@@ -50,6 +50,10 @@ impl Package {
                 Some("edition") => "edition = \"2024\"".to_owned(),
                 Some(name) if name.starts_with("offload-") => format!("{name} = {{ path = \"{crates}/{name}\" }}"),
                 Some(_) => continue,
+                None if line.contains("{ workspace = true") => {
+                    let own = line.split(' ').next().unwrap_or_default();
+                    line.replace("workspace = true", &format!("path = \"{crates}/{own}\""))
+                }
                 None if line.starts_with("name = ") => format!("name = \"{name}\""),
                 None => line.to_owned(),
             };
