@@ -1,9 +1,11 @@
 //! Products by name: the target of a GPU as shops and drivers call it.
 //!
 //! Sources: NVIDIA's pages "CUDA GPU Compute Capability" and "Legacy CUDA GPU Compute Capability"
-//! (developer.nvidia.com/cuda-gpus, CUDA 13), from compute capability 5.0 on; the column "Example Products" of LLVM's
-//! AMDGPUUsage (LLVM 22), and for what it leaves out the table of accelerators and GPUs in ROCm's documentation (ROCm 7).
-//! Products come faster than tables: for one that is not here, the target does.
+//! (developer.nvidia.com/cuda-gpus, CUDA 13); the column "Example Products" of LLVM's AMDGPUUsage (LLVM 22); the tables of GPUs
+//! in ROCm's documentation (ROCm 7); and for names that these leave out AMD's table of device IDs (GPUOpen's `device_info`),
+//! TheRock's list of targets, and what drivers call their devices. From compute capability 5.0 and gfx900 on, and not complete:
+//! products come faster than tables. For one that is not here, the target does. Names that were given to two chips
+//! (Radeon 840M, "Krackan Point") are left out.
 
 use alloc::string::String;
 
@@ -39,10 +41,10 @@ pub const PRODUCTS: &[(&str, &[&str])] = &[
             "GeForce RTX 5050",
         ],
     ),
-    ("sm_110", &["Jetson T5000", "Jetson T4000", "Jetson AGX Thor", "Thor"]),
+    ("sm_110", &["Jetson T5000", "Jetson T4000", "Jetson AGX Thor", "Thor", "Jetson Thor"]),
     ("sm_103", &["GB300", "B300"]),
     ("sm_100", &["GB200", "B200"]),
-    ("sm_90", &["GH200", "H200", "H100"]),
+    ("sm_90", &["GH200", "H200", "H100", "H20"]),
     (
         "sm_89",
         &[
@@ -65,9 +67,11 @@ pub const PRODUCTS: &[(&str, &[&str])] = &[
             "GeForce RTX 4060 Ti",
             "GeForce RTX 4060",
             "GeForce RTX 4050",
+            "L20",
+            "RTX 5880 Ada",
         ],
     ),
-    ("sm_87", &["Jetson AGX Orin", "Jetson Orin NX", "Jetson Orin Nano", "Orin"]),
+    ("sm_87", &["Jetson AGX Orin", "Jetson Orin NX", "Jetson Orin Nano", "Orin", "Jetson Orin Nano Super"]),
     (
         "sm_86",
         &[
@@ -90,6 +94,10 @@ pub const PRODUCTS: &[(&str, &[&str])] = &[
             "GeForce RTX 3060",
             "GeForce RTX 3050 Ti",
             "GeForce RTX 3050",
+            "A10G",
+            "RTX A4500",
+            "GeForce RTX 2050",
+            "GeForce MX570",
         ],
     ),
     ("sm_80", &["A100", "A30"]),
@@ -115,10 +123,19 @@ pub const PRODUCTS: &[(&str, &[&str])] = &[
             "GeForce GTX 1650 Ti",
             "GeForce GTX 1650 SUPER",
             "GeForce GTX 1650",
+            "Quadro RTX 3000",
+            "Quadro T2000",
+            "T1200",
+            "T1000",
+            "T600",
+            "T500",
+            "T400",
+            "GeForce MX450",
+            "GeForce MX550",
         ],
     ),
     ("sm_72", &["Jetson AGX Xavier", "Jetson Xavier NX", "Xavier"]),
-    ("sm_70", &["V100", "Quadro GV100", "TITAN V"]),
+    ("sm_70", &["V100", "Quadro GV100", "TITAN V", "GV100"]),
     ("sm_62", &["Jetson TX2"]),
     (
         "sm_61",
@@ -133,6 +150,20 @@ pub const PRODUCTS: &[(&str, &[&str])] = &[
             "GeForce GTX 1060",
             "GeForce GTX 1050 Ti",
             "GeForce GTX 1050",
+            "TITAN X",
+            "Quadro P6000",
+            "Quadro P5000",
+            "Quadro P4000",
+            "Quadro P2200",
+            "Quadro P2000",
+            "Quadro P1000",
+            "Quadro P620",
+            "Quadro P600",
+            "Quadro P400",
+            "GeForce GT 1030",
+            "GeForce MX150",
+            "GeForce MX250",
+            "GeForce MX350",
         ],
     ),
     ("sm_60", &["P100", "Quadro GP100"]),
@@ -147,18 +178,60 @@ pub const PRODUCTS: &[(&str, &[&str])] = &[
             "GeForce GTX 980",
             "GeForce GTX 970",
             "GeForce GTX 960",
+            "GeForce GTX 950",
+            "GeForce GTX 980M",
+            "GeForce GTX 970M",
+            "GeForce GTX 965M",
+            "Quadro M6000",
+            "Quadro M5000",
+            "Quadro M4000",
+            "Quadro M2000",
         ],
     ),
-    ("sm_50", &["GeForce GTX 750 Ti", "GeForce GTX 750"]),
+    (
+        "sm_50",
+        &[
+            "GeForce GTX 750 Ti",
+            "GeForce GTX 750",
+            "GeForce GTX 960M",
+            "GeForce GTX 950M",
+            "GeForce 940M",
+            "Quadro K2200",
+            "Quadro K1200",
+            "Quadro K620",
+        ],
+    ),
     // AMD.
-    ("gfx900", &["Radeon Vega Frontier Edition", "Radeon RX Vega 64", "Radeon RX Vega 56", "Radeon Instinct MI25"]),
+    (
+        "gfx900",
+        &[
+            "Radeon Vega Frontier Edition",
+            "Radeon RX Vega 64",
+            "Radeon RX Vega 56",
+            "Radeon Instinct MI25",
+            "Radeon Pro WX 9100",
+            "Radeon Pro WX 8200",
+            "Radeon Pro V340",
+        ],
+    ),
     ("gfx906", &["Radeon Instinct MI60", "Radeon Instinct MI50", "Radeon VII", "Radeon Pro VII"]),
     ("gfx908", &["Instinct MI100"]),
     ("gfx90a", &["Instinct MI250X", "Instinct MI250", "Instinct MI210"]),
-    ("gfx942", &["Instinct MI325X", "Instinct MI300X", "Instinct MI300A"]),
-    ("gfx950", &["Instinct MI355X", "Instinct MI350X"]),
-    ("gfx1010", &["Radeon RX 5700 XT", "Radeon RX 5700"]),
-    ("gfx1012", &["Radeon RX 5500 XT", "Radeon RX 5500"]),
+    ("gfx942", &["Instinct MI325X", "Instinct MI300X", "Instinct MI300A", "Instinct MI308X"]),
+    ("gfx950", &["Instinct MI355X", "Instinct MI350X", "Instinct MI350P"]),
+    (
+        "gfx1010",
+        &[
+            "Radeon RX 5700 XT",
+            "Radeon RX 5700",
+            "Radeon RX 5600 XT",
+            "Radeon RX 5700M",
+            "Radeon RX 5600M",
+            "Radeon Pro W5700",
+        ],
+    ),
+    ("gfx1011", &["Radeon Pro V520", "Radeon Pro 5600M"]),
+    ("gfx1012", &["Radeon RX 5500 XT", "Radeon RX 5500", "Radeon RX 5500M", "Radeon RX 5300", "Radeon Pro W5500"]),
     (
         "gfx1030",
         &[
@@ -170,22 +243,115 @@ pub const PRODUCTS: &[(&str, &[&str])] = &[
             "Radeon Pro V620",
         ],
     ),
-    ("gfx1031", &["Radeon RX 6750 XT", "Radeon RX 6700 XT"]),
-    ("gfx1032", &["Radeon RX 6650 XT", "Radeon RX 6600 XT", "Radeon RX 6600"]),
-    ("gfx1034", &["Radeon RX 6500 XT", "Radeon RX 6400"]),
+    (
+        "gfx1031",
+        &[
+            "Radeon RX 6750 XT",
+            "Radeon RX 6700 XT",
+            "Radeon RX 6750 GRE",
+            "Radeon RX 6700",
+            "Radeon RX 6800M",
+            "Radeon RX 6700M",
+        ],
+    ),
+    (
+        "gfx1032",
+        &[
+            "Radeon RX 6650 XT",
+            "Radeon RX 6600 XT",
+            "Radeon RX 6600",
+            "Radeon RX 6650M",
+            "Radeon RX 6600M",
+            "Radeon RX 6800S",
+            "Radeon RX 6700S",
+            "Radeon RX 6600S",
+            "Radeon Pro W6600",
+        ],
+    ),
+    ("gfx1033", &["Van Gogh"]),
+    (
+        "gfx1034",
+        &[
+            "Radeon RX 6500 XT",
+            "Radeon RX 6400",
+            "Radeon RX 6550M",
+            "Radeon RX 6500M",
+            "Radeon RX 6300M",
+            "Radeon Pro W6400",
+        ],
+    ),
     ("gfx1035", &["Radeon 680M"]),
+    ("gfx1036", &["Radeon 610M", "Raphael"]),
     (
         "gfx1100",
-        &["Radeon RX 7900 XTX", "Radeon RX 7900 XT", "Radeon RX 7900 GRE", "Radeon Pro W7900", "Radeon Pro W7800"],
+        &[
+            "Radeon RX 7900 XTX",
+            "Radeon RX 7900 XT",
+            "Radeon RX 7900 GRE",
+            "Radeon Pro W7900",
+            "Radeon Pro W7800",
+            "Radeon RX 7900M",
+            "Radeon Pro W7900 Dual Slot",
+        ],
     ),
-    ("gfx1101", &["Radeon RX 7800 XT", "Radeon RX 7700 XT", "Radeon Pro W7700"]),
-    ("gfx1102", &["Radeon RX 7600 XT", "Radeon RX 7600"]),
-    ("gfx1103", &["Radeon 780M"]),
-    ("gfx1150", &["Radeon 890M", "Strix Point"]),
-    ("gfx1151", &["Radeon 8060S", "Ryzen AI Max+ 395", "Strix Halo"]),
-    ("gfx1152", &["Radeon 860M"]),
-    ("gfx1200", &["Radeon RX 9060 XT", "Radeon RX 9060"]),
-    ("gfx1201", &["Radeon RX 9070 XT", "Radeon RX 9070 GRE", "Radeon RX 9070", "Radeon AI PRO R9700"]),
+    (
+        "gfx1101",
+        &[
+            "Radeon RX 7800 XT",
+            "Radeon RX 7700 XT",
+            "Radeon Pro W7700",
+            "Radeon RX 7700",
+            "Radeon RX 7800M",
+            "Radeon Pro V710",
+        ],
+    ),
+    (
+        "gfx1102",
+        &[
+            "Radeon RX 7600 XT",
+            "Radeon RX 7600",
+            "Radeon RX 7700S",
+            "Radeon RX 7600S",
+            "Radeon RX 7600M XT",
+            "Radeon RX 7600M",
+            "Radeon RX 7650 GRE",
+            "Radeon RX 7400",
+            "Radeon Pro W7600",
+            "Radeon Pro W7500",
+        ],
+    ),
+    ("gfx1103", &["Radeon 780M", "Radeon 760M", "Radeon 740M"]),
+    (
+        "gfx1150",
+        &["Radeon 890M", "Strix Point", "Radeon 880M", "Ryzen AI 9 HX 370", "Ryzen AI 9 HX 375", "Ryzen AI 9 365"],
+    ),
+    (
+        "gfx1151",
+        &[
+            "Radeon 8060S",
+            "Ryzen AI Max+ 395",
+            "Strix Halo",
+            "Radeon 8050S",
+            "Radeon 8040S",
+            "Ryzen AI Max+ 392",
+            "Ryzen AI Max+ 388",
+            "Ryzen AI Max 390",
+            "Ryzen AI Max 385",
+        ],
+    ),
+    ("gfx1152", &["Radeon 860M", "Ryzen AI 7 350", "Ryzen AI 5 340"]),
+    ("gfx1200", &["Radeon RX 9060 XT", "Radeon RX 9060", "Radeon RX 9060 XT LP", "Radeon RX 9050"]),
+    (
+        "gfx1201",
+        &[
+            "Radeon RX 9070 XT",
+            "Radeon RX 9070 GRE",
+            "Radeon RX 9070",
+            "Radeon AI PRO R9700",
+            "Radeon AI PRO R9700S",
+            "Radeon AI PRO R9600D",
+        ],
+    ),
 ];
 
 /// The product of this name, as people or drivers say it: letters' case, spaces and punctuation do not matter, and makers,
@@ -206,7 +372,7 @@ pub fn find(name: &str) -> Option<Product> {
 }
 
 /// Words that no name is told apart by.
-const WORDS: [&str; 28] = [
+const WORDS: [&str; 32] = [
     "nvidia",
     "amd",
     "geforce",
@@ -230,6 +396,10 @@ const WORDS: [&str; 28] = [
     "sxm3",
     "sxm4",
     "sxm5",
+    "sxm6",
+    "ac",
+    "developer",
+    "kit",
     "hbm3",
     "hbm3e",
     "maxq",
@@ -297,6 +467,11 @@ mod tests {
             ("NVIDIA H100 80GB HBM3", "sm_90"),
             ("NVIDIA GH200 144G HBM3e", "sm_90"),
             ("NVIDIA B200", "sm_100"),
+            ("NVIDIA B300 SXM6 AC", "sm_103"),
+            ("NVIDIA Jetson Orin Nano Developer Kit", "sm_87"),
+            ("Jetson AGX Thor Developer Kit", "sm_110"),
+            // Another chip than the 3050's.
+            ("NVIDIA GeForce RTX 3050 A Laptop GPU", ""),
             ("NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition", "sm_120"),
             ("NVIDIA GB10", "sm_121"),
             ("AMD Radeon RX 7900 XTX", "gfx1100"),
@@ -307,6 +482,7 @@ mod tests {
             ("AMD Instinct MI50", "gfx906"),
             // What may be several.
             ("RTX 6000", ""),
+            ("AMD Radeon 840M Graphics", ""),
             ("AMD Radeon Graphics", ""),
             ("NVIDIA", ""),
             ("", ""),
