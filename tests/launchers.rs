@@ -249,9 +249,11 @@ impl Node {
 
 impl Drop for Node {
     fn drop(&mut self) {
-        // With its children, which do the work.
-        let _ = Command::new("kill").arg("--").arg(format!("-{}", self.server.id())).status();
-        let _ = self.server.wait();
+        // With its children, which do the work. The shell's own `kill`: as a program it is not everywhere.
+        let kill = format!("kill -- -{}", self.server.id());
+        if Command::new("sh").args(["-c", &kill]).status().is_ok_and(|status| status.success()) {
+            let _ = self.server.wait();
+        }
     }
 }
 

@@ -456,7 +456,7 @@ const EXPLAINED: [(&str, Option<&str>, &str); 20] = [
     ("sm_100@driver11.0", Some("compute_80"), "PTX for 8.0 and up, compiled by the driver"),
     ("cpu", Some("cpu"), "made for this CPU"),
     ("gfx1151", None, "gfx1100 code for another processor"),
-    ("gfx1030", None, "gfx12-generic code for another processor"),
+    ("gfx1030", None, "gfx12-generic code for another family of processors"),
     ("gfx950", None, "gfx942 code for another processor"),
     ("sm_75", None, "compute_80 needs compute capability 8.0"),
     ("sm_72", None, "sm_80 machine code for compute capability 8.x, from 8.0 on"),
