@@ -106,23 +106,6 @@
 //! dialect use. An image whose compiler is missing comes from the package's prebuilt set, if that was made from the same
 //! sources and options; the build says so. See [`Build::prebuilt`].
 //!
-//! # Shipping without a compiler
-//!
-//! ```text
-//! OFFLOAD_PREBUILT=update cargo build --release      # where the compilers are
-//! ```
-//!
-//! writes the prebuilt set: a folder `prebuilt` beside build.rs, with every image but the CPU's and a manifest for each module
-//! that says from which sources, with which options and by which compiler they were made. It is committed, or at least
-//! packaged. From then on an image whose compiler is missing comes from there, in this package's own builds and in those
-//! of everybody who gets it from a registry. When sources or options have moved on, `cargo package` and `cargo publish` fail in
-//! their own build of the package, also on a machine that has the compilers, and say what to run.
-//!
-//! # Packs of other packages
-//!
-//! A package with kernels can offer its packs to those that depend on it: it has a `links` key in its `Cargo.toml`, and
-//! nothing more. The one that embeds calls [`embed_from`] in its build.rs, and `include_offload!` as for a pack of its own.
-//!
 //! ## NVIDIA's and AMD's own
 //!
 //! Sources that need a vendor's headers say so, for the build or for a module:
@@ -141,6 +124,33 @@
 //! `debug`) have absolute paths with nvcc; without them the same sources give the same bytes wherever they lie.
 //!
 //! Sources with host code that launches kernels (`<<<...>>>`) become a static library: [`Build::compile_static`].
+//!
+//! # Shipping without a compiler
+//!
+//! ```text
+//! OFFLOAD_PREBUILT=update cargo build --release      # where the compilers are
+//! ```
+//!
+//! writes the prebuilt set: a folder `prebuilt` beside build.rs, with every image but the CPU's and a manifest for each module
+//! that says from which sources, with which options and by which compiler they were made. It is committed, or at least
+//! packaged. From then on an image whose compiler is missing comes from there, in this package's own builds and in those
+//! of everybody who gets it from a registry. When sources or options have moved on, `cargo package` and `cargo publish` fail in
+//! their own build of the package, also on a machine that has the compilers, and say what to run.
+//!
+//! # Packs of other packages
+//!
+//! A package with kernels can offer its packs to those that depend on it: it has a `links` key in its `Cargo.toml`, and
+//! nothing more. The one that embeds calls [`embed_from`] in its build.rs, and `include_offload!` as for a pack of its own.
+//!
+//! # Features
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `containers` | ready-made images in fatbins, bundles, offload binaries and archives |
+//! | `compression` | [`Build::compress`], and ready-made files that are compressed; brings `containers` |
+//! | `doctor` | the module `doctor`: what a build would find on this machine, as `offload doctor` shows it |
+//!
+//! None is on by default.
 //!
 //! # Environment variables
 //!
@@ -185,7 +195,8 @@
 //! icecc send C to other machines, for every GPU, and run the CUDA dialect here. Give all machines the same clang (for icecc,
 //! `icecc-create-env --clang` packs it). The images have the same bytes; only debug information may have other checksums.
 //!
-//! Start sccache's server before the build (`sccache --start-server`): of two that start at a time, one is for nothing.
+//! Start sccache's server before the build (`sccache --start-server`): otherwise each of the first compilers, which
+//! start together, starts one, and all but one of these end again.
 //!
 //! # What is in `OUT_DIR`
 //!
@@ -207,11 +218,12 @@
 //!
 //! # Large packs
 //!
-//! Each program carries the packs that it uses, so a pack of more than 1 GiB is worth a warning. `compress` makes packs smaller;
-//! so do fewer targets. On x86-64 ELF one of more than 1.5 GiB takes a linker that puts it out of the way of code and data.
-//! rust-lld does, which rustc for x86-64 Linux has and uses since 1.90 (checked: 2.2 GiB with rustc 1.95). With mold it is an
-//! error: its programs abort at their first panic (1.10). With GNU ld it is one, too, unless [`Build::large_pack_script`] says
-//! that programs are linked with this script, which puts packs behind all else:
+//! Each program carries the packs that it uses, so a pack of more than 1 GiB is worth a warning. [`Build::compress`]
+//! (feature `compression`) makes packs smaller; so do fewer targets. On x86-64 ELF one of more than 1.5 GiB takes a
+//! linker that puts it out of the way of code and data. rust-lld does, which rustc for x86-64 Linux has and uses since
+//! 1.90 (checked: 2.2 GiB with rustc 1.95). With mold it is an error: its programs abort at their first panic (1.10).
+//! With GNU ld it is one, too, unless [`Build::large_pack_script`] says that programs are linked with this script,
+//! which puts packs behind all else:
 //!
 //! ```text
 //! /* large.ld */
@@ -307,8 +319,12 @@
 //! - Guess how much memory a compiler needs: [`Build::max_parallel`] and `OFFLOAD_JOBS` say how many may run. PyTorch's
 //!   `MAX_JOBS` is not read, since Cargo's `-j` is there.
 //! - Keep images outside of `OUT_DIR`: `cargo clean` means clean.
-//! - Show progress: Cargo shows what build scripts print only after they have failed, or as warnings, of which a build
-//!   that works has none. `cargo build -vv` has the rest.
+//! - Put images into files beside the program, as AMD's kpack does: packs are in the program. `OFFLOAD_FROM_DISK` is
+//!   for development.
+//! - Read `NVCC_THREADS` (every target is a job), `CANDLE_NVCC_CCBIN` (`NVCC_CCBIN` is read), `HIP_PLATFORM` or
+//!   `HIPCC_LINK_FLAGS_APPEND`.
+//! - Show progress: Cargo shows what build scripts print only after they have failed, or as warnings, and those are
+//!   kept for what the user has to know.
 //! - Write `compile_commands.json`, as `cc` does for host code: most kernels are compiled once for each target, and editors
 //!   take one entry for a file.
 //! - Link the program with a runtime, load, or launch: that is for the host's crates (`cudarc`, `cust`, HIP bindings).

@@ -5,7 +5,8 @@
 //! | `include_offload!("saxpy")` | the package's build script, `offload_build::Build::compile("saxpy")` | as a static library, past the compiler | packs of any size |
 //! | `include_offload!(path = "saxpy.hipfb")` | whatever made the file | through the compiler, as `include_bytes!` | files of up to some megabytes |
 //!
-//! For large files let a build script make a pack of them: `Build::new().file("kernels.hipfb")` takes ready-made images.
+//! For large files let a build script make a pack of them: `Build::new().file("kernels.hipfb")` takes ready-made
+//! images, with offload-build's feature `containers`, and `compression` if the file is compressed.
 //!
 //! # Environment variables
 //!
@@ -31,8 +32,8 @@ use proc_macro::{Span, TokenStream};
 ///
 /// ```no_run
 /// # macro_rules! include_offload { ($($token:tt)*) => {
-/// #     offload_format::KernelPack::new_absent("saxpy", "this is an example", &[offload_format::embedded::ModuleRecord {
-/// #         name: "saxpy", first: 0, count: 0, registered: None }])
+/// #     offload_format::KernelPack::new_absent("saxpy", "this is an example", &[
+/// #         offload_format::embedded::ModuleRecord { name: "saxpy", first: 0, count: 0, registered: None }])
 /// # } }
 /// use offload_format::{Device, KernelPack, embedded::Kernel};
 ///

@@ -1,4 +1,4 @@
-//! Lists the entries of an offload bundle: what clang-offload-bundler and hipcc make, and what `.hip_fatbin` holds.
+//! Lists the entries of a plain offload bundle, as clang-offload-bundler makes it.
 
 use offload_format::bundle::Bundle;
 use std::error::Error;
