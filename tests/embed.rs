@@ -219,11 +219,20 @@ fn program_with_pack(package: &Package, build: &str, packs: &[&str]) {
 fn changed_kernel() {
     let package = Package::new("embed_change");
     program_with_pack(&package, BUILD, &["kernels"]);
-    for profile in PROFILES {
+    let runs = PROFILES.map(|profile| [(profile, "true"), (profile, "false")]);
+    for (profile, incremental) in runs.into_iter().flatten() {
+        // What rustc keeps for the next time.
+        let caches = || {
+            let caches = fs::read_dir(package.target.join(profile).join("incremental")).into_iter().flatten().flatten();
+            caches.map(|cache| cache.path()).filter(|path| path.to_string_lossy().contains("/embed_change-"))
+        };
+        caches().for_each(|cache| fs::remove_dir_all(cache).expect("rustc's folders can be removed"));
+        let name = if profile == "debug" { "dev" } else { profile };
+        let option = format!("profile.{name}.package.embed_change.incremental={incremental}");
         for archs in [MIXED, AMD] {
             let pack = |what: &str| {
                 package.write("kernels/add.cu", kernel(what));
-                succeed(&mut cargo(&package, profile, archs, &["build"]));
+                succeed(&mut cargo(&package, profile, archs, &["build", "--config", &option]));
                 // The program compares the pack in memory with this file.
                 succeed(
                     Command::new(package.program(profile, "embed_change"))
@@ -235,6 +244,7 @@ fn changed_kernel() {
             assert!(one != two, "{profile}, {archs}: a change of the kernel does not reach the program");
             assert!(one == again, "{profile}, {archs}: the same source does not give the same pack");
         }
+        assert_eq!(caches().count() > 0, incremental == "true", "{profile}");
     }
 }
 
