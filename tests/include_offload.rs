@@ -201,13 +201,21 @@ fn every_kind_of_file() {
 fn changed_file() {
     let package = Package::new("include_changed_file");
     program_with(&package, "saxpy.hipfb", "");
-    for (profile, arguments) in [("debug", &["run", "--quiet"][..]), ("release", &["run", "--quiet", "--release"])] {
-        for (file, target) in
-            [("saxpy.gfx90a.hsaco", "gfx90a"), ("v3.hsaco", "gfx906:sramecc+:xnack+"), ("saxpy.gfx90a.hsaco", "gfx90a")]
-        {
-            package.write("src/files/saxpy.hipfb", bundle(&image(file)));
-            let text = stdout(&succeed(package.cargo(arguments).args(["--", "saxpy.hipfb"])));
-            assert!(text.contains(&format!("\n{target} code object")), "{profile}: {text}");
+    for (profile, name, arguments) in
+        [("debug", "dev", &["run", "--quiet"][..]), ("release", "release", &["run", "--quiet", "--release"])]
+    {
+        for incremental in [true, false] {
+            let option = format!("profile.{name}.package.include_changed_file.incremental={incremental}");
+            for (file, target) in [
+                ("saxpy.gfx90a.hsaco", "gfx90a"),
+                ("v3.hsaco", "gfx906:sramecc+:xnack+"),
+                ("saxpy.gfx90a.hsaco", "gfx90a"),
+            ] {
+                package.write("src/files/saxpy.hipfb", bundle(&image(file)));
+                let mut cargo = package.cargo(arguments);
+                let text = stdout(&succeed(cargo.args(["--config", &option, "--", "saxpy.hipfb"])));
+                assert!(text.contains(&format!("\n{target} code object")), "{profile}: {text}");
+            }
         }
     }
 }
