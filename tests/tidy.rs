@@ -68,9 +68,10 @@ const UNSAFE: &[&str] = &[
 const LONG: usize = 500;
 
 fn files(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
+    let built = ["target", "examples/target", "docs/guide/book"].map(|folder| workspace().join(folder));
     for path in fs::read_dir(folder).expect("the folder can be read").flatten().map(|entry| entry.path()) {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if path.is_dir() && path != workspace().join("target") && !name.starts_with('.') {
+        if path.is_dir() && !built.contains(&path) && !name.starts_with('.') {
             files(&path, extension, found);
         } else if path.extension().is_some_and(|it| it == extension) {
             found.push(path);
