@@ -22,6 +22,7 @@ mod file;
 mod input;
 mod options;
 mod resolve;
+mod section;
 mod suggest;
 
 use input::{Input, What};
@@ -93,7 +94,7 @@ use proc_macro::{Span, TokenStream};
 ///
 /// | option | means | for |
 /// |---|---|---|
-/// | `section = ".my_kernels"` | the section, in place of that in the table above. On macOS `"segment,section"` | files |
+/// | `section = ".my_kernels"` | the section, in place of that in the table above: a name that means nothing to linkers, loaders and runtimes, behind a period. On macOS `"segment,section"` | files |
 /// | `align = 65536` | the alignment in bytes, a power of two from 8 on | files |
 /// | `retain` | it is in the program even if nothing uses it, as long as the crate is linked (a dependency is if anything names it, `use kernels as _;`); and `offload_format::embedded::linked_packs` lists it | both |
 /// | `crate = ::gpu::offload_format` | where offload-format is, without it `::offload_format` | both |
