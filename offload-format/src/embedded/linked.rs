@@ -1,7 +1,7 @@
 //! The list of the packs that this program retains, which the linker puts together in the section `offload_packs_1`:
-//! the entries of all crates after one another, each of a size that is a multiple of 8 and stands first in it. The linker
-//! names the ends of a section with such a name. The number is that of the layout: a program may have several versions of
-//! this crate.
+//! the entries of all crates after one another, each of a size that is a multiple of 8 and stands first in it. The
+//! linker names the ends of a section with such a name. The number is that of the layout: a program may have several
+//! versions of this crate.
 //!
 //! Only what is retained is listed, since a list keeps what is in it: with GNU ld as soon as anything reads the list, with
 //! mold 1.10 even if nothing does.
@@ -94,10 +94,10 @@ static NO_PACK: [u64; 0] = [];
 pub fn linked_packs() -> impl Iterator<Item = LinkedPack> + Clone {
     core::hint::black_box(&raw const NO_PACK);
     let (start, stop) = (&raw const START, &raw const STOP);
-    // SAFETY: the linker defines both symbols, at the ends of the one section `offload_packs_1` of this program. All that
-    // is in it is an `Entry`, since the macro lets no user choose the name: aligned to 8, of sizes that are multiples of
-    // 8, with nothing between, and it is initialized. The loader writes addresses to it before any code runs, and nothing
-    // does later.
+    // SAFETY: the linker defines both symbols, at the ends of the one section `offload_packs_1` of this program. All
+    // that is in it is an `Entry`, since the macro lets no user choose the name: aligned to 8, of sizes that are
+    // multiples of 8, with nothing between, and it is initialized. The loader writes addresses to it before any code
+    // runs, and nothing does later.
     let mut words = unsafe { slice::from_raw_parts(start, (stop.addr() - start.addr()) / 8) };
     core::iter::from_fn(move || {
         let [size, _, pack_size, name_size, ..] = *words else { return None };
@@ -107,8 +107,8 @@ pub fn linked_packs() -> impl Iterator<Item = LinkedPack> + Clone {
         let name_size = usize::try_from(name_size).ok().filter(|name_size| *name_size <= name.len() * 8)?;
         // SAFETY: the name lies in the entry, as was just checked, and its bytes are initialized.
         let name = unsafe { slice::from_raw_parts(name.as_ptr().cast::<u8>(), name_size) };
-        // SAFETY: the second word of an entry is a pointer, and the entry has it, as was just checked. Pointer and size are
-        // those of a `&'static [u8]`: a pack is in memory as long as the list, and nothing writes to it.
+        // SAFETY: the second word of an entry is a pointer, and the entry has it, as was just checked. Pointer and size
+        // are those of a `&'static [u8]`: a pack is in memory as long as the list, and nothing writes to it.
         let bytes = unsafe {
             let pack = entry.as_ptr().add(1).cast::<*const u8>().read();
             slice::from_raw_parts(pack, usize::try_from(pack_size).ok()?)
