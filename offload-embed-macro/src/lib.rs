@@ -11,7 +11,7 @@
 //!
 //! | variable | means |
 //! |---|---|
-//! | `OFFLOAD_FROM_DISK=1` | development builds (those with `debug_assertions`) read packs of build scripts from `OUT_DIR` when the program asks for them first, and do not link them. After a change of a kernel, `cargo build --lib` of the package with the kernels is enough: programs need not be linked again. What cannot be read is an error of `select`, with the path. Such a program runs on the machine that built it, and its crate needs std. Release builds, files by their paths and packs with `register` are embedded as ever |
+//! | `OFFLOAD_FROM_DISK=1` | development builds (those with `debug_assertions`) read packs of build scripts from `OUT_DIR` when the program asks for them first, and do not link them. After a change of a kernel, `cargo build --lib` of the package with the kernels is enough: programs need not be linked again. They are not in the program then, with `retain` either, and `linked_packs` does not list them. What cannot be read is an error of `select`, with the path. Such a program runs on the machine that built it, and its crate needs std. Release builds, files by their paths and packs with `register` are embedded as ever |
 //!
 //! Cargo builds the crate again when it changes. The build script's own variables are on the front page of `offload_build`.
 #![forbid(unsafe_code)]

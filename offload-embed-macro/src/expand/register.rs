@@ -63,8 +63,9 @@ pub(super) fn tokens(krate: &TokenStream, modules: &[IndexModule], pack: &TokenS
     }
     let (register, unregister): (Vec<_>, Vec<_>) = calls.into_iter().unzip();
     // SAFETY of the expansion: these are the calls that clang 22 puts into every HIP program, with what it passes. The
-    // wrappers, names and addresses are statics, so that they stay as long as the program. Constructors run before anything
-    // could use the runtime at the same time, and `atexit` is called as clang's constructors do.
+    // wrappers, names and addresses are statics, so that they stay as long as the program. Constructors run before
+    // `main`, or inside `dlopen`, where the runtime serializes registration, as it must for hipcc's own shared objects;
+    // and `atexit` is called as clang's constructors do.
     quote! {
         #[cfg(not(target_os = "linux"))]
         ::core::compile_error!("include_offload!: `register` is there for Linux alone");
