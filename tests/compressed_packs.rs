@@ -202,5 +202,5 @@ fn missing_features() {
          fn main() { println!(\"{}\", PACK.images().next().unwrap().decompress().unwrap_err()); }\n",
     );
     let ran = stdout(&succeed(&mut cargo(&program, AMD, &["run"])));
-    assert!(ran.contains("not built in"), "{ran}");
+    assert!(ran.contains("which is not built in: add the feature `zstd` of offload-format"), "{ran}");
 }

@@ -112,6 +112,17 @@ fn every_kind_of_file() {
         bytes.resize(bytes.len().next_multiple_of(4096), 0);
         [bytes, bundle(&image("v3.hsaco"))].concat()
     };
+    // The NUL is in the image, and nothing behind it.
+    let ends_with_nul = {
+        let mut text = image("saxpy.compute_80.ptx");
+        text.resize(text.len().next_multiple_of(8) + 7, b'\n');
+        text.push(0);
+        let mut builder = OffloadBinaryBuilder::new();
+        builder.image(ImageKind::PTX, OffloadKind::CUDA, text.len() as u64).string("arch", "compute_80");
+        let bytes = builder.layout(Version::V1).to_vec(&[&text]);
+        assert!(bytes.ends_with(b"\n\0"));
+        bytes
+    };
     let corpus = |path: &str| read(workspace().join("tests/corpus").join(path));
     let none_known = "Some(\"the file is compressed, and nothing of it is read when the program is compiled: PACK.bytes() has \
                       it whole\")";
@@ -163,6 +174,21 @@ fn every_kind_of_file() {
             image("saxpy.compute_80.ptx"),
             "",
             format!("bare .rodata None\nmodule bare\ncompute_80 PTX {saxpy} Some(0)\n"),
+            "",
+        ),
+        // As `clang --cuda-device-only -S` calls it.
+        (
+            "clang.s",
+            image("saxpy.compute_80.ptx"),
+            "",
+            format!("clang .rodata None\nmodule clang\ncompute_80 PTX {saxpy} Some(0)\n"),
+            "",
+        ),
+        (
+            "nul.offload",
+            ends_with_nul,
+            "",
+            format!("nul .llvm.offloading None\nmodule nul\ncompute_80 PTX {saxpy} Some(0)\n"),
             "",
         ),
         (

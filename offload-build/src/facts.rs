@@ -88,10 +88,11 @@ fn is_ptx_for(text: NvidiaArch, wanted: NvidiaArch) -> bool {
     match (wanted.code, text.suffix) {
         (NvidiaCode::Ptx, _) => text == wanted,
         (NvidiaCode::Cubin, None) => wanted.number() >= text.number(),
-        (NvidiaCode::Cubin, Some(NvidiaSuffix::ArchSpecific)) => text == wanted.with_code(NvidiaCode::Ptx),
         (NvidiaCode::Cubin, Some(NvidiaSuffix::FamilySpecific)) => {
             wanted.suffix.is_some() && text.family_has(wanted.major, wanted.minor)
         }
+        // `a`; a letter that is not known here narrows no less.
+        (NvidiaCode::Cubin, Some(_)) => text == wanted.with_code(NvidiaCode::Ptx),
     }
 }
 

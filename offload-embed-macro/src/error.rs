@@ -36,8 +36,8 @@ pub(crate) enum Error {
     Variable(String),
     /// The compiler does not say where the macro is called.
     NoSourceFile,
-    /// The file cannot be read; what lies beside it.
-    File { path: PathBuf, error: io::Error, others: Vec<String> },
+    /// The file cannot be read; what lies beside it, and what there is to say of a path of this form.
+    File { path: PathBuf, error: io::Error, others: Vec<String>, hint: &'static str },
     /// The file is not what can be embedded: what it is, or what is wrong with it.
     Content { path: PathBuf, what: String },
     /// Nothing in it is for a driver; what there is instead.
@@ -91,13 +91,13 @@ impl fmt::Display for Error {
                 "the compiler does not say in which file this stands: let the path start with $CARGO_MANIFEST_DIR/, the folder \
                  of the package's Cargo.toml",
             ),
-            Error::File { path, error, others } => {
+            Error::File { path, error, others, hint } => {
                 write!(f, "could not read {}: {error}", path.display())?;
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
                 if let Some(other) = suggest::closest(&name, others.iter().map(String::as_str)) {
                     write!(f, "; {other} is in that folder")?;
                 }
-                f.write_str("; paths are relative to the source file that this stands in")
+                f.write_str(hint)
             }
             Error::Content { path, what } => write!(f, "{} {what}", path.display()),
             Error::NoImage { path, left_out } => {

@@ -172,7 +172,7 @@ fn listed(krate: &TokenStream, name: &str, pack: &TokenStream) -> TokenStream {
             ),
         ))]
         #[used]
-        #[unsafe(link_section = "offload_packs")]
+        #[unsafe(link_section = "offload_packs_1")]
         static LISTED: #krate::embedded::Entry<#room> = #krate::embedded::Entry::new(&#pack, #name);
     }
 }

@@ -88,15 +88,21 @@ pub(crate) fn read(path: &str, source: Option<PathBuf>, for_linkers: bool) -> Re
     if path.is_empty() {
         return Err(Error::NoPath);
     }
-    let path = place(path, source)?;
+    let (path, hint) = place(path, source)?;
     let extension = path.extension().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
-    if SOURCES.contains(&extension.as_str()) {
-        return Err(Error::Source(path));
-    }
-    let bytes = fs::read(&path).map_err(|error| {
-        let others = path.parent().map(files_in).unwrap_or_default();
-        Error::File { path: path.clone(), error, others }
-    })?;
+    let is_source = SOURCES.contains(&extension.as_str());
+    let bytes = match fs::read(&path) {
+        // PTX is called `.s` by clang.
+        Ok(bytes) if is_source && !matches!(Image::parse(&bytes), Ok(Image::Ptx(_))) => {
+            return Err(Error::Source(path));
+        }
+        Ok(bytes) => bytes,
+        Err(_) if is_source => return Err(Error::Source(path)),
+        Err(error) => {
+            let others = path.parent().map(files_in).unwrap_or_default();
+            return Err(Error::File { path, error, others, hint });
+        }
+    };
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let mut parts = Parts { name: &name, modules: Vec::new(), left_out: Vec::new(), closed: None };
     let kind = parts.walk(&bytes).map_err(|what| Error::Content { path: path.clone(), what })?;
@@ -107,21 +113,27 @@ pub(crate) fn read(path: &str, source: Option<PathBuf>, for_linkers: bool) -> Re
     Ok(File { size: bytes.len() as u64, path, name, kind, modules, closed })
 }
 
-/// Beside the source file that calls the macro, absolute, or in a folder that Cargo names.
-fn place(path: &str, source: Option<PathBuf>) -> Result<PathBuf, Error> {
+/// Beside the source file that calls the macro, absolute, or in a folder that Cargo names; and what to tell a user of
+/// such a path if no file is there.
+fn place(path: &str, source: Option<PathBuf>) -> Result<(PathBuf, &'static str), Error> {
     if let Some(rest) = path.strip_prefix('$') {
         let (name, rest) = rest.split_once('/').unwrap_or((rest, ""));
         let folder = ["OUT_DIR", "CARGO_MANIFEST_DIR"].into_iter().find(|it| *it == name);
         let folder = folder.and_then(env::var_os).ok_or_else(|| Error::Variable(name.to_owned()))?;
-        return Ok(Path::new(&folder).join(rest));
+        let hint = match name {
+            "OUT_DIR" => "; build.rs, or what it calls, has to make it",
+            _ => "",
+        };
+        return Ok((Path::new(&folder).join(rest), hint));
     }
     if Path::new(path).is_absolute() {
-        return Ok(path.into());
+        return Ok((path.into(), ""));
     }
     let source = source.filter(|source| !source.as_os_str().is_empty()).ok_or(Error::NoSourceFile)?;
     let beside = source.parent().unwrap_or(Path::new("")).join(path);
     // Compilers name sources from where they run.
-    Ok(env::current_dir().map_or(beside.clone(), |here| here.join(beside)))
+    let path = env::current_dir().map_or(beside.clone(), |here| here.join(beside));
+    Ok((path, "; paths are relative to the source file that this stands in"))
 }
 
 fn files_in(folder: &Path) -> Vec<String> {
@@ -320,9 +332,12 @@ impl Parts<'_> {
             return Ok(());
         };
         if !matches!(kind, PackImageKind::Ptx { .. }) && !offset.is_multiple_of(offload_binary::ALIGN) {
+            let remedy = match file.starts_with(&offload_binary::MAGIC) {
+                true => "a build script mends that, .file(\"...\")",
+                false => "clang-offload-bundler's -bundle-align=4096 sees to that",
+            };
             return Err(format!(
-                "has the image for {target} at offset {offset}, which is no multiple of 8, as drivers need it: \
-                 clang-offload-bundler's -bundle-align=4096 sees to that"
+                "has the image for {target} at offset {offset}, which is no multiple of 8, as drivers need it: {remedy}"
             ));
         }
         let kernels = match kind {
@@ -334,7 +349,9 @@ impl Parts<'_> {
                 names
             }),
         };
-        let size = data.len() as u64;
+        // The NUL behind PTX may be in it, and is no part of the image: a pack may end with it.
+        let ends_with_nul = matches!(kind, PackImageKind::Ptx { .. }) && data.last() == Some(&0);
+        let size = data.len() as u64 - u64::from(ends_with_nul);
         let image = IndexImage { target, offset, size, origin: Origin::ReadyMade, kind, kernels };
         self.modules[module].images.push(image);
         Ok(())

@@ -51,6 +51,8 @@ impl Parse for Input {
         while !input.is_empty() {
             if input.peek(LitStr) && first {
                 what = Some(What::Pack(input.parse()?));
+            } else if input.peek(LitStr) && what.is_none() {
+                return Err(input.error("the name of the pack comes first: include_offload!(\"saxpy\", retain)"));
             } else if input.peek(LitStr) {
                 return Err(input.error("include_offload! embeds one pack: each has an include_offload! of its own"));
             } else if input.peek(Ident::peek_any) {

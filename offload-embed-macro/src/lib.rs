@@ -12,7 +12,7 @@
 //!
 //! | variable | means |
 //! |---|---|
-//! | `OFFLOAD_FROM_DISK=1` | development builds (those with `debug_assertions`) read packs of build scripts from `OUT_DIR` when the program asks for them first, and do not link them. After a change of a kernel, `cargo build --lib` of the package with the kernels is enough: programs need not be linked again. What cannot be read is an error of `select`, with the path. Such a program runs on the machine that built it, and its crate needs std. Release builds, files by their paths and packs with `register` are embedded as ever |
+//! | `OFFLOAD_FROM_DISK=1` | development builds (those with `debug_assertions`) read packs of build scripts from `OUT_DIR` when the program asks for them first, and do not link them. After a change of a kernel, `cargo build --lib` of the package with the kernels is enough: programs need not be linked again. They are not in the program then, with `retain` either, and `linked_packs` does not list them. What cannot be read is an error of `select`, with the path. Such a program runs on the machine that built it, and its crate needs std. Release builds, files by their paths and packs with `register` are embedded as ever |
 //!
 //! Cargo builds the crate again when it changes. The build script's own variables are on the front page of `offload_build`.
 #![forbid(unsafe_code)]
@@ -23,6 +23,7 @@ mod file;
 mod input;
 mod options;
 mod resolve;
+mod section;
 mod suggest;
 
 use input::{Input, What};
@@ -94,7 +95,7 @@ use proc_macro::{Span, TokenStream};
 ///
 /// | option | means | for |
 /// |---|---|---|
-/// | `section = ".my_kernels"` | the section, in place of that in the table above. On macOS `"segment,section"` | files |
+/// | `section = ".my_kernels"` | the section, in place of that in the table above: a name that means nothing to linkers, loaders and runtimes, behind a period. On macOS `"segment,section"` | files |
 /// | `align = 65536` | the alignment in bytes, a power of two from 8 on | files |
 /// | `retain` | it is in the program even if nothing uses it, as long as the crate is linked (a dependency is if anything names it, `use kernels as _;`); and `offload_format::embedded::linked_packs` lists it | both |
 /// | `crate = ::gpu::offload_format` | where offload-format is, without it `::offload_format` | both |

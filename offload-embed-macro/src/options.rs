@@ -2,9 +2,10 @@
 
 use crate::file::{File, FileKind};
 use crate::input::Options;
-use offload_format::host_object::{DeviceSection, ObjectFormat};
+use crate::section;
+use offload_format::host_object::DeviceSection;
 use offload_format::pack_index::{Index, IndexModule};
-use syn::{Error, Result};
+use syn::{Error, LitStr, Result};
 
 /// The most that rustc takes for a type.
 const MOST_ALIGN: u64 = 1 << 29;
@@ -41,28 +42,27 @@ pub(crate) fn check_for_file(options: &Options, file: &File) -> Result<()> {
             );
             return Err(Error::new(align.span(), message));
         }
-        if file.kind == FileKind::OffloadBinaries && options.section.is_none() && value > file.kind.align() {
+        let in_llvm = |name: &LitStr| section::device(&name.value()) == Some(FileKind::OffloadBinaries);
+        let in_llvm = options.section.as_ref().is_none_or(in_llvm);
+        if file.kind == FileKind::OffloadBinaries && in_llvm && value > file.kind.align() {
             let message = "in .llvm.offloading a file is aligned to 8: LLVM's tools stop at a gap";
             return Err(Error::new(align.span(), message));
         }
     }
     if let Some(section) = &options.section {
         let name = section.value();
-        if name.is_empty() || name.contains('\0') {
-            return Err(Error::new(section.span(), "the name of a section is meant: section = \".my_kernels\""));
-        }
-        let belongs = DeviceSection::from_names(ObjectFormat::Elf, "", &name).map(|section| match section {
-            DeviceSection::HipFatbin => FileKind::Bundles,
-            DeviceSection::LlvmOffloading => FileKind::OffloadBinaries,
-        });
-        if let Some(kind) = belongs.filter(|kind| *kind != file.kind) {
-            let message = format!(
-                "tools expect {} in {name}, and would stumble over {}: {}",
-                kind.words(),
-                file.path.display(),
-                file.kind.words()
-            );
-            return Err(Error::new(section.span(), message));
+        match section::device(&name) {
+            Some(kind) if kind != file.kind => {
+                let message = format!(
+                    "tools expect {} in {name}, and would stumble over {}: {}",
+                    kind.words(),
+                    file.path.display(),
+                    file.kind.words()
+                );
+                return Err(Error::new(section.span(), message));
+            }
+            Some(_) => {}
+            None => section::check(&name).map_err(|message| Error::new(section.span(), message))?,
         }
     }
     match options.register {

@@ -51,6 +51,7 @@ pub use crate::pack_index::{Origin, PackImageKind};
 use crate::host_object::DeviceSection;
 use crate::select::{Choice, Code, Device, SelectError};
 use crate::target::{NvidiaArch, TargetId};
+use core::cmp::Ordering;
 use core::fmt;
 use words::Words;
 
@@ -114,7 +115,7 @@ pub struct ImageRecord {
     pub target: &'static str,
     /// What the image is.
     pub kind: PackImageKind,
-    /// Offset in bytes from the start of the pack.
+    /// Offset in bytes from the start of the pack; of a compressed one, in what comes out of the module's stream.
     pub offset: usize,
     /// Size in bytes.
     pub size: usize,
@@ -249,6 +250,11 @@ impl KernelPack {
         self.now().bytes
     }
 
+    /// Whether the reason for having no images is another one than that it was not built.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.now().closed
+    }
+
     /// Itself, or what was read in its place.
     fn now(&self) -> &Self {
         match self.on_disk {
@@ -257,8 +263,8 @@ impl KernelPack {
         }
     }
 
-    /// Why no images are known: the pack was not built (`OFFLOAD_SKIP=1`, docs.rs), or it is a compressed file that was
-    /// embedded by its path; or it was to be read from disk (`OFFLOAD_FROM_DISK=1`), and could not.
+    /// Why no images are known: the pack was not built (`OFFLOAD_SKIP=1`, docs.rs), or it is a compressed file or a
+    /// fatbin that was embedded by its path; or it was to be read from disk (`OFFLOAD_FROM_DISK=1`), and could not.
     pub fn absent(&self) -> Option<&'static str> {
         self.now().absent
     }
@@ -279,7 +285,7 @@ impl KernelPack {
         }
         let words =
             Words::new().add("the pack \"").add(self.name).add("\" has no module \"").add(name).add("\"; it has ");
-        panic!("{}", words.add_modules(self.modules).as_str())
+        panic!("{}", words.list_modules(self.modules).or_none().as_str())
     }
 
     /// The kernel of this name, which some image of the pack has; of several modules exactly one has it. As the value of a
@@ -324,7 +330,7 @@ impl KernelPack {
                 if let Some(Kernel { module: other, .. }) = found {
                     let words =
                         Words::new().add("\"").add(name).add("\" is a kernel of several modules of the pack \"");
-                    let words = words.add(self.name).add("\": ").list(other.record.name, 0).list(module.record.name, 1);
+                    let words = words.add(self.name).add("\": ").list(other.record.name).list(module.record.name);
                     panic!("{}", words.add("; say of which, as in PACK.module(\"affine\").kernel(...)").as_str())
                 }
                 found = Some(Kernel { module, name: recorded });
@@ -338,7 +344,14 @@ impl KernelPack {
             (None, [record, ..]) if !known => Kernel { module: Module { pack: self, record }, name },
             (None, _) => {
                 let words = Words::new().add("the pack \"").add(self.name).add("\" has no kernel \"").add(name);
-                panic!("{}", words.add("\"; it has ").add_kernels(self.images).as_str())
+                let mut words = words.add("\"; it has ");
+                i = 0;
+                while i < self.modules.len() {
+                    let module = Module { pack: self, record: &self.modules[i] };
+                    words = words.list_kernels(module.records(), self.images.split_at(module.record.first).0);
+                    i += 1;
+                }
+                panic!("{}", words.or_none().as_str())
             }
         }
     }
@@ -377,16 +390,37 @@ impl KernelPack {
     }
 }
 
-/// Where a name is in a list, for constants.
+/// Where a name is in a list in alphabetical order, for constants. By halves, since the compiler stops what takes it
+/// long: a pack may have thousands of names.
 const fn position(names: &[&str], name: &str) -> Option<usize> {
+    let (mut from, mut to) = (0, names.len());
+    while from < to {
+        let middle = from + (to - from) / 2;
+        match order(names[middle].as_bytes(), name.as_bytes()) {
+            Ordering::Equal => return Some(middle),
+            Ordering::Less => from = middle + 1,
+            Ordering::Greater => to = middle,
+        }
+    }
+    None
+}
+
+/// Which of two strings comes first, for constants.
+const fn order(a: &[u8], b: &[u8]) -> Ordering {
     let mut i = 0;
-    while i < names.len() {
-        if is_same(names[i], name) {
-            return Some(i);
+    while i < a.len() && i < b.len() {
+        if a[i] != b[i] {
+            return if a[i] < b[i] { Ordering::Less } else { Ordering::Greater };
         }
         i += 1;
     }
-    None
+    if i < b.len() {
+        Ordering::Less
+    } else if i < a.len() {
+        Ordering::Greater
+    } else {
+        Ordering::Equal
+    }
 }
 
 /// Whether two strings are one, for constants.

@@ -41,10 +41,15 @@ pub enum ErrorKind {
         /// The version found.
         version: u64,
     },
-    /// A compression method that this crate does not know, or was built without (features `zlib` and `zstd`).
+    /// A compression method that this crate does not know.
     UnsupportedCompression {
         /// The method's number, as the container has it.
         method: u64,
+    },
+    /// A compression method that this crate was built without.
+    NotBuiltIn {
+        /// The feature of this crate that the method takes: `zlib` or `zstd`.
+        feature: &'static str,
     },
     /// The compressed bytes do not decompress.
     Compression {
@@ -121,11 +126,13 @@ impl fmt::Display for Error {
                 write!(f, "{what}: version {version} is not known (field at offset {offset})")
             }
             ErrorKind::UnsupportedCompression { method } => {
-                write!(
-                    f,
-                    "{what}: compression method {method} is not known, or not built in (field at offset {offset})"
-                )
+                write!(f, "{what}: compression method {method} is not known (field at offset {offset})")
             }
+            ErrorKind::NotBuiltIn { feature } => write!(
+                f,
+                "{what} (at offset {offset}) is compressed with {feature}, which is not built in: add the feature \
+                 `{feature}` of offload-format"
+            ),
             ErrorKind::Compression { reason } => write!(f, "{what} does not decompress: {reason} (at offset {offset})"),
             ErrorKind::LimitExceeded { need, limit } => {
                 write!(f, "{what}: {need} bytes are needed, {limit} are allowed (at offset {offset})")

@@ -99,7 +99,7 @@ pub struct IndexStream {
 pub struct IndexImage {
     /// Canonical name of the target.
     pub target: String,
-    /// Offset in bytes from the start of the pack.
+    /// Offset in bytes from the start of the pack; in a compressed one, in what comes out of the module's stream.
     pub offset: u64,
     /// Size in bytes.
     pub size: u64,

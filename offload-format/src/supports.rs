@@ -23,7 +23,7 @@ use alloc::vec::Vec;
 ///
 /// # Panics
 /// If an image is missing: with every image of the module and why it was refused, and with the lines to add to build.rs. If
-/// the pack was not built, and if a device has no name that [`Device::parse`] knows.
+/// the pack was not built, if its images are not known, and if a device has no name that [`Device::parse`] knows.
 #[track_caller]
 pub fn assert_supports<D: AsRef<str>>(pack: &KernelPack, devices: impl IntoIterator<Item = D>) {
     let devices = devices.into_iter().map(|text| match Device::parse(text.as_ref()) {
@@ -39,7 +39,10 @@ pub fn assert_supports<D: AsRef<str>>(pack: &KernelPack, devices: impl IntoItera
 fn unsupported(pack: &KernelPack, devices: &[Device]) -> Option<String> {
     let name = pack.name();
     if let Some(why) = pack.absent() {
-        return Some(format!("the pack \"{name}\" was not built: {why}"));
+        return Some(match pack.is_closed() {
+            true => format!("the images of the pack \"{name}\" are not known: {why}"),
+            false => format!("the pack \"{name}\" was not built: {why}"),
+        });
     }
     let (mut message, mut lines) = (String::new(), Vec::new());
     for device in devices {
@@ -140,6 +143,19 @@ add to build.rs, before .compile(...):
     #[should_panic(expected = "the pack \"saxpy\" was not built: OFFLOAD_SKIP was set")]
     fn a_pack_that_was_not_built() {
         assert_supports(&KernelPack::new_absent("saxpy", "OFFLOAD_SKIP was set", ONE), ["cpu"]);
+    }
+
+    #[test]
+    #[should_panic(expected = "the images of the pack \"saxpy\" are not known: the file is compressed")]
+    fn a_pack_whose_images_are_not_known() {
+        assert_supports(&KernelPack::new_closed("saxpy", "", &[], "the file is compressed", ONE), ["cpu"]);
+    }
+
+    #[test]
+    fn no_target_is_advised_for_a_module_without_images() {
+        const NONE: &[ModuleRecord] = &[ModuleRecord { name: "saxpy", first: 0, count: 0, registered: None }];
+        let message = unsupported(&pack(NONE), &[Device::parse("RTX 4090").unwrap()]).unwrap();
+        assert!(message.ends_with("no image for GeForce RTX 4090 (sm_89): there are no images"), "{message}");
     }
 
     #[test]

@@ -124,6 +124,12 @@ fn write_files(package: &Package) {
         object[16] = 1;
         object
     };
+    // From version 2 on nothing is between images.
+    let odd = [&*code_object, b"\0"].concat();
+    let mut two = OffloadBinaryBuilder::new();
+    for arch in ["gfx90a", "gfx90a:xnack-"] {
+        two.image(ImageKind::OBJECT, OffloadKind::HIP, odd.len() as u64).string("arch", arch);
+    }
     let whole = bundle.layout().to_vec(&[b"", &code_object]);
     package
         .write("kernels/saxpy.hsaco", &code_object)
@@ -132,6 +138,7 @@ fn write_files(package: &Package) {
         .write("src/bin/files/saxpy.hipfb", &whole)
         .write("src/bin/files/saxpy.ob", binary(ImageKind::CUBIN, &cubin))
         .write("src/bin/files/unaligned.hipfb", unaligned.layout().to_vec(&[&code_object]))
+        .write("src/bin/files/unaligned.ob", two.layout(Version::V2).to_vec(&[&odd, &odd]))
         .write("src/bin/files/no_nul.ob", binary(ImageKind::PTX, &full))
         .write("src/bin/files/unlinked.o", unlinked)
         .write("src/bin/files/saxpy.cu", "__global__ void saxpy() {}\n")

@@ -15,14 +15,12 @@ const DEPTH: u32 = 4;
 
 /// Shows every image in these bytes, or says why they cannot be taken apart.
 pub(super) fn walk(bytes: &[u8], visit: &mut dyn FnMut(Part<'_>)) -> std::result::Result<(), String> {
-    walk_in(bytes, DEPTH, visit).map_err(|error| {
-        let hint = match error.kind() {
-            ErrorKind::UnsupportedCompression { .. } => {
-                "; offload-build reads compressed files with its feature `compression`"
-            }
-            _ => "",
-        };
-        format!("{error}{hint}")
+    walk_in(bytes, DEPTH, visit).map_err(|error| match error.kind() {
+        ErrorKind::NotBuiltIn { feature } => format!(
+            "{} is compressed with {feature}; offload-build reads compressed files with its feature `compression`",
+            error.part()
+        ),
+        _ => error.to_string(),
     })
 }
 

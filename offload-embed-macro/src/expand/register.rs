@@ -1,5 +1,6 @@
 //! `register`: what clang's objects have, so that HIP's runtime takes the bundles over before `main`.
 
+use offload_format::host_object::SectionNames;
 use offload_format::pack_index::IndexModule;
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
@@ -10,6 +11,7 @@ use std::ffi::CString;
 pub(super) fn tokens(krate: &TokenStream, modules: &[IndexModule], pack: &TokenStream) -> TokenStream {
     let bundles = modules.iter().enumerate().filter_map(|(number, module)| Some((number, module, module.bundle?)));
     let (mut items, mut calls) = (Vec::new(), Vec::new());
+    let segment = SectionNames::HIP_FATBIN_SEGMENT.name;
     for (number, module, bundle) in bundles {
         let [wrapper, handle, registered] =
             ["WRAPPER", "HANDLE", "REGISTERED"].map(|name| format_ident!("{name}_{number}"));
@@ -18,7 +20,7 @@ pub(super) fn tokens(krate: &TokenStream, modules: &[IndexModule], pack: &TokenS
         let count = Literal::usize_unsuffixed(names.len());
         items.push(quote! {
             #[used]
-            #[unsafe(link_section = ".hipFatBinSegment")]
+            #[unsafe(link_section = #segment)]
             static #wrapper: #krate::embedded::registered::Wrapper =
                 #krate::embedded::registered::Wrapper::new(&#pack[#bundle]);
             static #handle: ::core::sync::atomic::AtomicPtr<*mut ::core::ffi::c_void> =
@@ -63,8 +65,9 @@ pub(super) fn tokens(krate: &TokenStream, modules: &[IndexModule], pack: &TokenS
     }
     let (register, unregister): (Vec<_>, Vec<_>) = calls.into_iter().unzip();
     // SAFETY of the expansion: these are the calls that clang 22 puts into every HIP program, with what it passes. The
-    // wrappers, names and addresses are statics, so that they stay as long as the program. Constructors run before anything
-    // could use the runtime at the same time, and `atexit` is called as clang's constructors do.
+    // wrappers, names and addresses are statics, so that they stay as long as the program. Constructors run before
+    // `main`, or inside `dlopen`, where the runtime serializes registration, as it must for hipcc's own shared objects;
+    // and `atexit` is called as clang's constructors do.
     quote! {
         #[cfg(not(target_os = "linux"))]
         ::core::compile_error!("include_offload!: `register` is there for Linux alone");

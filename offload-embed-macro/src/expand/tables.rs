@@ -92,6 +92,7 @@ fn image(krate: &TokenStream, image: &IndexImage, kernels: &TokenStream) -> Toke
         Origin::Compiled => quote! { Compiled },
         Origin::Prebuilt => quote! { Prebuilt },
         Origin::ReadyMade => quote! { ReadyMade },
+        _ => return not_known(),
     };
     let kind = match kind {
         PackImageKind::CodeObject { version } => quote! { CodeObject { version: #version } },
@@ -101,6 +102,7 @@ fn image(krate: &TokenStream, image: &IndexImage, kernels: &TokenStream) -> Toke
             quote! { Ptx { version: #krate::target::PtxVersion { major: #major, minor: #minor } } }
         }
         PackImageKind::SharedObject { triple } => quote! { SharedObject { triple: #triple } },
+        _ => return not_known(),
     };
     let kind = quote! { #krate::embedded::PackImageKind::#kind };
     quote! {
@@ -113,5 +115,15 @@ fn image(krate: &TokenStream, image: &IndexImage, kernels: &TokenStream) -> Toke
             kernels: #kernels,
             code: #krate::embedded::ImageRecord::code(#target, #kind),
         }
+    }
+}
+
+/// In place of an image that a later offload-format knows.
+fn not_known() -> TokenStream {
+    quote! {
+        ::core::compile_error!(
+            "offload-embed-macro does not know an image of this pack: it is older than offload-format; \
+             `cargo update offload-embed-macro` brings them together"
+        )
     }
 }

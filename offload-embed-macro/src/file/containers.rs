@@ -17,7 +17,11 @@ pub(super) fn bundles(bytes: &[u8]) -> Result<Vec<(u64, Option<Bundle<'_>>)>, St
     });
     match found.collect() {
         // Of version 1, which ends where its stream does.
-        Err(error) if matches!(error.kind(), ErrorKind::UnsupportedCompression { .. }) => Ok(vec![(0, None)]),
+        Err(error)
+            if matches!(error.kind(), ErrorKind::NotBuiltIn { .. } | ErrorKind::UnsupportedCompression { .. }) =>
+        {
+            Ok(vec![(0, None)])
+        }
         found => found.map_err(|error: offload_format::Error| format!("is damaged: {error}")),
     }
 }

@@ -52,24 +52,37 @@ impl Composition {
     /// Unknown offload kinds, IDs that are there twice and malformed ones are passed over: this is about bundles that others
     /// have written, too.
     pub fn find_conflict<'a>(ids: impl IntoIterator<Item = &'a str>) -> Option<(String, String)> {
-        let mut ids: Vec<&str> = ids.into_iter().collect();
+        let mut ids: Vec<(String, &str, String)> = ids
+            .into_iter()
+            .filter_map(|text| {
+                let (processor, features) = processor_and_features(&EntryId::parse(text).ok()?)?;
+                Some((processor, text, features))
+            })
+            .collect();
+        // Files may have as many as they like: sorted once, each stands behind the first one for its processor.
         ids.sort_unstable();
-        ids.dedup();
-        let mut processors = Processors::new();
-        ids.into_iter().find_map(|text| {
-            let other = conflict(&mut processors, &EntryId::parse(text).ok()?, text)?;
-            Some((other, text.to_owned()))
-        })
+        let of_each = ids.chunk_by(|(a, ..), (b, ..)| a == b).filter_map(|same| {
+            let (_, first, features) = same.first()?;
+            let (_, other, _) = same.iter().find(|(.., other)| other != features)?;
+            Some((*first, *other))
+        });
+        let (first, other) = of_each.min_by_key(|(_, other)| *other)?;
+        Some((first.to_owned(), other.to_owned()))
     }
+}
+
+/// The kind, triple and processor of an entry, and the features that it names, in order; `None` without a target ID.
+fn processor_and_features(id: &EntryId<'_>) -> Option<(String, String)> {
+    let target = id.target_id()?;
+    let mut features: Vec<&str> = target.features().map(|(name, _)| name).collect();
+    features.sort_unstable();
+    let processor = format!("{}-{}-{}", id.kind(), id.triple(), target.primary_processor());
+    Some((processor, features.join(":")))
 }
 
 /// The spelling of the first entry for the same processor, if it names other features; the first one is taken down.
 fn conflict(processors: &mut Processors, id: &EntryId<'_>, spelling: &str) -> Option<String> {
-    let target = id.target_id()?;
-    let mut features: Vec<&str> = target.features().map(|(name, _)| name).collect();
-    features.sort_unstable();
-    let features = features.join(":");
-    let processor = format!("{}-{}-{}", id.kind(), id.triple(), target.primary_processor());
+    let (processor, features) = processor_and_features(id)?;
     match processors.binary_search_by(|(other, ..)| other.cmp(&processor)) {
         Ok(at) => {
             let (_, first_features, first) = &processors[at];
@@ -92,6 +105,19 @@ mod tests {
         let find = |ids: &[&str]| Composition::find_conflict(ids.iter().copied());
         let found = find(&["hip-amdgcn-amd-amdhsa--gfx906:xnack+", "hip-amdgcn-amd-amdhsa--gfx908", GFX906]);
         assert_eq!(found, Some((GFX906.into(), "hip-amdgcn-amd-amdhsa--gfx906:xnack+".into())));
+        // Of several, the one whose second ID comes first, wherever its processor does.
+        let several = [
+            "hip-amdgcn-amd-amdhsa--gfx90a:xnack-",
+            "hip-amdgcn-amd-amdhsa--gfx90a",
+            "hip-amdgcn-amd-amdhsa--gfx900:xnack+",
+            "hip-amdgcn-amd-amdhsa--gfx900",
+            "hip-amdgcn-amd-amdhsa--gfx900:xnack-",
+        ];
+        let pair =
+            |a: &str, b: &str| Some((format!("hip-amdgcn-amd-amdhsa--{a}"), format!("hip-amdgcn-amd-amdhsa--{b}")));
+        assert_eq!(find(&several), pair("gfx900", "gfx900:xnack+"));
+        assert_eq!(find(&several[..4]), pair("gfx900", "gfx900:xnack+"));
+        assert_eq!(find(&several[..2]), pair("gfx90a", "gfx90a:xnack-"));
         // Another kind, another triple, another processor; all that cannot be understood.
         let fine = [
             GFX906,

@@ -1,6 +1,6 @@
 //! What stands in for a method that is not built in.
 
-use super::{Context, Step};
+use super::{Context, Method, Step};
 use crate::{Error, ErrorKind, Result};
 use alloc::vec::Vec;
 
@@ -26,6 +26,29 @@ pub(super) fn compress(_level: Option<i32>, _input: &[u8], context: Context) -> 
 }
 
 fn refusal(context: Context) -> Error {
-    let method = context.method.number().into();
-    Error::new(ErrorKind::UnsupportedCompression { method }, context.what, context.at)
+    let feature = match context.method {
+        Method::Zlib => "zlib",
+        Method::Zstd => "zstd",
+    };
+    Error::new(ErrorKind::NotBuiltIn { feature }, context.what, context.at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    #[test]
+    fn the_feature_is_named() {
+        for (method, feature) in [(Method::Zlib, "zlib"), (Method::Zstd, "zstd")] {
+            let context = Context { method, what: "compressed bundle", at: 24 };
+            let error = decompress(&[], &mut Vec::new(), 1, context).unwrap_err();
+            assert_eq!((error.kind(), error.offset()), (ErrorKind::NotBuiltIn { feature }, 24));
+            let text = alloc::format!(
+                "compressed bundle (at offset 24) is compressed with {feature}, which is not built in: add the feature \
+                 `{feature}` of offload-format"
+            );
+            assert_eq!(error.to_string(), text);
+        }
+    }
 }

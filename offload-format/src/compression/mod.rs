@@ -2,7 +2,7 @@
 //!
 //! Compressed bundles, offload binaries of version 3 and NVIDIA's fatbins hold zlib streams (RFC 1950) and zstd frames
 //! (RFC 8878). Without the features `zlib` and `zstd` such containers can be listed and not opened: what needs a method
-//! that was not built in ends in [`ErrorKind::UnsupportedCompression`].
+//! that was not built in ends in [`ErrorKind::NotBuiltIn`].
 //!
 //! Every call that decompresses takes a limit in bytes. It holds for what comes out and for the decoder's window, rounded up
 //! to a power of two, each by itself: no buffer that a hostile file asks for is larger.

@@ -1,6 +1,7 @@
-//! The list of the packs that this program retains, which the linker puts together in the section `offload_packs`: the
-//! entries of all crates after one another, each of a size that is a multiple of 8 and stands first in it. The linker names
-//! the ends of a section with such a name.
+//! The list of the packs that this program retains, which the linker puts together in the section `offload_packs_1`:
+//! the entries of all crates after one another, each of a size that is a multiple of 8 and stands first in it. The
+//! linker names the ends of a section with such a name. The number is that of the layout: a program may have several
+//! versions of this crate.
 //!
 //! Only what is retained is listed, since a list keeps what is in it: with GNU ld as soon as anything reads the list, with
 //! mold 1.10 even if nothing does.
@@ -8,7 +9,7 @@
 //! This is the one place in the crate with unsafe code: it reads memory whose ends the linker names.
 
 use core::fmt;
-use core::{ptr, slice};
+use core::slice;
 
 /// A pack in this program, whatever crate it belongs to.
 #[derive(Clone, Copy)]
@@ -44,11 +45,15 @@ const NAME_OFFSET: usize = 32;
 #[repr(C)]
 pub struct Entry<const NAME: usize> {
     size: u64,
-    pack: &'static u8,
+    // A pointer, not a reference to the first byte: it may be followed to all of them.
+    pack: *const u8,
     pack_size: u64,
     name_size: u64,
     name: [u8; NAME],
 }
+
+// SAFETY: the pointer is that of a `&'static [u8]`, which all threads may read, and stays what it is.
+unsafe impl<const NAME: usize> Sync for Entry<NAME> {}
 
 impl<const NAME: usize> Entry<NAME> {
     /// The entry of a pack that is not empty.
@@ -57,19 +62,20 @@ impl<const NAME: usize> Entry<NAME> {
         let mut bytes = [0; NAME];
         bytes.split_at_mut(name.len()).0.copy_from_slice(name.as_bytes());
         let size = (NAME_OFFSET + NAME) as u64;
-        Self { size, pack: &pack[0], pack_size: pack.len() as u64, name_size: name.len() as u64, name: bytes }
+        assert!(!pack.is_empty());
+        Self { size, pack: pack.as_ptr(), pack_size: pack.len() as u64, name_size: name.len() as u64, name: bytes }
     }
 }
 
 unsafe extern "C" {
-    #[link_name = "__start_offload_packs"]
+    #[link_name = "__start_offload_packs_1"]
     static START: u64;
-    #[link_name = "__stop_offload_packs"]
+    #[link_name = "__stop_offload_packs_1"]
     static STOP: u64;
 }
 
 /// Without any pack there would be no section, and no ends of it.
-#[unsafe(link_section = "offload_packs")]
+#[unsafe(link_section = "offload_packs_1")]
 static NO_PACK: [u64; 0] = [];
 
 /// The packs of this program, or of this shared library, that are embedded with `retain`, in whatever crate. The same
@@ -88,26 +94,24 @@ static NO_PACK: [u64; 0] = [];
 pub fn linked_packs() -> impl Iterator<Item = LinkedPack> + Clone {
     core::hint::black_box(&raw const NO_PACK);
     let (start, stop) = (&raw const START, &raw const STOP);
-    // SAFETY: the linker defines both symbols, at the ends of the one section `offload_packs` of this program. All that is
-    // in it is an `Entry`: aligned to 8, of sizes that are multiples of 8,
-    // with nothing between, and it is initialized. The loader writes addresses to it before any code runs, and nothing
-    // does later.
+    // SAFETY: the linker defines both symbols, at the ends of the one section `offload_packs_1` of this program. All
+    // that is in it is an `Entry`, since the macro lets no user choose the name: aligned to 8, of sizes that are
+    // multiples of 8, with nothing between, and it is initialized. The loader writes addresses to it before any code
+    // runs, and nothing does later.
     let mut words = unsafe { slice::from_raw_parts(start, (stop.addr() - start.addr()) / 8) };
     core::iter::from_fn(move || {
-        let [size, address, pack_size, name_size, ..] = *words else { return None };
+        let [size, _, pack_size, name_size, ..] = *words else { return None };
         let (entry, rest) = words.split_at_checked(usize::try_from(size).ok()? / 8)?;
         words = rest;
         let name = entry.get(NAME_OFFSET / 8..)?;
         let name_size = usize::try_from(name_size).ok().filter(|name_size| *name_size <= name.len() * 8)?;
         // SAFETY: the name lies in the entry, as was just checked, and its bytes are initialized.
         let name = unsafe { slice::from_raw_parts(name.as_ptr().cast::<u8>(), name_size) };
-        // SAFETY: these are address and size of a pack: the loader put the address of its symbol here, and the size is that
-        // of the symbol. A pack is in memory as long as the list, and nothing writes to it.
+        // SAFETY: the second word of an entry is a pointer, and the entry has it, as was just checked. Pointer and size
+        // are those of a `&'static [u8]`: a pack is in memory as long as the list, and nothing writes to it.
         let bytes = unsafe {
-            slice::from_raw_parts(
-                ptr::with_exposed_provenance(usize::try_from(address).ok()?),
-                usize::try_from(pack_size).ok()?,
-            )
+            let pack = entry.as_ptr().add(1).cast::<*const u8>().read();
+            slice::from_raw_parts(pack, usize::try_from(pack_size).ok()?)
         };
         Some(LinkedPack { name: str::from_utf8(name).unwrap_or("?"), bytes })
     })

@@ -12,6 +12,9 @@ pub struct Module<'pack> {
     pub(super) record: &'static ModuleRecord,
 }
 
+/// Of a pack that is read from disk.
+const GONE: &str = "the pack on disk has no module of this name any more: build the program again";
+
 impl<'pack> Module<'pack> {
     /// Its name: what the build script gave it, or that of the pack.
     pub const fn name(&self) -> &'static str {
@@ -42,8 +45,9 @@ impl<'pack> Module<'pack> {
         self.pack.streams.get(at)
     }
 
-    const fn records(&self) -> &'static [ImageRecord] {
-        // `KernelPack::new` has checked the range.
+    pub(super) const fn records(&self) -> &'static [ImageRecord] {
+        // `KernelPack::new` and `new_compressed` have checked the range; a pack without images has none in its modules.
+        // Images and modules of one on disk are those of an index, which the macro counts.
         self.pack.images.split_at(self.record.first).1.split_at(self.record.count).0
     }
 
@@ -59,7 +63,7 @@ impl<'pack> Module<'pack> {
             return Kernel { module: *self, name };
         }
         let words = Words::new().add("the module \"").add(self.record.name).add("\" has no kernel \"").add(name);
-        panic!("{}", words.add("\"; it has ").add_kernels(self.records()).as_str())
+        panic!("{}", words.add("\"; it has ").list_kernels(self.records(), &[]).or_none().as_str())
     }
 
     /// Whether some image says which kernels it has.
@@ -98,6 +102,7 @@ impl<'pack> Module<'pack> {
         match pack.absent {
             Some(why) if pack.closed => Err(SelectError::closed(device, why)),
             Some(why) => Err(SelectError::absent(device, why)),
+            None if self.now().is_none() => Err(SelectError::closed(device, GONE)),
             None => select(self.images(), device),
         }
     }

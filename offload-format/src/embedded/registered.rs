@@ -1,5 +1,6 @@
 //! What an expansion with `register` hands to HIP's runtime, in the form in which clang's objects do.
 
+use crate::host_object::HIP_WRAPPER_MAGIC;
 use core::ffi::c_void;
 
 /// What points the runtime to a bundle: `.hipFatBinSegment` has one for each.
@@ -15,7 +16,7 @@ pub struct Wrapper {
 impl Wrapper {
     /// The wrapper of the bundle that starts with this byte.
     pub const fn new(bundle: &'static u8) -> Self {
-        Self { magic: 0x4849_5046, version: 1, bundle, unused: None }
+        Self { magic: HIP_WRAPPER_MAGIC, version: 1, bundle, unused: None }
     }
 }
 

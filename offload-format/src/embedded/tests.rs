@@ -45,6 +45,35 @@ fn several_modules_are_told_apart() {
 }
 
 #[test]
+fn a_module_that_is_gone_from_the_disk() {
+    static OLD: &[ModuleRecord] = &[ModuleRecord { name: "old", first: 0, count: 0, registered: None }];
+    fn load() -> &'static KernelPack {
+        static NOW: KernelPack = KernelPack::new("two", ".llvm.offloading", &[], &[], NO_IMAGES);
+        &NOW
+    }
+    let pack = KernelPack::new_on_disk("two", ".llvm.offloading", &[], OLD, load);
+    let error = pack.select(&Device::parse("sm_90").unwrap()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "no image for sm_90: the pack on disk has no module of this name any more: build the program again"
+    );
+    assert_eq!(error.targets_to_add(), [""; 0]);
+}
+
+#[test]
+fn names_are_found_wherever_they_are() {
+    let names = ["a", "aa", "ab", "b", "ba", "é"];
+    for size in 0..=names.len() {
+        for (at, name) in names.iter().enumerate() {
+            assert_eq!(position(&names[..size], name), (at < size).then_some(at), "{name} in {size}");
+        }
+        for other in ["", "A", "aaa", "bb", "c", "ê"] {
+            assert_eq!(position(&names[..size], other), None, "{other} in {size}");
+        }
+    }
+}
+
+#[test]
 #[should_panic(expected = "a module has more images than its pack")]
 fn a_module_of_images_that_are_not_there() {
     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "affine", first: 0, count: 1, registered: None }];

@@ -11,11 +11,13 @@ pub(super) struct Words {
     bytes: [u8; ROOM],
     size: usize,
     full: bool,
+    /// How many names were listed.
+    listed: usize,
 }
 
 impl Words {
     pub(super) const fn new() -> Self {
-        Self { bytes: [0; ROOM], size: 0, full: false }
+        Self { bytes: [0; ROOM], size: 0, full: false, listed: 0 }
     }
 
     pub(super) const fn add(mut self, text: &str) -> Self {
@@ -34,40 +36,47 @@ impl Words {
         self
     }
 
-    /// Adds a name in quotation marks, the one of this number in a list.
-    pub(super) const fn list(self, name: &str, number: usize) -> Self {
-        let separator = if number == 0 { "\"" } else { ", \"" };
+    /// Adds a name in quotation marks to a list.
+    pub(super) const fn list(mut self, name: &str) -> Self {
+        let separator = if self.listed == 0 { "\"" } else { ", \"" };
+        self.listed += 1;
         self.add(separator).add(name).add("\"")
     }
 
-    pub(super) const fn add_modules(mut self, modules: &[ModuleRecord]) -> Self {
+    pub(super) const fn list_modules(mut self, modules: &[ModuleRecord]) -> Self {
         let mut i = 0;
-        while i < modules.len() {
-            self = self.list(modules[i].name, i);
+        while i < modules.len() && !self.full {
+            self = self.list(modules[i].name);
             i += 1;
         }
-        if i == 0 { self.add("none") } else { self }
+        self
     }
 
-    /// The kernels of all images, each once.
-    pub(super) const fn add_kernels(mut self, images: &[ImageRecord]) -> Self {
-        let (mut count, mut i) = (0, 0);
+    /// The kernels of a module's images, each once, but those that images of modules before have. The compiler stops
+    /// what takes it long: what follows when the text is full is not looked at, and most names are found in the module
+    /// itself.
+    pub(super) const fn list_kernels(mut self, images: &[ImageRecord], before: &[ImageRecord]) -> Self {
+        let mut i = 0;
         while i < images.len() {
             let kernels = match images[i].kernels {
                 Some(kernels) => kernels,
                 None => &[],
             };
             let mut k = 0;
-            while k < kernels.len() {
-                if !is_in(images.split_at(i).0, kernels[k]) {
-                    self = self.list(kernels[k], count);
-                    count += 1;
+            while k < kernels.len() && !self.full {
+                if !is_in(images.split_at(i).0, kernels[k]) && !is_in(before, kernels[k]) {
+                    self = self.list(kernels[k]);
                 }
                 k += 1;
             }
             i += 1;
         }
-        if count == 0 { self.add("none") } else { self }
+        self
+    }
+
+    /// Says of a list without names that it has none.
+    pub(super) const fn or_none(self) -> Self {
+        if self.listed == 0 { self.add("none") } else { self }
     }
 
     pub(super) const fn as_str(&self) -> &str {

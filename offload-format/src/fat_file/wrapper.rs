@@ -9,7 +9,7 @@
 //!
 //! In an object the address is a relocation; in a program that can be loaded anywhere it is one too, of another kind.
 
-use crate::host_object::{ObjectFormat, SectionNames};
+use crate::host_object::{HIP_WRAPPER_MAGIC, ObjectFormat, SectionNames};
 use crate::object_file::{Section as NamedSection, Sections};
 use crate::reader::Reader;
 use object::read::{
@@ -48,7 +48,7 @@ pub enum WrapperKind {
 impl WrapperKind {
     fn of_magic(magic: u32) -> Option<Self> {
         match magic {
-            0x4849_5046 => Some(WrapperKind::Hip),
+            HIP_WRAPPER_MAGIC => Some(WrapperKind::Hip),
             0x4b50_4948 => Some(WrapperKind::HipKpack),
             0x4662_43b1 => Some(WrapperKind::Cuda),
             _ => None,

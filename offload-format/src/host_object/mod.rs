@@ -33,7 +33,7 @@ mod fields;
 mod macho;
 mod names;
 
-pub use names::{DeviceSection, SectionNames};
+pub use names::{DeviceSection, HIP_WRAPPER_MAGIC, SectionNames};
 
 use crate::layout::Layout;
 use alloc::borrow::ToOwned;

@@ -52,6 +52,10 @@ impl DeviceSection {
     }
 }
 
+/// `HIPF`: what each structure in [`SectionNames::HIP_FATBIN_SEGMENT`] that points to a bundle starts with, as a
+/// number.
+pub const HIP_WRAPPER_MAGIC: u32 = 0x4849_5046;
+
 /// What a section is called in each format.
 ///
 /// Objects for Windows have the ELF name, whatever its length, so that linkers put what different compilers call the same

@@ -5,6 +5,7 @@ use core::fmt;
 
 /// What an image of a pack is, with what the rules of selection need beside its target. `S` is how text is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PackImageKind<S = &'static str> {
     /// An AMD code object.
     CodeObject {
@@ -38,6 +39,7 @@ impl<S> fmt::Display for PackImageKind<S> {
 
 /// Where an image came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Origin {
     /// Compiled by this build.
     Compiled,

@@ -50,6 +50,7 @@ fn is_this_system(triple: TargetTriple<'_>) -> bool {
     let same_env = (env.starts_with("gnu") && cfg!(target_env = "gnu"))
         || (env.starts_with("musl") && cfg!(target_env = "musl"))
         || (env.starts_with("msvc") && cfg!(target_env = "msvc"))
+        || (env.starts_with("ohos") && cfg!(target_env = "ohos"))
         || ((android || matches!(env, "" | "unknown")) && !one_of_three);
     same_os && same_env
 }

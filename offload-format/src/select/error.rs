@@ -79,10 +79,10 @@ impl<I: Candidate> SelectError<I> {
     /// The targets of which any one, added to those that build.rs lists, would make an image for the device: `sm_75` and
     /// `compute_75`. Beside an image that is for another mode of the device's processor, only one that names the same features
     /// may stand. None if no target would help: for a feature that the device does not report, for another CPU than the
-    /// build was for.
+    /// build was for. None either if there are no images, since then nobody knows what kept them out.
     pub fn targets_to_add(&self) -> Vec<String> {
         let Inner { device, refused, modules, .. } = &*self.0;
-        if self.why_absent().is_some() || !modules.is_empty() {
+        if self.why_absent().is_some() || !modules.is_empty() || refused.is_empty() {
             return Vec::new();
         }
         let mut other_mode = None;

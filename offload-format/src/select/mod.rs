@@ -63,6 +63,7 @@ use fit::Unfit;
 
 /// What the rules need to know of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Code<'a> {
     /// An AMD code object, or SPIR-V for AMD GPUs.
     Amdgpu {

@@ -16,6 +16,7 @@ pub enum NvidiaCode {
 
 /// The letter behind the number, which narrows where the code runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum NvidiaSuffix {
     /// `a`: this compute capability alone.
     ArchSpecific,

@@ -177,7 +177,10 @@ impl<'a> Walk<'a> {
     fn inflated_problem(&mut self, place: Place<'a>, error: Error) {
         let in_stream = matches!(
             error.kind(),
-            ErrorKind::Compression { .. } | ErrorKind::UnsupportedCompression { .. } | ErrorKind::LimitExceeded { .. }
+            ErrorKind::Compression { .. }
+                | ErrorKind::UnsupportedCompression { .. }
+                | ErrorKind::NotBuiltIn { .. }
+                | ErrorKind::LimitExceeded { .. }
         );
         match in_stream {
             true => self.problem(place, error),

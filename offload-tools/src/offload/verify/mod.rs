@@ -117,9 +117,10 @@ fn check(inventory: &Inventory<'_>, file: &[u8], context: &Context) -> Report {
 /// What could not be read.
 fn finding_of(problem: &Problem<'_>) -> Finding {
     let check = match problem.error.kind() {
-        ErrorKind::Compression { .. } | ErrorKind::UnsupportedCompression { .. } | ErrorKind::LimitExceeded { .. } => {
-            Check::Decompress
-        }
+        ErrorKind::Compression { .. }
+        | ErrorKind::UnsupportedCompression { .. }
+        | ErrorKind::NotBuiltIn { .. }
+        | ErrorKind::LimitExceeded { .. } => Check::Decompress,
         _ => Check::Unreadable,
     };
     Finding { at: problem.place.offset, place: String::new(), check, text: problem.to_string(), is_note: false }

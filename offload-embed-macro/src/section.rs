@@ -1,0 +1,216 @@
+//! Which names of sections users may choose.
+//!
+//! The expansion puts the file into the section under the user's `forbid(unsafe_code)`, so that it must be one in which
+//! bytes are only bytes: those in `.init_array` are called before `main`, those in `.eh_frame` are believed by the
+//! unwinder, and linkers name the ends of a section whose name is a word of C, so that any crate can read it as a list
+//! of its own.
+
+use crate::file::FileKind;
+
+/// First words of the names that ELF and COFF linkers, loaders, unwinders, debuggers and the runtimes of languages and
+/// vendors know: `.init_array` starts with `init`. Those of the vendors that programs may choose are found before, by
+/// [`device`].
+const TAKEN: [&str; 72] = [
+    "00cfg",
+    "ARM",
+    "CRT",
+    "MIPS",
+    "PPC",
+    "PPC64",
+    "bss",
+    "cormeta",
+    "ctors",
+    "debug",
+    "deplibs",
+    "drectve",
+    "dtors",
+    "dynamic",
+    "dynbss",
+    "dynstr",
+    "dynsym",
+    "edata",
+    "eh",
+    "exception",
+    "fini",
+    "gcc",
+    "gdb",
+    "gehcont",
+    "gfids",
+    "giats",
+    "gljmp",
+    "gnu",
+    "got",
+    "group",
+    "hash",
+    "hip",
+    "hipFatBinSegment",
+    "idata",
+    "init",
+    "interp",
+    "iplt",
+    "jcr",
+    "lbss",
+    "line",
+    "linker",
+    "llvm",
+    "llvmbc",
+    "llvmcmd",
+    "nv",
+    "nvFatBinSegment",
+    "omp",
+    "opd",
+    "pdata",
+    "plt",
+    "preinit",
+    "rel",
+    "rela",
+    "relr",
+    "reloc",
+    "riscv",
+    "rsrc",
+    "rustc",
+    "sbss",
+    "shstrtab",
+    "stab",
+    "stabstr",
+    "strtab",
+    "stub",
+    "sxdata",
+    "symtab",
+    "tbss",
+    "tdata",
+    "text",
+    "tls",
+    "tm",
+    "xdata",
+];
+
+/// Segments of Mach-O programs that Apple's linker and loader know, and those of the vendors.
+const TAKEN_SEGMENTS: [&str; 11] = [
+    "__AUTH",
+    "__DATA",
+    "__DWARF",
+    "__HIP",
+    "__IMPORT",
+    "__LINKEDIT",
+    "__LLVM",
+    "__NV_CUDA",
+    "__OBJC",
+    "__PAGEZERO",
+    "__TEXT",
+];
+
+/// What tools expect in the section of this name, if they know it.
+pub(crate) fn device(name: &str) -> Option<FileKind> {
+    [FileKind::Bundles, FileKind::OffloadBinaries, FileKind::Fatbins].into_iter().find(|kind| {
+        kind.section().is_some_and(|names| {
+            let (segment, section) = names.macho;
+            name == names.name || name.split_once(',') == Some((segment, section))
+        })
+    })
+}
+
+/// Whether bytes in the section of this name are only bytes; the error says what to do.
+pub(crate) fn check(name: &str) -> Result<(), String> {
+    let is_word = |text: &str| {
+        text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && text.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_')
+    };
+    let is_taken = if is_word(name) {
+        true
+    } else if let Some((segment, section)) = name.split_once(',').filter(|(a, b)| is_word(a) && is_word(b)) {
+        // Behind a second comma a section gets a type, such as a list of functions to call.
+        if segment.len() > 16 || section.len() > 16 {
+            return Err(format!("\"{name}\": in Mach-O files a segment's and a section's name have up to 16 bytes"));
+        }
+        TAKEN_SEGMENTS.iter().any(|taken| segment.starts_with(taken))
+    } else {
+        let rest = name.strip_prefix('.').filter(|rest| rest.starts_with(|c: char| c.is_ascii_alphanumeric()));
+        // Behind a `$`, linkers for Windows see where in the section it belongs.
+        let rest = rest.filter(|rest| rest.bytes().all(|c| c.is_ascii_alphanumeric() || b"_.-".contains(&c)));
+        let Some(rest) = rest else {
+            return Err(
+                "the name of a section is meant: section = \".my_kernels\", of letters, digits, '_', '.' and '-' \
+                        behind a period; on macOS section = \"__KERNELS,__my_kernels\""
+                    .to_owned(),
+            );
+        };
+        let word = rest.split(['_', '.', '-']).next().unwrap_or(rest);
+        // Whatever starts like a note is one to LLVM.
+        word.starts_with("note") || TAKEN.contains(&word)
+    };
+    match is_taken {
+        true => Err(format!(
+            "{name} has a meaning of its own for linkers or runtimes: choose another, such as \".my_kernels\", on macOS \
+             \"__KERNELS,__my_kernels\""
+        )),
+        false => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_only_bytes() {
+        for name in [".my_kernels", ".rodata", ".rodata.kernels", ".gpu-code", "__KERNELS,__my_kernels", "K,code"] {
+            assert_eq!(check(name), Ok(()), "{name}");
+        }
+        for name in [
+            ".init_array",
+            ".init_array.00001",
+            ".preinit_array",
+            ".fini",
+            ".ctors.65535",
+            ".text.hot",
+            ".eh_frame",
+            ".gcc_except_table",
+            ".got.plt",
+            ".dynamic",
+            ".tdata",
+            ".bss",
+            ".note.gnu.property",
+            ".notes",
+            ".debug_gdb_scripts",
+            ".CRT",
+            ".drectve",
+            ".hipFatBinSegment",
+            ".nvFatBinSegment",
+            ".llvm.linker-options",
+            "offload_packs_1",
+            "linkme_KERNELS",
+            "_",
+            "__DATA,__mod_init_func",
+            "__DATA_CONST,__x",
+            "__TEXT,__text",
+        ] {
+            assert!(check(name).is_err_and(|error| error.contains("has a meaning of its own")), "{name}");
+        }
+        for name in [
+            "",
+            ".",
+            "..init_array",
+            "._init",
+            "\0",
+            ".a\0",
+            ".CRT$XCU",
+            ".a b",
+            "K,code,mod_init_funcs",
+            "1a",
+            ".init_array,x",
+            "é",
+        ] {
+            assert!(check(name).is_err_and(|error| error.starts_with("the name of a section is meant")), "{name}");
+        }
+        assert!(check("__KERNELS_OF_MINE,__x").is_err());
+    }
+
+    #[test]
+    fn sections_that_tools_know() {
+        assert_eq!(device(".hip_fatbin"), Some(FileKind::Bundles));
+        assert_eq!(device(".llvm.offloading"), Some(FileKind::OffloadBinaries));
+        assert_eq!(device("__NV_CUDA,__nv_fatbin"), Some(FileKind::Fatbins));
+        assert_eq!(device(".my_kernels"), None);
+    }
+}
