@@ -6,6 +6,8 @@ use crate::error::Error;
 use crate::hash::{ContentHash, Parts};
 use crate::image::{self, Image};
 use crate::kernels;
+use crate::linker;
+use crate::options::Request;
 use crate::output::{OutDir, write_if_changed, write_layout};
 use offload_format::archive;
 use offload_format::bundle::{BundleBuilder, HIP_ALIGN, HIP_ENTRY_PREFIX, HIP_TABLE_LIMIT};
@@ -175,10 +177,12 @@ pub(crate) fn machine(cargo: &Cargo) -> Result<Machine, Error> {
 }
 
 /// Writes pack, library and index.
+///
+/// Returns an error if the pack, compressed if it is to be, is too large for the linker, or if a file cannot be written.
 pub(crate) fn write(
     name: &str,
     modules: &[ModuleImages],
-    compressed: bool,
+    request: &Request,
     machine: Machine,
     output: &OutDir,
     cargo: &Cargo,
@@ -186,12 +190,13 @@ pub(crate) fn write(
     let images = images(modules);
     let only_amd = images.iter().all(|image| matches!(image.kind, PackImageKind::CodeObject { .. }));
     let section = if only_amd { DeviceSection::HipFatbin } else { DeviceSection::LlvmOffloading };
-    let Content { layout, files, starts, streams, offsets } = match compressed {
+    let Content { layout, files, starts, streams, offsets } = match request.compressed {
         true => compress(modules, section, output)?,
         false => plain(modules, section)?,
     };
+    linker::check_size(name, layout.size(), machine, request, cargo)?;
     let bundles: Vec<Option<u64>> = starts.into_iter().map(|start| start.filter(|_| only_amd)).collect();
-    let hash = content_hash(section, compressed, &layout, &images);
+    let hash = content_hash(section, request.compressed, &layout, &images);
     let library = format!("offload_{name}_{hash}");
     let symbol = format!("offload_pack_{hash}");
 
@@ -258,7 +263,7 @@ pub(crate) fn write(
 }
 
 /// The images of all modules, in file order.
-pub(crate) fn images(modules: &[ModuleImages]) -> Vec<&Image> {
+fn images(modules: &[ModuleImages]) -> Vec<&Image> {
     let mut images = Vec::new();
     for module in modules {
         images.extend(&module.images);
