@@ -33,6 +33,7 @@ fn main() -> ExitCode {
         test("the_same_inputs_make_the_same_bytes_in_any_folder", ALL, twins),
         test("a_nul_follows_every_ptx", LLVM, ptx_ends),
         test("options_reach_every_compiler", ALL, options),
+        test("each_modules_options_are_asked_about", LLVM, refusal_of_one_module),
         test("warnings_are_shown_once", LLVM, warnings),
         test("a_failure_that_is_handled_is_not_final", LLVM, handled_failure),
         test("two_packs_of_one_name_are_refused", LLVM, two_packs_of_one_name),
@@ -796,6 +797,25 @@ fn options() {
     assert!(defines(&image("cpu.so"), "renamed", 'T'));
     assert!(String::from_utf8_lossy(&read(image("compute_80.ptx"))).contains(".visible .entry renamed("));
     assert!(symbols(&image("sm_80.cubin")).iter().any(|[_, _, _, name]| name == "renamed"));
+}
+
+/// An option of one module is none of another with the same targets.
+fn refusal_of_one_module() {
+    const MAIN: &str = r#"let plain = offload_build::Module::new("plain").file("kernels/add.cu").clone();
+    let mut other = offload_build::Module::new("other").file("kernels/add.cu").clone();
+    other.flag("--no-such-option");
+    let modules = if std::env::var("FIRST").unwrap() == "plain" { [plain, other] } else { [other, plain] };
+    println!("cargo::rerun-if-env-changed=FIRST");
+    Build::new().module(&modules[0]).module(&modules[1]).archs(["gfx90a"]).compile("pack");"#;
+    let package = package("build_refusals", MAIN);
+    package.write("kernels/add.cu", kernel("add", "1.0f"));
+    for first in ["plain", "other"] {
+        let output = cargo_build(&package, "debug").env("FIRST", first).output().expect("cargo starts");
+        let text = printed(&output);
+        assert!(!output.status.success(), "{text}");
+        assert_eq!(text.matches("unknown argument: '--no-such-option'").count(), 1, "{first}:\n{text}");
+        assert!(text.contains("no image for gfx90a: ") && !text.contains("the command was"), "{first}:\n{text}");
+    }
 }
 
 /// What a compiler warns of, it says for each target; the user reads it once, and whole.

@@ -94,13 +94,16 @@ impl Run<'_> {
             (OffloadArch::Cpu, _) => unreachable!("the CPU's image was decided on above"),
         });
         if let Source::Compile(compilation) = &source {
-            let first = sources.first().map_or("", |source| source.language.name());
-            let answer = self.ask(format!("clang {target} {first}"), || clang.refusal(&compilation.steps[0]));
+            let first = sources[0];
+            // What the driver is asked about is the command of one module, which others share if these are the same.
+            let (path, language) = (clang.path.display(), first.language.name());
+            let question = format!("{path} {target} {language} {} {}", module.options, first.options);
+            let answer = self.ask(question, || clang.refusal(&compilation.steps[0]));
             if let Some(text) = answer {
                 return Ok(Err(Lack::refusal(&clang.path, &text)));
             }
             if let Some(source) = sources.iter().find(|source| source.language == Language::C)
-                && let Some(why) = self.ask("gpuintrin.h".to_owned(), || clang.find_header("gpuintrin.h").err())
+                && let Some(why) = self.ask(format!("gpuintrin.h {path}"), || clang.find_header("gpuintrin.h").err())
             {
                 return Ok(Err(Lack::header(clang, &source.path, &why)));
             }
