@@ -92,7 +92,7 @@ impl Launcher {
         args.extend(step.args.iter().cloned());
         if let Some((place, depfile)) = step.compiler_proper_depfile() {
             // The launcher has to know of the file that it is to bring back.
-            args.extend(["-MD".into(), "-MF".into(), depfile.clone(), "-MT".into(), "image".into()]);
+            args.extend(["-MMD".into(), "-MF".into(), depfile.clone(), "-MT".into(), "image".into()]);
             if step.args.iter().any(|arg| arg == "hip") {
                 // In this mode the driver forgets -MF, and says so.
                 args.push("-Wno-unused-command-line-argument".into());
@@ -140,10 +140,10 @@ mod tests {
     #[test]
     fn it_is_told_of_the_dependency_file() {
         let line = "clang -x hip -c a.cu -Xclang -dependency-file -Xclang a.d -Xclang -MT -Xclang image -o a.bc";
-        let expected = format!("ccache {line} -MD -MF a.d -MT image -Wno-unused-command-line-argument");
+        let expected = format!("ccache {line} -MMD -MF a.d -MT image -Wno-unused-command-line-argument");
         assert_eq!(launched("ccache", line), expected);
         // The compiler proper is asked where the driver will not do.
-        let expected = "env A=b icecc clang -x cuda -c a.cu -o a.bc -MD -MF a.d -MT image";
+        let expected = "env A=b icecc clang -x cuda -c a.cu -o a.bc -MMD -MF a.d -MT image";
         assert_eq!(launched("env;A=b;icecc", &line.replace("hip", "cuda")), expected);
     }
 
