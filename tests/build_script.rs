@@ -41,6 +41,7 @@ fn main() -> ExitCode {
         test("another_compiler_behind_the_same_name_is_noticed", LLVM, changed_compiler),
         test("the_library_is_for_the_host_program", LLVM, hosts),
         test("a_prebuilt_set_can_travel", LLVM, travelling_set),
+        test("a_prebuilt_set_of_a_generated_source", LLVM, set_of_a_generated_source),
     ])
 }
 
@@ -993,4 +994,18 @@ fn travelling_set() {
     here.write("build.rs", build_script(&MAIN.replace(", \"compute_80\"", "")));
     let text = printed(&succeed(cargo_build(&here, "release").env("OFFLOAD_PREBUILT", "only")));
     assert!(text.contains("gfx90a from kernels/, because OFFLOAD_PREBUILT=only"), "{text}");
+}
+
+/// What build scripts write themselves is no reason to run them again.
+fn set_of_a_generated_source() {
+    const MAIN: &str = r#"let source = std::path::Path::new(&std::env::var("OUT_DIR").unwrap()).join("add.cu");
+    std::fs::copy("kernels/add.cu", &source).unwrap();
+    Build::new().file(source).archs(["gfx90a"]).compile("add");"#;
+    let package = package("build_set_generated", MAIN);
+    package.write("kernels/add.cu", kernel("add", "1.0f"));
+    succeed(cargo_build(&package, "release").env("OFFLOAD_PREBUILT", "update"));
+    let build = || printed(&succeed(cargo_build(&package, "release").env("OFFLOAD_PREBUILT", "only").arg("-v")));
+    assert!(build().contains("gfx90a from prebuilt/, because OFFLOAD_PREBUILT=only"));
+    let text = build();
+    assert!(text.contains("Fresh build_set_generated"), "the source in OUT_DIR makes each build run:\n{text}");
 }

@@ -132,7 +132,7 @@ impl Prebuilt {
             };
             match ContentHash::of_file(&path) {
                 Ok(hash) if hash == *recorded && ours.is_some() => {}
-                Ok(hash) if hash == *recorded => cargo.watch(&path),
+                Ok(hash) if hash == *recorded => cargo.watch_input(&path),
                 Ok(_) => return Some(format!("{name} has changed since {manifest} was made")),
                 Err(error) => return Some(format!("{name}, an input of {manifest}, cannot be read: {error}")),
             }
