@@ -1,7 +1,7 @@
 //! Packs that one package makes and another embeds. The way is Cargo's: the build script of a package with a `links` key tells
 //! its dependents `key=value`, which their build scripts find as `DEP_<LINKS>_<KEY>`.
 
-use crate::build::claim_name;
+use crate::build::Claim;
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
 use crate::output::{OutDir, link_or_copy, write_if_changed};
@@ -30,7 +30,12 @@ const KEY: &str = "offload_pack_";
 /// Nothing is compiled or copied where the file system can link files. Packages that embed the same pack share its bytes when
 /// they come together in one program. Ends the build script with the reason if there is no such pack.
 pub fn embed_from(links: &str, pack: &str) {
-    try_embed_from(links, pack).unwrap_or_else(|error| error.report(pack));
+    let taken = Cargo::from_env().and_then(|cargo| {
+        take(links, pack, &cargo)?;
+        cargo.flush();
+        Ok(())
+    });
+    taken.unwrap_or_else(|error| error.report(pack));
 }
 
 /// As [`embed_from`].
@@ -55,7 +60,7 @@ pub(crate) fn offer(pack: &str, output: &OutDir, cargo: &Cargo) {
 }
 
 fn take(links: &str, pack: &str, cargo: &Cargo) -> Result<(), Error> {
-    claim_name(pack)?;
+    let claim = Claim::of(pack)?;
     let output = OutDir::open(&cargo.out_dir, pack)?;
     let Some(index_path) = cargo.of_dependency(links, &format!("{KEY}{pack}")) else {
         return Err(none(links, pack, cargo));
@@ -81,6 +86,7 @@ fn take(links: &str, pack: &str, cargo: &Cargo) -> Result<(), Error> {
     }
     write_if_changed(&output.index(), text.as_bytes())?;
     offer(pack, &output, cargo);
+    claim.keep();
     Ok(())
 }
 
