@@ -1,6 +1,7 @@
 //! Host code and kernels in one source: `compile_static`, by nvcc and by clang, for NVIDIA's GPUs and for AMD's. The libraries
 //! are linked into Rust programs, which start on machines without a driver; others list what device code they have.
 
+use offload_tests::data::read;
 use offload_tests::judges::{assert_is_for, objdump_extracts, roc_obj_lists};
 use offload_tests::package::{Package, printed};
 use offload_tests::tools::{Tool, cuda, llvm_bin, rocm, stdout, succeed};
@@ -124,6 +125,10 @@ fn cuda_program(name: &str, compiler: &str) {
     package.write("kernels/factor.h", "#define FACTOR 7.5f\n");
     succeed(&mut cargo(&package, &["build"]));
     assert!(before != fs::metadata(&object).and_then(|it| it.modified()).expect("it is there"), "a header changed");
+    // What lies where OUT_DIR does is what Cargo was told: nothing of what only AMD's libraries take.
+    let told = object.ancestors().nth(4).expect("it lies in OUT_DIR").join("output");
+    let told = String::from_utf8(read(told)).expect("Cargo is told text");
+    assert!(told.contains("rerun-if-env-changed=CUDA_HOME") && !told.contains("HIPCC"), "{told}");
 }
 
 /// The runtime is a shared library, which is there; there is no GPU.

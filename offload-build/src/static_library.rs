@@ -148,19 +148,14 @@ fn compile(run: &Run<'_>, module: &PlannedModule, family: Family) -> Result<Resu
         output: run.output,
         cargo,
     };
-    let clang = || match tools.clang() {
-        Ok(Found::Tool(clang)) => Ok(Ok(clang)),
-        Ok(Found::Missing(trail)) => Ok(Err(Lack::clang(trail))),
-        Err(error) => Err(error),
-    };
     if family == Family::Amd {
         let rocm = match tools.rocm() {
             Found::Tool(rocm) => rocm,
             Found::Missing(trail) => return Ok(Err(Lack::rocm(trail))),
         };
-        let clang = match (tools.rocm_clang(rocm), clang()?) {
-            (Some(clang), _) | (None, Ok(clang)) => clang,
-            (None, Err(lack)) => return Ok(Err(lack)),
+        let clang = match tools.rocm_clang(rocm).map_or_else(|| run.clang(), |own| Ok(Ok(own)))? {
+            Ok(clang) => clang,
+            Err(lack) => return Ok(Err(lack)),
         };
         let sdk = Sdk::rocm_for_all(rocm, clang, &archs, tools, cargo);
         return compilations(&sdk).object("hip", &archs, clang).map(Ok);
@@ -170,7 +165,7 @@ fn compile(run: &Run<'_>, module: &PlannedModule, family: Family) -> Result<Resu
         Found::Missing(trail) => return Ok(Err(Lack::nvcc(trail))),
     };
     if Compiler::of(&module.options.compilers, family) != Compiler::Nvcc {
-        let clang = match clang()? {
+        let clang = match run.clang()? {
             Ok(clang) => clang,
             Err(lack) => return Ok(Err(lack)),
         };
@@ -248,8 +243,9 @@ fn link(run: &Run<'_>, name: &str, family: Family) -> Result<(), Error> {
     let cargo = run.cargo;
     cargo.link_search(&run.output.root);
     cargo.link_library(&format!("static={name}"));
-    match (family, run.tools.used_nvcc(), run.tools.rocm()) {
-        (Family::Nvidia, Some(toolkit), _) => {
+    match family {
+        Family::Nvidia => {
+            let toolkit = run.tools.used_nvcc().expect("the objects were compiled with its headers");
             toolkit.library_folders(&cargo.target_arch).iter().for_each(|folder| cargo.link_search(folder));
             // It loads the driver when it is first called, and returns an error where there is none.
             cargo.link_library("static=cudart_static");
@@ -257,11 +253,11 @@ fn link(run: &Run<'_>, name: &str, family: Family) -> Result<(), Error> {
                 ["dylib=dl", "dylib=rt", "dylib=pthread"].iter().for_each(|library| cargo.link_library(library));
             }
         }
-        (_, _, Found::Tool(rocm)) => {
+        _ => {
+            let rocm = run.tools.rocm().tool().expect("the objects were compiled with its headers");
             rocm.library_folder(&cargo.target_arch).iter().for_each(|folder| cargo.link_search(folder));
             cargo.link_library("dylib=amdhip64");
         }
-        _ => unreachable!("the objects were compiled with it"),
     }
     let cxx_library = match cargo.user_var("CXXSTDLIB") {
         Some(named) => Some(named),

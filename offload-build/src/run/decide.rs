@@ -82,9 +82,9 @@ impl Run<'_> {
             let source = source(compilations.cubin_of_ptx(arch, ptxas, of));
             return Ok(refused_by_ptxas(&source).map_or(Ok(source), Err));
         }
-        let clang = match (clang_of_sdk, self.tools.clang()?) {
-            (Some(clang), _) | (None, Found::Tool(clang)) => clang,
-            (None, Found::Missing(trail)) => return Ok(Err(Lack::clang(trail))),
+        let clang = match clang_of_sdk.map_or_else(|| self.clang(), |own| Ok(Ok(own)))? {
+            Ok(clang) => clang,
+            Err(lack) => return Ok(Err(lack)),
         };
         let source = source(match (arch, assembles) {
             (OffloadArch::Nvidia(arch), Some((_, ptxas))) => compilations.cubin(arch, clang, ptxas),
@@ -136,12 +136,21 @@ impl Run<'_> {
             Found::Missing(trail) => return Ok(Err(Lack::rocm(trail))),
         };
         let own = self.tools.rocm_clang(rocm);
-        let clang = match (own, self.tools.clang()?) {
-            (Some(clang), _) | (None, Found::Tool(clang)) => clang,
-            (None, Found::Missing(trail)) => return Ok(Err(Lack::clang(trail))),
+        let clang = match own.map_or_else(|| self.clang(), |own| Ok(Ok(own)))? {
+            Ok(clang) => clang,
+            Err(lack) => return Ok(Err(lack)),
         };
         let OffloadArch::Amdgpu(id) = *arch else { return Ok(Ok(Default::default())) };
         Ok(Ok((Sdk::rocm(rocm, clang, id, self.tools, self.cargo), own)))
+    }
+
+    /// The clang that compiles everything. It is looked for only where no other will do: what is looked for and not there
+    /// has Cargo watch the folders of `PATH`. The inner error says what is missing.
+    pub(crate) fn clang(&self) -> Result<Result<&Clang, Lack>, Error> {
+        Ok(match self.tools.clang()? {
+            Found::Tool(clang) => Ok(clang),
+            Found::Missing(trail) => Err(Lack::clang(trail)),
+        })
     }
 
     fn compile_by_nvcc(
