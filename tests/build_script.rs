@@ -31,6 +31,7 @@ fn main() -> ExitCode {
         test("each_image_says_its_target", ALL, image_headers),
         test("the_code_object_version_is_the_one_asked_for", LLVM, code_object_version),
         test("the_same_inputs_make_the_same_bytes_in_any_folder", ALL, twins),
+        test("the_same_bytes_wherever_cargo_builds", LLVM, target_folders),
         test("a_nul_follows_every_ptx", LLVM, ptx_ends),
         test("options_reach_every_compiler", ALL, options),
         test("each_modules_options_are_asked_about", LLVM, refusal_of_one_module),
@@ -723,6 +724,27 @@ fn twins() {
         }
         let ptx = String::from_utf8(read(one("twin/compute_80.ptx"))).expect("PTX is text");
         assert_eq!(ptx.contains(".debug_info"), profile == "debug", "{profile}:\n{ptx}");
+    }
+}
+
+/// The folder that Cargo builds into may lie in the package, as it does by default, or elsewhere.
+fn target_folders() {
+    const MAIN: &str = r#"let out = std::env::var("OUT_DIR").unwrap();
+    std::fs::write(format!("{out}/value.h"), "static __device__ inline float value(float x) { return x * 3.0f; }\n").unwrap();
+    Build::new().file("kernels/add.cu").include(out).archs(["gfx90a", "compute_80", "cpu"]).compile("add");"#;
+    let mut package = package("build_target_folder", MAIN);
+    package.write("kernels/add.cu", format!("#include \"value.h\"\n{}", kernel("add", "value(y[i])")));
+    let mut build = |folder: PathBuf| {
+        package.target = folder;
+        succeed(&mut cargo_build(&package, "debug"));
+        ["gfx90a.hsaco", "compute_80.ptx", "cpu.so"]
+            .map(|file| read(package.own_output("debug", &format!("add/{file}"))))
+    };
+    let elsewhere = build(scratch::folder("build_target_elsewhere"));
+    let inside = build(scratch::target_dir().join("offload-tests/build_target_folder/target"));
+    assert!(String::from_utf8_lossy(&inside[1]).contains("OUT_DIR"), "no debug information in PTX");
+    for (index, (inside, elsewhere)) in inside.iter().zip(&elsewhere).enumerate() {
+        assert!(inside == elsewhere, "image {index} differs with the folder that Cargo builds into");
     }
 }
 

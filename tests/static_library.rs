@@ -4,6 +4,7 @@
 use offload_tests::data::read;
 use offload_tests::judges::{assert_is_for, objdump_extracts, roc_obj_lists};
 use offload_tests::package::{Package, printed};
+use offload_tests::scratch;
 use offload_tests::tools::{Tool, cuda, llvm_bin, rocm, stdout, succeed};
 use offload_tests::{run, test};
 use std::env;
@@ -22,6 +23,7 @@ fn main() -> ExitCode {
         test("a_library_for_amd_in_a_program", HIP_LISTED, hip_program),
         test("two_crates_with_libraries_in_one_program", NVCC, two_crates),
         test("what_only_the_device_includes_counts", CLANG_CUDA, device_headers),
+        test("a_generated_source_is_the_same_anywhere", CLANG_CUDA, generated_source),
         test("what_only_an_amd_device_includes_counts", HIP, amd_device_headers),
         test("an_image_with_rocm_headers", HIP, rocm_image),
         test("what_a_static_library_cannot_be", &[Tool::Gcc], refusals),
@@ -204,6 +206,29 @@ fn amd_device_headers() {
                   __global__ void scale(float *x) { *x *= FACTOR; }\n\
                   extern \"C\" void start(float *x) { scale<<<1, 1>>>(x); }\n";
     headers_of_devices("static_amd_headers", "scale.hip", source, "[\"gfx90a\", \"gfx1030\"]");
+}
+
+/// Its name for what host code and device code have in common is the same wherever Cargo builds.
+fn generated_source() {
+    let mut package = package(
+        "static_generated",
+        "let source = std::path::Path::new(&std::env::var(\"OUT_DIR\").unwrap()).join(\"scale.cu\");\n    \
+         std::fs::copy(\"kernels/scale.cu\", &source).unwrap();\n    \
+         Build::new().file(source).archs([\"sm_80\"]).compile_static(\"scale_generated\")",
+    );
+    package.write("src/lib.rs", "").write(
+        "kernels/scale.cu",
+        "#include <cuda_runtime.h>\nstatic __device__ float factor;\n\
+         __global__ void scale(float *x) { *x *= factor; }\n\
+         extern \"C\" int set(float *x) { return (int)cudaMemcpyToSymbol(factor, x, 4); }\n",
+    );
+    let mut build = |folder: &str| {
+        package.target = scratch::folder(folder);
+        succeed(cargo(&package, &["build"]).env("CARGO_PROFILE_DEV_DEBUG", "false"));
+        read(package.own_output("debug", "scale_generated/0_scale.host.o"))
+    };
+    let (one, other) = (build("static_generated_one"), build("static_generated_with_a_longer_name"));
+    assert!(one == other, "the object differs with the folder that Cargo builds into");
 }
 
 fn headers_of_devices(name: &str, file: &str, source: &str, archs: &str) {

@@ -219,7 +219,7 @@ pub(crate) fn update(
 const OUT_DIR: &str = "<OUT_DIR>";
 
 /// Paths as they are on every machine: relative to the package, or to `OUT_DIR`.
-fn portable(text: &str, cargo: &Cargo) -> String {
+pub(crate) fn portable(text: &str, cargo: &Cargo) -> String {
     let package = format!("{}/", cargo.manifest_dir.display());
     text.replace(&cargo.out_dir.display().to_string(), OUT_DIR).replace(&package, "").replace('\\', "/")
 }

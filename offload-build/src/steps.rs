@@ -303,8 +303,9 @@ impl<'a> Compilations<'a> {
             for options in all {
                 list.extend(options.define_args().map(OsString::from));
             }
-            // Debug information and __FILE__ say the same wherever the work folder lies.
-            for (folder, name) in [(&self.cargo.out_dir, "OUT_DIR"), (&self.cargo.manifest_dir, ".")] {
+            // Debug information and __FILE__ say the same wherever the work folder lies. Of several that fit, compilers take
+            // the last: OUT_DIR may lie in the package.
+            for (folder, name) in [(&self.cargo.manifest_dir, "."), (&self.cargo.out_dir, "OUT_DIR")] {
                 list.push(format!("-ffile-prefix-map={}={name}", folder.display()).into());
             }
         }
