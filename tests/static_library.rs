@@ -26,6 +26,7 @@ fn main() -> ExitCode {
         test("a_generated_source_is_the_same_anywhere", CLANG_CUDA, generated_source),
         test("what_only_an_amd_device_includes_counts", HIP, amd_device_headers),
         test("an_image_with_rocm_headers", HIP, rocm_image),
+        test("another_rocm_is_noticed", HIP, another_rocm),
         test("what_a_static_library_cannot_be", &[Tool::Gcc], refusals),
         test("nothing_is_compiled_when_skipped", &[], skipped),
     ])
@@ -257,6 +258,34 @@ fn rocm_image() {
     for target in ["gfx90a", "gfx1030"] {
         assert_is_for("sine", target, &package.own_output("debug", &format!("sine/{target}.hsaco")));
     }
+}
+
+/// clang lists none of its headers, which are the system's: one file stands for them.
+fn another_rocm() {
+    let package =
+        package("static_another_rocm", "Build::new().file(\"kernels/sine.hip\").archs([\"gfx90a\"]).compile(\"sine\")");
+    package.write("src/lib.rs", "").write(
+        "kernels/sine.hip",
+        "#include <hip/hip_runtime.h>\nextern \"C\" __global__ void sine(float *x) { *x = sinf(*x); }\n",
+    );
+    let root = package.folder.join("rocm");
+    succeed(Command::new("cp").arg("-rs").arg(rocm()).arg(&root));
+    let version = root.join("include/hip/hip_version.h");
+    let header = read(&version);
+    let write = |more: &str| {
+        fs::remove_file(&version).expect("it is there");
+        fs::write(&version, [&*header, more.as_bytes()].concat()).expect("the scratch folder can be written");
+    };
+    write("");
+    let build = || {
+        succeed(cargo(&package, &["build"]).env("ROCM_PATH", &root));
+        let image = package.own_output("debug", "sine/gfx90a.hsaco");
+        fs::metadata(image).and_then(|it| it.modified()).expect("it is there")
+    };
+    let first = build();
+    assert_eq!(build(), first);
+    write("// Another version.\n");
+    assert!(build() != first, "compiled with the headers of another ROCm");
 }
 
 fn refusals() {

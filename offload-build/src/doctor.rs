@@ -97,8 +97,8 @@ fn clang(tools: &Tools<'_>) -> Tool {
         Ok(Found::Missing(trail)) => return tool.missing(trail),
         Err(error) => return tool.unusable(error),
     };
-    let lack = (!clang.has_lld).then(|| Lack::lld(clang).to_string());
-    let amd = if clang.has_lld { clang.processors("amdgcn-amd-amdhsa", "gfx") } else { Vec::new() };
+    let lack = clang.lld.is_none().then(|| Lack::lld(clang).to_string());
+    let amd = if clang.lld.is_some() { clang.processors("amdgcn-amd-amdhsa", "gfx") } else { Vec::new() };
     let nvidia = clang.processors("nvptx64-nvidia-cuda", "sm_");
     let ptx = nvidia.iter().map(|name| name.replacen("sm_", "compute_", 1));
     Tool {
@@ -181,7 +181,7 @@ fn refusal(tools: &Tools<'_>, target: &str) -> Result<(), String> {
     };
     let (mode, arch_name) = match arch {
         OffloadArch::Nvidia(arch) => ("cuda", arch.with_code(NvidiaCode::Cubin).to_string()),
-        _ if !found.has_lld => return Err(Lack::lld(found).to_string()),
+        _ if found.lld.is_none() => return Err(Lack::lld(found).to_string()),
         _ => ("hip", target.to_owned()),
     };
     let arch_name = format!("--offload-arch={arch_name}");

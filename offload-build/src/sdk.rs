@@ -6,6 +6,7 @@ use crate::output::OutDir;
 use crate::toolchain::{Clang, Nvcc, Rocm, Tools};
 use offload_format::target::{OffloadArch, TargetId};
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 /// Options for one target. Without a vendor's headers there are none.
 #[derive(Debug, Default)]
@@ -13,6 +14,9 @@ pub(crate) struct Sdk {
     pub(crate) args: Vec<OsString>,
     /// The newest that there are libraries for.
     pub(crate) code_object_version: Option<u32>,
+    /// Files that another version of it has others of: dependency files have none of its headers, which are the system's,
+    /// and no libraries.
+    pub(crate) stands_for: Vec<PathBuf>,
 }
 
 impl Sdk {
@@ -22,7 +26,11 @@ impl Sdk {
         if !toolkit.root.join("include").join(CURAND).is_file() {
             args.extend(["-isystem".into(), output.empty_header(CURAND)?.into()]);
         }
-        Ok(Self { args, code_object_version: None })
+        let mut stands_for = vec![toolkit.path.clone()];
+        for file in ["include/cuda.h", "nvvm/libdevice/libdevice.10.bc"] {
+            stands_for.push(toolkit.root.join(file));
+        }
+        Ok(Self { args, code_object_version: None, stands_for })
     }
 
     /// Those of ROCm, for device code of one target.
@@ -63,7 +71,11 @@ impl Sdk {
         ];
         let append = cargo.user_var("HIPCC_COMPILE_FLAGS_APPEND").unwrap_or_default();
         args.extend(append.split_whitespace().map(OsString::from));
-        Self { args, code_object_version: rocm.newest_code_object }
+        let mut stands_for = vec![rocm.root.join("include/hip/hip_version.h")];
+        for file in ["ocml.bc", "ockl.bc"] {
+            stands_for.push(rocm.device_libraries.join(file));
+        }
+        Self { args, code_object_version: rocm.newest_code_object, stands_for }
     }
 }
 

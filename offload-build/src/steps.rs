@@ -42,7 +42,7 @@ pub(crate) struct Compilation {
     pub(crate) depfiles: Vec<PathBuf>,
     /// What dependency files list from these folders is not watched: identities stand for it.
     pub(crate) tool_folders: Vec<PathBuf>,
-    /// Of the tools, for the rebuild key.
+    /// Of the tools, and of the vendor's headers and libraries, for the rebuild key.
     pub(crate) identities: Vec<String>,
 }
 
@@ -68,7 +68,7 @@ impl<'a> Compilations<'a> {
 
     pub(crate) fn amdgpu(&self, id: TargetId<'_>, clang: &Clang) -> Compilation {
         let target = self.target;
-        let mut compilation = self.compilation("hsaco", &[&clang.path]);
+        let mut compilation = self.compilation("hsaco", &clang.with_lld());
         let mut offload = args(&["--no-gpu-bundle-output"]);
         offload.push(format!("--offload-arch={target}").into());
         let mut direct = args(&["--target=amdgcn-amd-amdhsa"]);
@@ -171,7 +171,12 @@ impl<'a> Compilations<'a> {
     }
 
     fn compilation(&self, extension: &str, tools: &[&Path]) -> Compilation {
-        tools.iter().for_each(|tool| self.cargo.watch(tool));
+        let of_sdk = self.sdk.stands_for.iter().map(PathBuf::as_path).filter(|file| file.is_file());
+        let mut identities = Vec::new();
+        for tool in tools.iter().copied().chain(of_sdk) {
+            self.cargo.watch(tool);
+            identities.push(identity(tool));
+        }
         let stem = self.module.file_stem(self.target);
         Compilation {
             target: self.target.to_owned(),
@@ -182,7 +187,7 @@ impl<'a> Compilations<'a> {
             sources: Vec::new(),
             depfiles: Vec::new(),
             tool_folders: Vec::new(),
-            identities: tools.iter().map(|tool| identity(tool)).collect(),
+            identities,
         }
     }
 

@@ -89,7 +89,7 @@ impl Run<'_> {
         let source = source(match (arch, assembles) {
             (OffloadArch::Nvidia(arch), Some((_, ptxas))) => compilations.cubin(arch, clang, ptxas),
             (OffloadArch::Nvidia(arch), None) => compilations.ptx(arch, clang),
-            (OffloadArch::Amdgpu(_), _) if !clang.has_lld => return Ok(Err(Lack::lld(clang))),
+            (OffloadArch::Amdgpu(_), _) if clang.lld.is_none() => return Ok(Err(Lack::lld(clang))),
             (OffloadArch::Amdgpu(id), _) => compilations.amdgpu(id, clang),
             (OffloadArch::Cpu, _) => unreachable!("the CPU's image was decided on above"),
         });

@@ -12,7 +12,8 @@ use std::ffi::OsString;
 impl<'a> Compilations<'a> {
     /// An object with host code and the device code for all these, by clang in this mode.
     pub(crate) fn object(&self, mode: &str, archs: &[OffloadArch<'_>], clang: &Clang) -> Result<Compilation, Error> {
-        let mut compilation = self.compilation("o", &[&clang.path]);
+        let tools = if mode == "hip" { clang.with_lld() } else { vec![&*clang.path] };
+        let mut compilation = self.compilation("o", &tools);
         let source = self.source_for_all(archs)?;
         let mut common = args(&["-x", mode, "-std=c++17"]);
         common.extend(self.sdk.args.iter().cloned());

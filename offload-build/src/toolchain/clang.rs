@@ -14,8 +14,8 @@ pub(crate) struct Clang {
     pub(crate) path: PathBuf,
     /// What `--version` says in its first line.
     pub(crate) version: String,
-    /// Whether its driver finds `ld.lld`, which AMD code objects are linked with.
-    pub(crate) has_lld: bool,
+    /// The `ld.lld` that its driver finds, which AMD code objects are linked with.
+    pub(crate) lld: Option<PathBuf>,
 }
 
 /// Oldest and newest major versions to look for under their numbers; older ones are not used (docs/formats.md, "Compilers").
@@ -57,7 +57,7 @@ impl Clang {
                 Ok(clang) if clang.major().is_some_and(|major| major < *first) => {
                     trail.note(format!("{} is older than {first} ({})", path.display(), clang.version));
                 }
-                Ok(clang) if clang.has_lld => return Ok(Found::Tool(clang)),
+                Ok(clang) if clang.lld.is_some() => return Ok(Found::Tool(clang)),
                 Ok(clang) => without_lld = without_lld.or(Some(clang)),
                 Err(why) => trail.note(format!("{} cannot be used ({why})", path.display())),
             }
@@ -91,10 +91,18 @@ impl Clang {
         }
         // The driver prints a path if it finds the program, and the bare name if it does not.
         const WHERE_IS_LLD: &[&str] = &["-print-prog-name=ld.lld"];
-        let is_there = |lld: &str| Path::new(lld.trim()).is_absolute() && Path::new(lld.trim()).is_file();
+        let lld = |answer: String| Some(PathBuf::from(answer.trim())).filter(|it| it.is_absolute() && it.is_file());
         // It may have come, or gone, since clang was asked.
-        let has_lld = is_there(&answers.ask(path, WHERE_IS_LLD)?) || is_there(&answers.ask_anew(path, WHERE_IS_LLD)?);
-        Ok(Self { path: path.to_owned(), version, has_lld })
+        let lld = match lld(answers.ask(path, WHERE_IS_LLD)?) {
+            None => lld(answers.ask_anew(path, WHERE_IS_LLD)?),
+            found => found,
+        };
+        Ok(Self { path: path.to_owned(), version, lld })
+    }
+
+    /// The tools that a code object takes.
+    pub(crate) fn with_lld(&self) -> Vec<&Path> {
+        [&*self.path].into_iter().chain(self.lld.as_deref()).collect()
     }
 
     /// The major version, where the first line of `--version` has one.
