@@ -750,7 +750,7 @@ fn no_ptxas() {
     let everywhere = [
         "no image for sm_80, sm_90: no ptxas was found (",
         "none in PATH",
-        "none in /usr/local/cuda/bin",
+        "none among Python's packages (nvidia/cu13/bin)",
         "install the CUDA toolkit and set CUDA_HOME",
         "name ptxas in OFFLOAD_PTXAS",
         "or list PTX",

@@ -160,7 +160,7 @@
 //! | `OFFLOAD_JOBS` | the most compilers at a time, if that is less than `cargo build -j` allows; before [`Build::max_parallel`] |
 //! | `OFFLOAD_COMPILER_LAUNCHER` | what compilers are started through; see [below](#compiler-launchers) |
 //! | `OFFLOAD_CLANG` | the clang to use |
-//! | `OFFLOAD_PTXAS` | the ptxas to use; else `CUDA_HOME`, `CUDA_PATH`, `CUDA_ROOT`, `CUDA_TOOLKIT_ROOT_DIR` with `/bin/ptxas` |
+//! | `OFFLOAD_PTXAS` | the ptxas to use; else `CUDA_HOME`, `CUDA_PATH`, `CUDA_ROOT`, `CUDA_TOOLKIT_ROOT_DIR` with `/bin/ptxas`; then, after `PATH`, what is said of nvcc above |
 //! | `NVCC`, `NVCC_<target>`, `CUDACXX` | the nvcc to use where build.rs asks for it; else those of the four variables above, with `/bin/nvcc`; then `VIRTUAL_ENV`, `CONDA_PREFIX`, `HOME` for Python's packages |
 //! | `NVCC_CCBIN` | the C++ compiler that nvcc uses for the host's part |
 //! | `NVCC_PREPEND_FLAGS`, `NVCC_APPEND_FLAGS` | what nvcc itself reads |
