@@ -291,7 +291,11 @@ fn another_rocm() {
 fn refusals() {
     let case = |number: usize, build: &str, expected: &str| {
         let package = package(&format!("static_refused_{number}"), build);
-        package.write("src/lib.rs", "").write("kernels/scale.cu", "").write("kernels/scale.cl", "");
+        package
+            .write("src/lib.rs", "")
+            .write("kernels/scale.cu", "")
+            .write("kernels/scale.cl", "")
+            .write("kernels/scale.hip", "");
         let mut command = cargo(&package, &["build"]);
         let output = command.env("CUDA_HOME", "/nowhere").output().expect("cargo starts");
         let text = printed(&output);
@@ -318,6 +322,23 @@ fn refusals() {
         "Build::new().file(\"kernels/scale.cu\").flag_for(\"sm_80\", \"-DA\").archs([\"sm_80\", \"sm_90\"])\
          .nvcc(\"/nowhere/nvcc\").compile_static(\"a\")",
         "Build::nvcc names /nowhere/nvcc, which cannot be used: there is no such file",
+    );
+    case(
+        5,
+        "Build::new().file(\"kernels/scale.cu\").compress().archs([\"sm_80\"]).compile_static(\"a\")",
+        "compress() is for packs: the compiler puts device code into a static library as its own options say. Leave it",
+    );
+    case(
+        6,
+        "Build::new().file(\"kernels/scale.cu\").large_pack_script().archs([\"sm_80\"]).compile_static(\"a\")",
+        "large_pack_script() is for packs: ",
+    );
+    case(
+        7,
+        "Build::new().file(Source::new(\"kernels/scale.cu\").targets([\"nvidia\"]))\
+         .file(Source::new(\"kernels/scale.hip\").targets([\"amd\"])).allow_empty().archs([\"gfx90a\"])\
+         .compile_static(\"a\")",
+        "kernels/scale.cu is for none of the targets gfx90a; a static library needs each of its sources: make one library",
     );
 }
 

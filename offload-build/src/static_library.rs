@@ -68,6 +68,14 @@ pub(crate) fn modules(request: &Request) -> Result<Vec<(String, Module)>, Error>
             kernel.name
         )));
     }
+    for (is_asked, call) in [(request.compressed, "compress()"), (request.large_pack_script, "large_pack_script()")] {
+        if is_asked {
+            return Err(Error::config(format!(
+                "{call} is for packs: the compiler puts device code into a static library as its own options say. \
+                 Leave it out for compile_static"
+            )));
+        }
+    }
     let own = plan::modules(request, "static")?.remove(0).1;
     let each = own.sources.iter().enumerate().map(|(index, source)| {
         let name = format!("{index}_{}", plan::stem(&source.path));
@@ -90,7 +98,7 @@ pub(crate) fn make(run: &Run<'_>, name: &str, modules: &[PlannedModule]) -> Resu
     let mut compilations = Vec::new();
     let mut failures = Vec::new();
     for module in modules {
-        match compile(run, module, family)? {
+        match compile(run, module, family, &targets)? {
             Ok(compilation) => compilations.push(compilation),
             Err(lack) => {
                 failures.extend(
@@ -124,13 +132,23 @@ fn family(targets: &[String]) -> Result<Family, Error> {
 }
 
 /// How the object of one source comes about. The inner error says what is missing.
-fn compile(run: &Run<'_>, module: &PlannedModule, family: Family) -> Result<Result<Compilation, Lack>, Error> {
+fn compile(
+    run: &Run<'_>,
+    module: &PlannedModule,
+    family: Family,
+    targets: &[String],
+) -> Result<Result<Compilation, Lack>, Error> {
     let archs = module.targets.iter().map(|target| OffloadArch::parse(target)).collect::<Result<Vec<_>, _>>();
     let archs = archs.map_err(|error| Error::config(error.to_string()))?;
-    let Some(first) = archs.first() else {
-        return Err(Error::config(format!("{} is for none of the targets", module)));
-    };
     let source = &module.sources[0];
+    let Some(first) = archs.first() else {
+        return Err(Error::config(format!(
+            "{} is for none of the targets {}; a static library needs each of its sources: make one library for each \
+             vendor",
+            source.path.display(),
+            targets.join(", ")
+        )));
+    };
     if !matches!(source.way(first), Some(Way::Offload(..) | Way::Nvcc)) {
         return Err(Error::config(format!(
             "{} is {}, which has no host code: a static library is made of CUDA (.cu) and HIP (.hip) sources",
