@@ -36,9 +36,11 @@ impl Run<'_> {
         {
             return Ok(Ok(Source::ReadyMade(image)));
         }
+        if prebuilt_use == PrebuiltUse::Only && arch != OffloadArch::Cpu {
+            return Ok(Err(Lack::only_prebuilt()));
+        }
         let (sdk, clang_of_sdk) = match self.sdk(&sources, &arch)? {
             Ok(found) => found,
-            Err(_) if prebuilt_use == PrebuiltUse::Only => return Ok(Err(Lack::only_prebuilt())),
             Err(lack) => return Ok(Err(lack)),
         };
         let compilations = Compilations {
@@ -56,9 +58,6 @@ impl Run<'_> {
         };
         if arch == OffloadArch::Cpu {
             return Ok(Ok(source(compilations.cpu(&self.tools.cxx()?))));
-        }
-        if prebuilt_use == PrebuiltUse::Only {
-            return Ok(Err(Lack::only_prebuilt()));
         }
         if let (OffloadArch::Nvidia(arch), Some(Way::Nvcc)) = (arch, sources.first().and_then(|it| it.way(&arch))) {
             return self.compile_by_nvcc(&compilations, arch);
