@@ -39,7 +39,7 @@ const FIRST_LINE: &str = "offload-prebuilt 1";
 pub(crate) struct Prebuilt {
     folder: PathBuf,
     manifest: PathBuf,
-    compiler: String,
+    compilers: Vec<String>,
     options: String,
     inputs: Vec<(String, ContentHash)>,
     images: Vec<(String, ContentHash, String)>,
@@ -64,7 +64,7 @@ impl Prebuilt {
         let mut set = Self {
             folder: folder.to_owned(),
             manifest,
-            compiler: String::new(),
+            compilers: Vec::new(),
             options: String::new(),
             inputs: Vec::new(),
             images: Vec::new(),
@@ -89,9 +89,10 @@ impl Prebuilt {
         }
         let (key, value) = line.split_once(' ').unwrap_or((line, ""));
         match key {
-            "compiler" => self.compiler = value.to_owned(),
+            "compiler" => self.compilers.push(value.to_owned()),
+            "nvcc" => self.compilers.push(format!("nvcc {value}")),
             "options" => self.options = value.to_owned(),
-            "ptxas" | "nvcc" | "optimization" => {}
+            "ptxas" | "optimization" => {}
             "input" => {
                 let (hash, path) = value.split_once(' ')?;
                 self.inputs.push((path.to_owned(), ContentHash::parse(hash)?));
@@ -108,9 +109,9 @@ impl Prebuilt {
         Some(())
     }
 
-    /// What the images were made with.
-    pub(crate) fn compiler(&self) -> &str {
-        &self.compiler
+    /// The compilers that the images were made with.
+    pub(crate) fn compilers(&self) -> &[String] {
+        &self.compilers
     }
 
     /// Why no image of the set can be used: options or inputs are not those that it was made from.
