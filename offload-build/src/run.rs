@@ -240,9 +240,13 @@ impl<'a> Run<'a> {
                 step
             }));
         }
-        let start = if steps.is_empty() { None } else { Some(cache::file_time(self.output)?) };
+        if steps.is_empty() {
+            // How they would be run is of no account.
+            return Ok(None);
+        }
+        let start = cache::file_time(self.output)?;
         self.pass_on(&jobs::run(&steps, &work, &self.how()?)?);
-        Ok(start)
+        Ok(Some(start))
     }
 
     /// How compilers are run, as build.rs and the environment want it.
