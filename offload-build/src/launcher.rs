@@ -44,9 +44,7 @@ impl Launcher {
         let Some(text) = cargo.untracked_var(VARIABLE) else { return Ok(None) };
         let mut words = text.split(';').map(str::trim).filter(|word| !word.is_empty());
         let Some(name) = words.next() else { return Ok(None) };
-        let found = named(Path::new(name), cargo)
-            .or_else(|| named(Path::new(&format!("{name}{}", std::env::consts::EXE_SUFFIX)), cargo));
-        let program = found.ok_or_else(|| {
+        let program = named(Path::new(name), cargo).ok_or_else(|| {
             let place = if name.contains(['/', '\\']) { "there is no such file" } else { "PATH has no such program" };
             let message = format!(
                 "{VARIABLE} is '{text}', and {place}: {name}\n\
