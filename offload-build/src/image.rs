@@ -118,7 +118,22 @@ fn undefined(ptx: &str) -> Vec<&str> {
     let names = ptx.lines().filter_map(|line| {
         let rest = line.trim_start().strip_prefix(".extern .func")?.trim_start();
         let rest = if rest.starts_with('(') { rest.split_once(')')?.1 } else { rest };
-        Some(rest.trim().trim_end_matches(['(', ';']).trim())
+        // Its parameters may stand in the same line.
+        rest.trim_start().split(|c: char| c.is_whitespace() || c == '(' || c == ';').next()
     });
     names.filter(|name| !SYSTEM.contains(name) && !name.starts_with("cuda")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::undefined;
+
+    #[test]
+    fn functions_that_are_left_to_a_linker() {
+        // As clang writes them, and in one line.
+        let declared = ".extern .func  (.param .b32 func_retval0) vprintf\n(\n\t.param .b64 vprintf_param_0\n);\n\
+                        .extern .func other (.param .b64 a);\n.extern .func third;\n.extern .func cudaGetDevice(\n\
+                        .extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b);\n.extern .func \t last";
+        assert_eq!(undefined(declared), ["other", "third", "last"]);
+    }
 }
