@@ -175,7 +175,8 @@
 //! Cargo runs the build script again when one of them, `PATH`, a source, a header or a compiler changes, by the time stamps of
 //! files. Then only what would come out different is compiled; if that is nothing, no tool is started. What Cargo does not
 //! notice: a compiler that is replaced by one with an older time stamp, one that is put into a folder of `PATH` before the
-//! one that was found, and for `native` another GPU. Then touch build.rs.
+//! one that was found, a toolkit that is installed elsewhere than in `PATH` (`/usr/local/cuda`, `/opt/rocm`) while prebuilt
+//! images stand in, and for `native` another GPU. Then touch build.rs.
 //!
 //! # Compiler launchers
 //!

@@ -66,7 +66,8 @@ impl Pack {
 
     /// The file with the bytes that are embedded: an offload bundle for each module, if all targets are AMD's, or offload
     /// binaries.
-    /// `None` if nothing was compiled (`OFFLOAD_SKIP`, docs.rs).
+    /// `None` if nothing was compiled: `OFFLOAD_SKIP`, docs.rs, or [`Build::allow_empty`](crate::Build::allow_empty) and no
+    /// target left.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
@@ -218,18 +219,19 @@ pub(crate) fn write(
     })?;
 
     let mut offsets = offsets.into_iter();
-    let mut index_image = |image: &Image| {
+    let mut index_image = |module: &ModuleImages, image: &Image| {
         Ok(IndexImage {
             target: image.target.clone(),
             offset: offsets.next().expect("the layout has every image"),
             size: image.size,
             origin: image.origin,
             kind: image.kind.clone(),
-            kernels: kernels::of(image, output, cargo)?,
+            kernels: kernels::of(&module.name, image, output, cargo)?,
         })
     };
     let index_module = |(module, (bundle, stream)): (&ModuleImages, (Option<u64>, Option<IndexStream>))| {
-        let images: Result<Vec<IndexImage>, Error> = module.images.iter().map(&mut index_image).collect();
+        let images: Result<Vec<IndexImage>, Error> =
+            module.images.iter().map(|image| index_image(module, image)).collect();
         Ok(IndexModule { name: module.name.clone(), bundle, stream, images: images? })
     };
     let index_modules: Result<Vec<IndexModule>, Error> =

@@ -36,7 +36,8 @@ impl StaticLibrary {
         &self.name
     }
 
-    /// The library. `None` if nothing was compiled (`OFFLOAD_SKIP`, docs.rs).
+    /// The library. `None` if nothing was compiled: `OFFLOAD_SKIP`, docs.rs, or
+    /// [`Build::allow_empty`](crate::Build::allow_empty) and no target left.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
