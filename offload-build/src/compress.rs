@@ -1,7 +1,7 @@
 //! Compressed packs: each module is a stream of its own, so that one is had without the others.
 //!
-//! For AMD alone it is a compressed bundle for each module (`CCOB`, version 3), which HIP's runtime takes as it is; for any
-//! other mix an offload binary of version 3 for each.
+//! For AMD alone it is a compressed bundle for each module (`CCOB`, version 3), which HIP's runtime takes as it is; for
+//! any other mix an offload binary of version 3 for each.
 
 use crate::error::Error;
 use crate::hash::Parts;
@@ -81,8 +81,8 @@ fn stream(bytes: &[u8], section: DeviceSection) -> Option<Range<u64>> {
     Some(size - stream.len() as u64..size)
 }
 
-/// The compressed container of a module, and where its stream lies: that of an earlier run, if it was made from the same
-/// images.
+/// The compressed container of a module, and where its stream lies: that of an earlier run, if it was made from the
+/// same images.
 fn module_bytes(
     module: &ModuleImages,
     container: &Layout,

@@ -1,7 +1,7 @@
 //! What a build finds on this machine, asked from outside of one: for `offload doctor`, and for whoever wants to know.
 //!
-//! It is found by the code that builds use, so that what is said here is what a build does: the same variables, the same places,
-//! the same questions to the compilers. build.rs can name other compilers, of which nothing is known here.
+//! It is found by the code that builds use, so that what is said here is what a build does: the same variables, the
+//! same places, the same questions to the compilers. build.rs can name other compilers, of which nothing is known here.
 
 use crate::cargo::Cargo;
 use crate::jobs::Step;

@@ -64,10 +64,9 @@ impl Pack {
         &self.name
     }
 
-    /// The file with the bytes that are embedded: an offload bundle for each module, if all targets are AMD's, or offload
-    /// binaries.
-    /// `None` if nothing was compiled: `OFFLOAD_SKIP`, docs.rs, or [`Build::allow_empty`](crate::Build::allow_empty) and no
-    /// target left.
+    /// The file with the bytes that are embedded: an offload bundle for each module, if all targets are AMD's, or
+    /// offload binaries. `None` if nothing was compiled: `OFFLOAD_SKIP`, docs.rs, or
+    /// [`Build::allow_empty`](crate::Build::allow_empty) and no target left.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
@@ -127,8 +126,8 @@ impl PackedImage {
         self.origin
     }
 
-    /// The names of its kernels, read from the image, as it has them: those of C++ mangled. There are none to be read in the
-    /// image for the CPU.
+    /// The names of its kernels, read from the image, as it has them: those of C++ mangled. There are none to be read
+    /// in the image for the CPU.
     ///
     /// Returns an error if the file cannot be read, or is damaged.
     pub fn kernels(&self) -> Result<Vec<String>, Error> {
@@ -179,7 +178,8 @@ pub(crate) fn machine(cargo: &Cargo) -> Result<Machine, Error> {
 
 /// Writes pack, library and index.
 ///
-/// Returns an error if the pack, compressed if it is to be, is too large for the linker, or if a file cannot be written.
+/// Returns an error if the pack, compressed if it is to be, is too large for the linker, or if a file cannot be
+/// written.
 pub(crate) fn write(
     name: &str,
     modules: &[ModuleImages],
@@ -285,8 +285,8 @@ fn plain(modules: &[ModuleImages], section: DeviceSection) -> Result<Content, Er
     Ok(Content { layout, files, starts, streams: vec![None; modules.len()], offsets })
 }
 
-/// A bundle for each module that has an image, as HIP's runtime takes it, and where they start. Payload numbers are positions
-/// among the images of all modules.
+/// A bundle for each module that has an image, as HIP's runtime takes it, and where they start. Payload numbers are
+/// positions among the images of all modules.
 fn bundles(modules: &[ModuleImages]) -> Result<(Layout, Vec<Option<u64>>), Error> {
     let (mut layout, mut starts, mut first) = (Layout::new(), Vec::new(), 0);
     for module in modules {

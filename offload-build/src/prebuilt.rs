@@ -14,10 +14,10 @@
 //! image gfx90a 71f3… saxpy.gfx90a.hsaco
 //! ```
 //!
-//! Our own headers go by the names that sources include them by: they lie in `OUT_DIR`, which is elsewhere for everybody.
-//! An image is used if the options are the same and every input has the same bytes. Compiler and optimization are there
-//! to be read: they are what is missing, or Cargo's profile. Our headers count while somebody works on the package; a published
-//! one may be built with another version of this crate.
+//! Our own headers go by the names that sources include them by: they lie in `OUT_DIR`, which is elsewhere for
+//! everybody. An image is used if the options are the same and every input has the same bytes. Compiler and
+//! optimization are there to be read: they are what is missing, or Cargo's profile. Our headers count while somebody
+//! works on the package; a published one may be built with another version of this crate.
 
 use crate::cache::Input;
 use crate::cargo::Cargo;

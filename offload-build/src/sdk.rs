@@ -14,8 +14,8 @@ pub(crate) struct Sdk {
     pub(crate) args: Vec<OsString>,
     /// The newest that there are libraries for.
     pub(crate) code_object_version: Option<u32>,
-    /// Files that another version of it has others of: dependency files have none of its headers, which are the system's,
-    /// and no libraries.
+    /// Files that another version of it has others of: dependency files have none of its headers, which are the
+    /// system's, and no libraries.
     pub(crate) stands_for: Vec<PathBuf>,
 }
 

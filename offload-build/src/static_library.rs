@@ -1,7 +1,8 @@
 //! Host code and device code in one source, compiled to a static library that carries its device code for all targets.
 //!
-//! Each source is one object, for all targets at once, by the vendor's compiler driver or by clang's: only those know how a
-//! launch (`<<<...>>>`) and the code that it starts are put together. The vendor's runtime is linked behind the library.
+//! Each source is one object, for all targets at once, by the vendor's compiler driver or by clang's: only those know
+//! how a launch (`<<<...>>>`) and the code that it starts are put together. The vendor's runtime is linked behind the
+//! library.
 
 use crate::cache;
 use crate::compiler::Compiler;

@@ -8,8 +8,8 @@
 //! | NVIDIA, by nvcc | nvcc: the image; of several sources relocatable cubins | nvlink: cubin |
 //! | `cpu` | the C++ compiler, to an object | the C++ compiler: shared object |
 //!
-//! Which mode of clang a language takes is in `language.rs`. Sources become bitcode and not objects so that calls between
-//! them can be inlined, and because PTX has no linker.
+//! Which mode of clang a language takes is in `language.rs`. Sources become bitcode and not objects so that calls
+//! between them can be inlined, and because PTX has no linker.
 
 mod nvcc;
 mod object;
@@ -238,7 +238,8 @@ impl<'a> Compilations<'a> {
                     compile.extend(version.clone());
                     compile.extend(args(&["--cuda-device-only", "-fgpu-rdc", "-emit-llvm", "-c"]));
                     compile.extend(args(&["-std=c++17", "-fms-extensions"]));
-                    // Each source's own, and the same wherever the package lies: clang's default is a hash of the full path.
+                    // Each source's own, and the same wherever the package lies: clang's default is a hash of the full
+                    // path.
                     compile.push(format!("-cuid={index}").into());
                     match headers {
                         Headers::Ours => {
@@ -308,8 +309,8 @@ impl<'a> Compilations<'a> {
             for options in all {
                 list.extend(options.define_args().map(OsString::from));
             }
-            // Debug information and __FILE__ say the same wherever the work folder lies. Of several that fit, compilers take
-            // the last: OUT_DIR may lie in the package.
+            // Debug information and __FILE__ say the same wherever the work folder lies. Of several that fit, compilers
+            // take the last: OUT_DIR may lie in the package.
             for (folder, name) in [(&self.cargo.manifest_dir, "."), (&self.cargo.out_dir, "OUT_DIR")] {
                 list.push(format!("-ffile-prefix-map={}={name}", folder.display()).into());
             }
@@ -340,8 +341,8 @@ impl Compilation {
     }
 }
 
-/// What clang is given to make one object of all: bitcode is put together before code is generated, so that calls are inlined
-/// and one note in AMD's code objects lists all kernels. (Runtimes read only the first.)
+/// What clang is given to make one object of all: bitcode is put together before code is generated, so that calls are
+/// inlined and one note in AMD's code objects lists all kernels. (Runtimes read only the first.)
 fn link_inputs(parts: Vec<PathBuf>) -> Vec<OsString> {
     let (bitcode, objects): (Vec<PathBuf>, Vec<PathBuf>) = parts.into_iter().partition(|part| is_bitcode(part));
     let mut list = Vec::new();

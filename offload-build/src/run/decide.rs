@@ -110,8 +110,8 @@ impl Run<'_> {
         Ok(refused_by_ptxas(&source).map_or(Ok(source), Err))
     }
 
-    /// The vendor's headers that sources are compiled with, and the clang that they are for, if it is not the one that compiles
-    /// everything else. The inner error says what is missing.
+    /// The vendor's headers that sources are compiled with, and the clang that they are for, if it is not the one that
+    /// compiles everything else. The inner error says what is missing.
     fn sdk(
         &self,
         sources: &[&PlannedSource],
@@ -143,8 +143,8 @@ impl Run<'_> {
         Ok(Ok((Sdk::rocm(rocm, clang, id, self.tools, self.cargo), own)))
     }
 
-    /// The clang that compiles everything. It is looked for only where no other will do: what is looked for and not there
-    /// has Cargo watch the folders of `PATH`. The inner error says what is missing.
+    /// The clang that compiles everything. It is looked for only where no other will do: what is looked for and not
+    /// there has Cargo watch the folders of `PATH`. The inner error says what is missing.
     pub(crate) fn clang(&self) -> Result<Result<&Clang, Lack>, Error> {
         Ok(match self.tools.clang()? {
             Found::Tool(clang) => Ok(clang),

@@ -18,7 +18,8 @@ pub(crate) struct Clang {
     pub(crate) lld: Option<PathBuf>,
 }
 
-/// Oldest and newest major versions to look for under their numbers; older ones are not used (docs/formats.md, "Compilers").
+/// Oldest and newest major versions to look for under their numbers; older ones are not used (docs/formats.md,
+/// "Compilers").
 const VERSIONS: std::ops::RangeInclusive<u32> = 15..=30;
 
 impl Clang {
@@ -27,7 +28,8 @@ impl Clang {
         in PATH and /usr/lib/llvm-*/bin; $ROCM_PATH/llvm/bin or /opt/rocm/llvm/bin";
 
     /// `explicit`, else `OFFLOAD_CLANG`, else the first that has lld of: `clang` in `PATH`; `clang-<n>` in `PATH` and
-    /// `/usr/lib/llvm-<n>/bin`, newest first; ROCm's. Else the first without. A named one that does not start is an error.
+    /// `/usr/lib/llvm-<n>/bin`, newest first; ROCm's. Else the first without. A named one that does not start is an
+    /// error.
     pub(crate) fn find(cargo: &Cargo, answers: &Answers, explicit: Option<&Path>) -> Result<Found<Self>, Error> {
         if let Some(path) = explicit {
             return Self::named(cargo, answers, path, "Build::clang").map(Found::Tool);

@@ -28,8 +28,8 @@ impl Nvcc {
     pub(crate) const PLACES: &'static str = "NVCC_<target>, NVCC, CUDACXX; bin of CUDA_HOME, CUDA_PATH, CUDA_ROOT, \
         CUDA_TOOLKIT_ROOT_DIR; PATH; /usr/local/cuda*, /opt/cuda; Python's packages";
 
-    /// `explicit`, else `NVCC` (`NVCC_<target>` before it) or `CUDACXX`, else `bin` of the installation that a variable names,
-    /// else `PATH`, else the usual places.
+    /// `explicit`, else `NVCC` (`NVCC_<target>` before it) or `CUDACXX`, else `bin` of the installation that a variable
+    /// names, else `PATH`, else the usual places.
     ///
     /// Returns an error if a named one cannot be used, or if variables name different toolkits.
     pub(crate) fn find(cargo: &Cargo, answers: &Answers, explicit: Option<&Path>) -> Result<Found<Self>, Error> {
@@ -171,7 +171,8 @@ fn disagree((first, one): &(String, Nvcc), (second, other): &(String, Nvcc)) -> 
     ))
 }
 
-/// Where a toolkit's programs are looked for that no variable leads to: `PATH`, then where installers, pip and conda put them.
+/// Where a toolkit's programs are looked for that no variable leads to: `PATH`, then where installers, pip and conda
+/// put them.
 pub(super) fn folders(cargo: &Cargo) -> Vec<PathBuf> {
     let mut folders = cargo.search_path();
     for root in installed().iter().chain(&python_trees(cargo)) {
