@@ -92,11 +92,18 @@ fn wavefront_define(clang: &Clang, id: TargetId<'_>, tools: &Tools<'_>) -> Optio
 
 /// `gfx90a`, `gfx9-4-generic`: 64; `gfx1030`, `gfx11-generic`: 32, as clang has it unless told otherwise.
 fn wavefront_size(processor: &str) -> u32 {
-    let name = processor.strip_prefix("gfx").unwrap_or(processor);
-    let digits = name.split('-').next().unwrap_or(name);
+    if major(processor).is_some_and(|major| major >= 10) { 32 } else { 64 }
+}
+
+/// The major version of a processor: 11 of `gfx1100`, 9 of `gfx90a`.
+pub(crate) fn major(processor: &str) -> Option<u32> {
+    let name = processor.strip_prefix("gfx")?;
     // Generic ones have the major version alone, or others behind dashes; others have two digits behind it.
-    let major = if name.ends_with("-generic") { digits } else { &digits[..digits.len().saturating_sub(2)] };
-    if major.parse::<u32>().is_ok_and(|major| major >= 10) { 32 } else { 64 }
+    let major = match name.split_once('-') {
+        Some((major, _)) => major,
+        None => name.get(..name.len().saturating_sub(2))?,
+    };
+    major.parse().ok()
 }
 
 #[cfg(test)]
