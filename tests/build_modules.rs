@@ -2,6 +2,7 @@
 
 use offload_tests::data::read;
 use offload_tests::package::{Package, printed};
+use offload_tests::scratch;
 use offload_tests::tools::{Tool, llvm, llvm_bin, stderr, stdout, succeed};
 use offload_tests::{run, test};
 use std::fs;
@@ -18,6 +19,7 @@ fn main() -> ExitCode {
         test("the_same_modules_make_the_same_bytes", LLVM, same_bytes),
         test("only_the_module_that_changed_is_compiled", LLVM, one_changed),
         test("generated_sources_are_known_by_their_content", LLVM, generated),
+        test("kernels_of_ready_made_images", &[Tool::Gcc], ready_made),
         test("excluded_sources_are_not_built", LLVM, excluded),
         test("kernels_are_named_and_required", LLVM, kernels),
         test("each_module_has_a_prebuilt_set", LLVM, prebuilt),
@@ -294,6 +296,30 @@ fn generated() {
     package.write("build.rs", script("2.0f"));
     build();
     assert!(ptx(&package, "made") != first, "the image is still of the old source");
+}
+
+/// The kernels of ready-made images of one file name are kept apart.
+fn ready_made() {
+    let package = package(
+        "modules_ready_made",
+        "\n        .module(Module::new(\"one\").file(\"a/k.hsaco\")).module(Module::new(\"two\").file(\"b/k.hsaco\"))\
+         .archs([\"gfx90a\"])",
+    );
+    for (folder, image) in [("a", "saxpy/prebuilt/saxpy"), ("b", "one-source/prebuilt/block_sum")] {
+        let bytes = read(scratch::workspace().join("examples").join(format!("{image}.gfx90a.hsaco")));
+        package.write(&format!("{folder}/k.hsaco"), bytes);
+    }
+    let records = || {
+        succeed(&mut cargo(&package, "build"));
+        ["one", "two"].map(|module| {
+            let path = package.own_output("debug", &format!("pack/work/{module}.gfx90a.kernels"));
+            (read(&path), fs::metadata(&path).and_then(|it| it.modified()).expect("it is there"))
+        })
+    };
+    let first = records();
+    assert!(String::from_utf8_lossy(&first[0].0).ends_with("\nsaxpy\n"), "{first:?}");
+    package.write("build.rs", read(package.folder.join("build.rs")));
+    assert_eq!(records(), first);
 }
 
 fn excluded() {

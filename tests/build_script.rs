@@ -31,8 +31,10 @@ fn main() -> ExitCode {
         test("each_image_says_its_target", ALL, image_headers),
         test("the_code_object_version_is_the_one_asked_for", LLVM, code_object_version),
         test("the_same_inputs_make_the_same_bytes_in_any_folder", ALL, twins),
+        test("the_same_bytes_wherever_cargo_builds", LLVM, target_folders),
         test("a_nul_follows_every_ptx", LLVM, ptx_ends),
         test("options_reach_every_compiler", ALL, options),
+        test("each_modules_options_are_asked_about", LLVM, refusal_of_one_module),
         test("warnings_are_shown_once", LLVM, warnings),
         test("a_failure_that_is_handled_is_not_final", LLVM, handled_failure),
         test("two_packs_of_one_name_are_refused", LLVM, two_packs_of_one_name),
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
         test("another_compiler_behind_the_same_name_is_noticed", LLVM, changed_compiler),
         test("the_library_is_for_the_host_program", LLVM, hosts),
         test("a_prebuilt_set_can_travel", LLVM, travelling_set),
+        test("a_prebuilt_set_of_a_generated_source", LLVM, set_of_a_generated_source),
     ])
 }
 
@@ -724,6 +727,27 @@ fn twins() {
     }
 }
 
+/// The folder that Cargo builds into may lie in the package, as it does by default, or elsewhere.
+fn target_folders() {
+    const MAIN: &str = r#"let out = std::env::var("OUT_DIR").unwrap();
+    std::fs::write(format!("{out}/value.h"), "static __device__ inline float value(float x) { return x * 3.0f; }\n").unwrap();
+    Build::new().file("kernels/add.cu").include(out).archs(["gfx90a", "compute_80", "cpu"]).compile("add");"#;
+    let mut package = package("build_target_folder", MAIN);
+    package.write("kernels/add.cu", format!("#include \"value.h\"\n{}", kernel("add", "value(y[i])")));
+    let mut build = |folder: PathBuf| {
+        package.target = folder;
+        succeed(&mut cargo_build(&package, "debug"));
+        ["gfx90a.hsaco", "compute_80.ptx", "cpu.so"]
+            .map(|file| read(package.own_output("debug", &format!("add/{file}"))))
+    };
+    let elsewhere = build(scratch::folder("build_target_elsewhere"));
+    let inside = build(scratch::target_dir().join("offload-tests/build_target_folder/target"));
+    assert!(String::from_utf8_lossy(&inside[1]).contains("OUT_DIR"), "no debug information in PTX");
+    for (index, (inside, elsewhere)) in inside.iter().zip(&elsewhere).enumerate() {
+        assert!(inside == elsewhere, "image {index} differs with the folder that Cargo builds into");
+    }
+}
+
 /// PTX of every length modulo 8, the pack's alignment.
 fn ptx_ends() {
     let package = package(
@@ -796,6 +820,25 @@ fn options() {
     assert!(defines(&image("cpu.so"), "renamed", 'T'));
     assert!(String::from_utf8_lossy(&read(image("compute_80.ptx"))).contains(".visible .entry renamed("));
     assert!(symbols(&image("sm_80.cubin")).iter().any(|[_, _, _, name]| name == "renamed"));
+}
+
+/// An option of one module is none of another with the same targets.
+fn refusal_of_one_module() {
+    const MAIN: &str = r#"let plain = offload_build::Module::new("plain").file("kernels/add.cu").clone();
+    let mut other = offload_build::Module::new("other").file("kernels/add.cu").clone();
+    other.flag("--no-such-option");
+    let modules = if std::env::var("FIRST").unwrap() == "plain" { [plain, other] } else { [other, plain] };
+    println!("cargo::rerun-if-env-changed=FIRST");
+    Build::new().module(&modules[0]).module(&modules[1]).archs(["gfx90a"]).compile("pack");"#;
+    let package = package("build_refusals", MAIN);
+    package.write("kernels/add.cu", kernel("add", "1.0f"));
+    for first in ["plain", "other"] {
+        let output = cargo_build(&package, "debug").env("FIRST", first).output().expect("cargo starts");
+        let text = printed(&output);
+        assert!(!output.status.success(), "{text}");
+        assert_eq!(text.matches("unknown argument: '--no-such-option'").count(), 1, "{first}:\n{text}");
+        assert!(text.contains("no image for gfx90a: ") && !text.contains("the command was"), "{first}:\n{text}");
+    }
 }
 
 /// What a compiler warns of, it says for each target; the user reads it once, and whole.
@@ -973,4 +1016,18 @@ fn travelling_set() {
     here.write("build.rs", build_script(&MAIN.replace(", \"compute_80\"", "")));
     let text = printed(&succeed(cargo_build(&here, "release").env("OFFLOAD_PREBUILT", "only")));
     assert!(text.contains("gfx90a from kernels/, because OFFLOAD_PREBUILT=only"), "{text}");
+}
+
+/// What build scripts write themselves is no reason to run them again.
+fn set_of_a_generated_source() {
+    const MAIN: &str = r#"let source = std::path::Path::new(&std::env::var("OUT_DIR").unwrap()).join("add.cu");
+    std::fs::copy("kernels/add.cu", &source).unwrap();
+    Build::new().file(source).archs(["gfx90a"]).compile("add");"#;
+    let package = package("build_set_generated", MAIN);
+    package.write("kernels/add.cu", kernel("add", "1.0f"));
+    succeed(cargo_build(&package, "release").env("OFFLOAD_PREBUILT", "update"));
+    let build = || printed(&succeed(cargo_build(&package, "release").env("OFFLOAD_PREBUILT", "only").arg("-v")));
+    assert!(build().contains("gfx90a from prebuilt/, because OFFLOAD_PREBUILT=only"));
+    let text = build();
+    assert!(text.contains("Fresh build_set_generated"), "the source in OUT_DIR makes each build run:\n{text}");
 }

@@ -412,7 +412,18 @@ const BUILD_CASES: &[Case] = &[
         &[("OFFLOAD_PREBUILT", "only")],
         &["no image for gfx90a, compute_80: OFFLOAD_PREBUILT=only", "the package has no prebuilt set in prebuilt/"],
     ),
+    ONLY_PREBUILT_CUDA,
 ];
+
+/// Nothing is looked for that would only compile it.
+const ONLY_PREBUILT_CUDA: Case = Case {
+    env: &[("OFFLOAD_PREBUILT", "only"), ("NVCC", "/nowhere/nvcc")],
+    ..case(
+        "prebuilt-only-with-cuda",
+        r#".file("kernels/add.cu").compiler(offload_build::Compiler::ClangCuda).archs(["compute_80"])"#,
+        &["no image for compute_80: OFFLOAD_PREBUILT=only", "the package has no prebuilt set in prebuilt/"],
+    )
+};
 
 const PREBUILT_OF_THIS: &[&str] =
     &["OFFLOAD_PREBUILT is 'update'; a prebuilt set is made for the targets that build.rs names, as in \
@@ -750,7 +761,7 @@ fn no_ptxas() {
     let everywhere = [
         "no image for sm_80, sm_90: no ptxas was found (",
         "none in PATH",
-        "none in /usr/local/cuda/bin",
+        "none among Python's packages (nvidia/cu13/bin)",
         "install the CUDA toolkit and set CUDA_HOME",
         "name ptxas in OFFLOAD_PTXAS",
         "or list PTX",

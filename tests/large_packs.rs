@@ -8,7 +8,10 @@ use std::fs::{self, File};
 use std::process::{ExitCode, Output};
 
 fn main() -> ExitCode {
-    run(vec![test("what_is_too_large_for_the_linker", &[Tool::Gcc], too_large)])
+    run(vec![
+        test("what_is_too_large_for_the_linker", &[Tool::Gcc], too_large),
+        test("what_is_not_too_large_compressed", &[Tool::Gcc], compressed),
+    ])
 }
 
 /// A build script that has an image as large as `SIZE` says. The crate does not embed it.
@@ -18,20 +21,15 @@ const BUILD: &str = r#"fn main() {
 }
 "#;
 
+/// One with PTX is offload binaries, which are compressed without a hash that takes long.
+const BUILD_COMPRESSED: &str = r#"fn main() {
+    let modules = ["image.hsaco", "other.ptx"];
+    offload_build::Build::new().modules(modules).allow_empty().archs(["gfx90a", "compute_80"]).compress().compile("huge");
+}
+"#;
+
 fn too_large() {
-    let package = Package::new("large_packs");
-    let crates = scratch::workspace().display();
-    // Nothing that is compiled for the target: it would be once more for each of its options.
-    package.write(
-        "Cargo.toml",
-        format!(
-            "[package]\nname = \"large_packs\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
-             [build-dependencies]\noffload-build = {{ path = \"{crates}/offload-build\" }}\n"
-        ),
-    );
-    package.write("build.rs", BUILD).write("src/lib.rs", "");
-    let header = fs::read(scratch::workspace().join("examples/saxpy/prebuilt/saxpy.gfx90a.hsaco"));
-    package.write("image.hsaco", header.expect("the image can be read"));
+    let package = package("large_packs", "", BUILD);
     let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     let build = |size: u64, flags: &str| -> Output {
         // A hole behind the image, which takes no room.
@@ -41,6 +39,7 @@ fn too_large() {
         cargo.env("SIZE", size.to_string()).env("CARGO_ENCODED_RUSTFLAGS", flags).output().expect("cargo starts")
     };
 
+    // The image, which in the pack stands behind a page with the bundle's entries.
     const TOO_LARGE: u64 = (3 << 29) + 1;
     let cases: [(&str, &[&str]); 2] = [
         (
@@ -67,7 +66,7 @@ fn too_large() {
             assert!(!output.status.success(), "{flags}:\n{text}");
             let always: &[&str] = &[
                 "error: offload-build could not make the pack \"huge\"",
-                "the pack has 1.50 GiB (1610612737 bytes), and the program is ",
+                "the pack has 1.50 GiB (1610616833 bytes), and the program is ",
                 "- link with rust-lld, which rustc for x86-64 Linux has and uses unless told otherwise (1.90 and newer)",
                 "- or make the pack smaller: `compress`, or fewer targets",
             ];
@@ -81,12 +80,51 @@ fn too_large() {
     let text = printed(&output);
     assert!(output.status.success(), "{text}");
     let says =
-        "pack \"huge\" has 1.00 GiB (1073741825 bytes), in each program that uses it: `compress` makes it smaller";
+        "pack \"huge\" has 1.00 GiB (1073745921 bytes), in each program that uses it: `compress` makes it smaller";
     assert_eq!(text.matches(says).count(), 1, "{text}");
 
-    // Files of 1 GiB each that nobody will look at.
-    let builds = fs::read_dir(package.target.join(&target).join("debug/build")).expect("Cargo built it");
-    for folder in builds.flatten().filter(|it| it.file_name().to_string_lossy().starts_with("large_packs-")) {
+    remove_outputs(&package, &target);
+}
+
+/// Files of 1 GiB each that nobody will look at.
+fn remove_outputs(package: &Package, target: &str) {
+    let name = package.folder.file_name().expect("a package has a folder").to_string_lossy();
+    let builds = fs::read_dir(package.target.join(target).join("debug/build")).expect("Cargo built it");
+    for folder in builds.flatten().filter(|it| it.file_name().to_string_lossy().starts_with(&format!("{name}-"))) {
         fs::remove_dir_all(folder.path()).expect("what Cargo wrote can be removed");
     }
+}
+
+/// What counts is the size of the pack as programs have it.
+fn compressed() {
+    let package = package("large_compressed_pack", ", features = [\"compression\"]", BUILD_COMPRESSED);
+    package.write("other.ptx", prebuilt("saxpy.compute_80.ptx"));
+    let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+    let image = File::options().write(true).open(package.folder.join("image.hsaco"));
+    image.and_then(|file| file.set_len((1 << 30) + 1)).expect("the file can be made longer");
+    let output = package.cargo(&["build", "--target", &target]).output().expect("cargo starts");
+    let text = printed(&output);
+    assert!(output.status.success() && !text.contains("GiB"), "{text}");
+    remove_outputs(&package, &target);
+}
+
+fn prebuilt(file: &str) -> Vec<u8> {
+    let path = scratch::workspace().join("examples/saxpy/prebuilt").join(file);
+    fs::read(path).expect("the image can be read")
+}
+
+/// A package with an image to be made longer. Nothing in it is compiled for the target: it would be once more for each of
+/// its options.
+fn package(name: &str, features: &str, build: &str) -> Package {
+    let package = Package::new(name);
+    let crates = scratch::workspace().display();
+    package.write(
+        "Cargo.toml",
+        format!(
+            "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
+             [build-dependencies]\noffload-build = {{ path = \"{crates}/offload-build\"{features} }}\n"
+        ),
+    );
+    package.write("build.rs", build).write("src/lib.rs", "").write("image.hsaco", prebuilt("saxpy.gfx90a.hsaco"));
+    package
 }

@@ -310,6 +310,9 @@ fn not_there() {
     }
     // Empty is not set.
     succeed(cargo_build(&package).env("OFFLOAD_COMPILER_LAUNCHER", ""));
+    // Nor does it count where nothing is to be compiled.
+    package.write("build.rs", read(package.folder.join("build.rs")));
+    succeed(cargo_build(&package).env("OFFLOAD_COMPILER_LAUNCHER", "sccachee").env("OFFLOAD_JOBS", "none"));
 }
 
 fn writes_nothing() {

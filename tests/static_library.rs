@@ -1,8 +1,10 @@
 //! Host code and kernels in one source: `compile_static`, by nvcc and by clang, for NVIDIA's GPUs and for AMD's. The libraries
 //! are linked into Rust programs, which start on machines without a driver; others list what device code they have.
 
+use offload_tests::data::read;
 use offload_tests::judges::{assert_is_for, objdump_extracts, roc_obj_lists};
 use offload_tests::package::{Package, printed};
+use offload_tests::scratch;
 use offload_tests::tools::{Tool, cuda, llvm_bin, rocm, stdout, succeed};
 use offload_tests::{run, test};
 use std::env;
@@ -21,8 +23,10 @@ fn main() -> ExitCode {
         test("a_library_for_amd_in_a_program", HIP_LISTED, hip_program),
         test("two_crates_with_libraries_in_one_program", NVCC, two_crates),
         test("what_only_the_device_includes_counts", CLANG_CUDA, device_headers),
+        test("a_generated_source_is_the_same_anywhere", CLANG_CUDA, generated_source),
         test("what_only_an_amd_device_includes_counts", HIP, amd_device_headers),
         test("an_image_with_rocm_headers", HIP, rocm_image),
+        test("another_rocm_is_noticed", HIP, another_rocm),
         test("what_a_static_library_cannot_be", &[Tool::Gcc], refusals),
         test("nothing_is_compiled_when_skipped", &[], skipped),
     ])
@@ -124,6 +128,10 @@ fn cuda_program(name: &str, compiler: &str) {
     package.write("kernels/factor.h", "#define FACTOR 7.5f\n");
     succeed(&mut cargo(&package, &["build"]));
     assert!(before != fs::metadata(&object).and_then(|it| it.modified()).expect("it is there"), "a header changed");
+    // What lies where OUT_DIR does is what Cargo was told: nothing of what only AMD's libraries take.
+    let told = object.ancestors().nth(4).expect("it lies in OUT_DIR").join("output");
+    let told = String::from_utf8(read(told)).expect("Cargo is told text");
+    assert!(told.contains("rerun-if-env-changed=CUDA_HOME") && !told.contains("HIPCC"), "{told}");
 }
 
 /// The runtime is a shared library, which is there; there is no GPU.
@@ -201,6 +209,29 @@ fn amd_device_headers() {
     headers_of_devices("static_amd_headers", "scale.hip", source, "[\"gfx90a\", \"gfx1030\"]");
 }
 
+/// Its name for what host code and device code have in common is the same wherever Cargo builds.
+fn generated_source() {
+    let mut package = package(
+        "static_generated",
+        "let source = std::path::Path::new(&std::env::var(\"OUT_DIR\").unwrap()).join(\"scale.cu\");\n    \
+         std::fs::copy(\"kernels/scale.cu\", &source).unwrap();\n    \
+         Build::new().file(source).archs([\"sm_80\"]).compile_static(\"scale_generated\")",
+    );
+    package.write("src/lib.rs", "").write(
+        "kernels/scale.cu",
+        "#include <cuda_runtime.h>\nstatic __device__ float factor;\n\
+         __global__ void scale(float *x) { *x *= factor; }\n\
+         extern \"C\" int set(float *x) { return (int)cudaMemcpyToSymbol(factor, x, 4); }\n",
+    );
+    let mut build = |folder: &str| {
+        package.target = scratch::folder(folder);
+        succeed(cargo(&package, &["build"]).env("CARGO_PROFILE_DEV_DEBUG", "false"));
+        read(package.own_output("debug", "scale_generated/0_scale.host.o"))
+    };
+    let (one, other) = (build("static_generated_one"), build("static_generated_with_a_longer_name"));
+    assert!(one == other, "the object differs with the folder that Cargo builds into");
+}
+
 fn headers_of_devices(name: &str, file: &str, source: &str, archs: &str) {
     let package =
         package(name, &format!("Build::new().file(\"kernels/{file}\").archs({archs}).compile_static(\"{name}\")"));
@@ -229,10 +260,42 @@ fn rocm_image() {
     }
 }
 
+/// clang lists none of its headers, which are the system's: one file stands for them.
+fn another_rocm() {
+    let package =
+        package("static_another_rocm", "Build::new().file(\"kernels/sine.hip\").archs([\"gfx90a\"]).compile(\"sine\")");
+    package.write("src/lib.rs", "").write(
+        "kernels/sine.hip",
+        "#include <hip/hip_runtime.h>\nextern \"C\" __global__ void sine(float *x) { *x = sinf(*x); }\n",
+    );
+    let root = package.folder.join("rocm");
+    succeed(Command::new("cp").arg("-rs").arg(rocm()).arg(&root));
+    let version = root.join("include/hip/hip_version.h");
+    let header = read(&version);
+    let write = |more: &str| {
+        fs::remove_file(&version).expect("it is there");
+        fs::write(&version, [&*header, more.as_bytes()].concat()).expect("the scratch folder can be written");
+    };
+    write("");
+    let build = || {
+        succeed(cargo(&package, &["build"]).env("ROCM_PATH", &root));
+        let image = package.own_output("debug", "sine/gfx90a.hsaco");
+        fs::metadata(image).and_then(|it| it.modified()).expect("it is there")
+    };
+    let first = build();
+    assert_eq!(build(), first);
+    write("// Another version.\n");
+    assert!(build() != first, "compiled with the headers of another ROCm");
+}
+
 fn refusals() {
     let case = |number: usize, build: &str, expected: &str| {
         let package = package(&format!("static_refused_{number}"), build);
-        package.write("src/lib.rs", "").write("kernels/scale.cu", "").write("kernels/scale.cl", "");
+        package
+            .write("src/lib.rs", "")
+            .write("kernels/scale.cu", "")
+            .write("kernels/scale.cl", "")
+            .write("kernels/scale.hip", "");
         let mut command = cargo(&package, &["build"]);
         let output = command.env("CUDA_HOME", "/nowhere").output().expect("cargo starts");
         let text = printed(&output);
@@ -259,6 +322,23 @@ fn refusals() {
         "Build::new().file(\"kernels/scale.cu\").flag_for(\"sm_80\", \"-DA\").archs([\"sm_80\", \"sm_90\"])\
          .nvcc(\"/nowhere/nvcc\").compile_static(\"a\")",
         "Build::nvcc names /nowhere/nvcc, which cannot be used: there is no such file",
+    );
+    case(
+        5,
+        "Build::new().file(\"kernels/scale.cu\").compress().archs([\"sm_80\"]).compile_static(\"a\")",
+        "compress() is for packs: the compiler puts device code into a static library as its own options say. Leave it",
+    );
+    case(
+        6,
+        "Build::new().file(\"kernels/scale.cu\").large_pack_script().archs([\"sm_80\"]).compile_static(\"a\")",
+        "large_pack_script() is for packs: ",
+    );
+    case(
+        7,
+        "Build::new().file(Source::new(\"kernels/scale.cu\").targets([\"nvidia\"]))\
+         .file(Source::new(\"kernels/scale.hip\").targets([\"amd\"])).allow_empty().archs([\"gfx90a\"])\
+         .compile_static(\"a\")",
+        "kernels/scale.cu is for none of the targets gfx90a; a static library needs each of its sources: make one library",
     );
 }
 

@@ -22,7 +22,7 @@ fn main() -> ExitCode {
         test("nvcc_for_nvidia_and_clang_for_amd", BOTH, two_vendors),
         test("only_what_changed_is_compiled_by_nvcc", NVCC, rebuilds),
         test("one_nvcc_at_a_time_with_one_job", NVCC, one_job),
-        test("a_toolkit_among_pythons_packages_is_found", NVCC, python_packages),
+        test("a_toolkit_among_pythons_packages_is_found", BOTH, python_packages),
         test("a_toolkit_that_is_not_there", &[Tool::Gcc], not_there),
         test("a_toolkit_older_than_a_target", NVCC, too_old),
         test("two_toolkits_that_disagree", NVCC, disagree),
@@ -210,8 +210,10 @@ fn one_job() {
 
 /// pip's trees, in an environment that is active.
 fn python_packages() {
-    let build = "Build::new().file(\"kernels/half.cu\").compiler(Compiler::Nvcc).archs([\"sm_80\"]).compile(\"pack\")";
+    let build = "Build::new().file(\"kernels/half.cu\").compiler(Compiler::Nvcc).archs([\"sm_80\"]).compile(\"pack\");\n    \
+                 Build::new().file(\"kernels/plain.cu\").archs([\"sm_80\"]).compile(\"by_clang\")";
     let package = package("vendor_python", build);
+    package.write("kernels/plain.cu", "extern \"C\" __global__ void f(float *x) { x[threadIdx.x] *= 2.0f; }\n");
     let packages = package.folder.join("venv/lib/python3.11/site-packages/nvidia");
     fs::create_dir_all(&packages).expect("the folder can be made");
     link(&cuda_home(), &packages.join("cu13"));
@@ -222,7 +224,9 @@ fn python_packages() {
             .env("VIRTUAL_ENV", package.folder.join("venv"))
             .env("PATH", path_without("nvcc")),
     );
-    assert_is_for("pack", "sm_80", &package.own_output("debug", "pack/sm_80.cubin"));
+    for pack in ["pack", "by_clang"] {
+        assert_is_for(pack, "sm_80", &package.own_output("debug", &format!("{pack}/sm_80.cubin")));
+    }
 }
 
 #[cfg(unix)]

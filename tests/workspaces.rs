@@ -175,6 +175,8 @@ fn no_such_pack() {
         assert!(!output.status.success(), "{text}");
         assert!(text.contains(&format!("error: offload-build could not make the pack \"{pack}\"")), "{text}");
         assert!(text.replace("\n  ", "\n").contains(expected), "{text}");
+        // What Cargo were told, it would show before the reason.
+        assert!(!text.contains("cargo::"), "{text}");
     }
 }
 

@@ -70,9 +70,9 @@ impl Build {
         self
     }
 
-    /// Adds a target: an AMD target ID, `sm_<n>`, `compute_<n>` or `cpu`; or several by one word: `native`, `all-major`,
-    /// `all`. The [front page](crate#targets) says what they stand for. If no target is added, the variables that other
-    /// programs use say for what is built.
+    /// Adds a target: an AMD target ID, `sm_<n>`, `compute_<n>` or `cpu`; or several by one word: `native`,
+    /// `all-major`, `all`. The [front page](crate#targets) says what they stand for. If no target is added, the
+    /// variables that other programs use say for what is built.
     pub fn offload_arch(&mut self, arch: impl Into<String>) -> &mut Self {
         self.archs.push(Wanted::Name(arch.into()));
         self
@@ -92,25 +92,26 @@ impl Build {
         self
     }
 
-    /// The targets that the pack supports, as [selectors](crate#selectors): of the targets that are listed, here or in the
-    /// environment, it is built for those. For packs that are for one vendor, or for few GPUs: `.targets(["nvidia"])`,
-    /// `.targets(["sm_90a"])`. If the list is that of `OFFLOAD_ARCH`, a line says what is left of it. That nothing is left is an
-    /// error, unless [`Build::allow_empty`] was called.
+    /// The targets that the pack supports, as [selectors](crate#selectors): of the targets that are listed, here or in
+    /// the environment, it is built for those. For packs that are for one vendor, or for few GPUs:
+    /// `.targets(["nvidia"])`, `.targets(["sm_90a"])`. If the list is that of `OFFLOAD_ARCH`, a line says what is left
+    /// of it. That nothing is left is an error, unless [`Build::allow_empty`] was called.
     pub fn targets<S: Into<String>>(&mut self, selectors: impl IntoIterator<Item = S>) -> &mut Self {
         self.request.targets.extend(selectors.into_iter().map(Selector::new));
         self
     }
 
-    /// Lets the pack, and each of its modules, be without images where it supports none of the targets. Programs that embed it
-    /// compile, and its `select` says why there are none.
+    /// Lets the pack, and each of its modules, be without images where it supports none of the targets. Programs that
+    /// embed it compile, and its `select` says why there are none.
     pub fn allow_empty(&mut self) -> &mut Self {
         self.request.may_be_empty = true;
         self
     }
 
-    /// Compresses the pack with zstd, each module by itself: a bundle for each that HIP's runtime takes as it is (6.2 and newer), if
-    /// all targets are AMD's, else an offload binary of version 3 for each. It takes the feature `compression` of this crate;
-    /// programs have an image by `decompress()` of what they selected, for which offload-format needs its feature `zstd`.
+    /// Compresses the pack with zstd, each module by itself: a bundle for each that HIP's runtime takes as it is (6.2
+    /// and newer), if all targets are AMD's, else an offload binary of version 3 for each. It takes the feature
+    /// `compression` of this crate; programs have an image by `decompress()` of what they selected, for which
+    /// offload-format needs its feature `zstd`.
     pub fn compress(&mut self) -> &mut Self {
         self.request.compressed = true;
         self
@@ -140,8 +141,8 @@ impl Build {
         self
     }
 
-    /// Demands that every image for a GPU of the build's own files has this kernel, as [`Module::requires_kernel`] does for
-    /// those of a module.
+    /// Demands that every image for a GPU of the build's own files has this kernel, as [`Module::requires_kernel`] does
+    /// for those of a module.
     pub fn requires_kernel(&mut self, name: impl Into<String>) -> &mut Self {
         self.request.own.requires_kernel(name);
         self
@@ -172,8 +173,8 @@ impl Build {
         self
     }
 
-    /// Who compiles CUDA and HIP sources, for the GPUs that this compiler is for; clang unless said. It may be called once for
-    /// each vendor.
+    /// Who compiles CUDA and HIP sources, for the GPUs that this compiler is for; clang unless said. It may be called
+    /// once for each vendor.
     pub fn compiler(&mut self, compiler: Compiler) -> &mut Self {
         self.request.options.compilers.push(compiler);
         self
@@ -185,23 +186,23 @@ impl Build {
         self
     }
 
-    /// The most compilers that run at a time for this pack, at least one; `OFFLOAD_JOBS` is before it. Without it as many run
-    /// as `cargo build -j` allows. For compilers that need much memory.
+    /// The most compilers that run at a time for this pack, at least one; `OFFLOAD_JOBS` is before it. Without it as
+    /// many run as `cargo build -j` allows. For compilers that need much memory.
     pub fn max_parallel(&mut self, most: usize) -> &mut Self {
         self.request.max_parallel = Some(most);
         self
     }
 
-    /// The folder of the prebuilt set, `prebuilt` unless given. `OFFLOAD_PREBUILT=update cargo build --release` writes it;
-    /// from then on an image whose compiler is missing comes from there, as long as sources and options are the same.
-    /// In a workspace, `OFFLOAD_PREBUILT_<package>=update` writes that of one package.
+    /// The folder of the prebuilt set, `prebuilt` unless given. `OFFLOAD_PREBUILT=update cargo build --release` writes
+    /// it; from then on an image whose compiler is missing comes from there, as long as sources and options are the
+    /// same. In a workspace, `OFFLOAD_PREBUILT_<package>=update` writes that of one package.
     pub fn prebuilt(&mut self, folder: impl AsRef<Path>) -> &mut Self {
         self.request.prebuilt = Some(folder.as_ref().to_owned());
         self
     }
 
-    /// Says that programs with this pack are linked with the [script for large packs](crate#large-packs), so that one of more than
-    /// 1.5 GiB is no error with GNU ld.
+    /// Says that programs with this pack are linked with the [script for large packs](crate#large-packs), so that one
+    /// of more than 1.5 GiB is no error with GNU ld.
     pub fn large_pack_script(&mut self) -> &mut Self {
         self.request.large_pack_script = true;
         self
@@ -219,9 +220,9 @@ impl Build {
 
     /// Compiles, packs, and tells Cargo.
     ///
-    /// Returns an error if there is no target, or none is left for a module; if a name is malformed, or there twice; if a source
-    /// is missing, or of no use for a target; if a compiler is missing and no prebuilt image stands in, or if a compiler fails;
-    /// if an image has not the kernels that it must have; if the pack is too large for the linker.
+    /// Returns an error if there is no target, or none is left for a module; if a name is malformed, or there twice; if
+    /// a source is missing, or of no use for a target; if a compiler is missing and no prebuilt image stands in, or if
+    /// a compiler fails; if an image has not the kernels that it must have; if the pack is too large for the linker.
     pub fn try_compile(&self, name: &str) -> Result<Pack, Error> {
         let cargo = Cargo::from_env()?;
         let made = self.compile_for(name, &cargo);
@@ -235,22 +236,28 @@ impl Build {
 
     /// Compiles the files, host and device code in one source, to a static library that carries its device code for all
     /// targets, and tells Cargo to link it and the vendor's runtime. The host's functions are called from Rust as any C
-    /// function is (`extern "C"`); they launch the kernels (`<<<...>>>`). Ends the build script with the reason if that fails.
+    /// function is (`extern "C"`); they launch the kernels (`<<<...>>>`). Ends the build script with the reason if that
+    /// fails.
     ///
     /// ```no_run
     /// use offload_build::{Build, Compiler};
     ///
-    /// Build::new().file("kernels/launch.cu").compiler(Compiler::Nvcc).archs(["sm_80", "compute_90"]).compile_static("launch");
+    /// Build::new()
+    ///     .file("kernels/launch.cu")
+    ///     .compiler(Compiler::Nvcc)
+    ///     .archs(["sm_80", "compute_90"])
+    ///     .compile_static("launch");
     /// ```
     ///
-    /// For NVIDIA's GPUs it is compiled by nvcc, if [`Compiler::Nvcc`] is asked for, or by clang, either with the headers of the
-    /// CUDA toolkit; its runtime is linked statically, so that the program starts without a driver and calls return the
-    /// runtime's error. For AMD's GPUs it is compiled by clang with ROCm's headers, and needs ROCm's runtime
-    /// (`libamdhip64.so`) to start, which cannot be linked statically. One library is for the GPUs of one vendor.
+    /// For NVIDIA's GPUs it is compiled by nvcc, if [`Compiler::Nvcc`] is asked for, or by clang, either with the
+    /// headers of the CUDA toolkit; its runtime is linked statically, so that the program starts without a driver and
+    /// calls return the runtime's error. For AMD's GPUs it is compiled by clang with ROCm's headers, and needs ROCm's
+    /// runtime (`libamdhip64.so`) to start, which cannot be linked statically. One library is for the GPUs of one
+    /// vendor.
     ///
-    /// Cargo passes the library on to the package's lib target and what depends on it; a `main.rs` beside a `lib.rs` gets the
-    /// functions by way of that. Each source is compiled by itself: `__device__` functions of another source cannot be called.
-    /// Prebuilt sets have no static libraries.
+    /// Cargo passes the library on to the package's lib target and what depends on it; a `main.rs` beside a `lib.rs`
+    /// gets the functions by way of that. Each source is compiled by itself: `__device__` functions of another source
+    /// cannot be called. Prebuilt sets have no static libraries.
     pub fn compile_static(&self, name: &str) -> StaticLibrary {
         let made = Cargo::from_env().and_then(|cargo| {
             let library = self.compile_static_for(name, &cargo)?;
@@ -274,7 +281,13 @@ impl Build {
     }
 
     fn compile_static_for(&self, name: &str, cargo: &Cargo) -> Result<StaticLibrary, Error> {
-        claim_name(name)?;
+        let claim = Claim::of(name)?;
+        let library = self.make_static(name, cargo)?;
+        claim.keep();
+        Ok(library)
+    }
+
+    fn make_static(&self, name: &str, cargo: &Cargo) -> Result<StaticLibrary, Error> {
         if self.skips(cargo)?.is_some() {
             return Ok(StaticLibrary::absent(name));
         }
@@ -308,7 +321,13 @@ impl Build {
     }
 
     fn compile_for(&self, name: &str, cargo: &Cargo) -> Result<Pack, Error> {
-        claim_name(name)?;
+        let claim = Claim::of(name)?;
+        let pack = self.make_pack(name, cargo)?;
+        claim.keep();
+        Ok(pack)
+    }
+
+    fn make_pack(&self, name: &str, cargo: &Cargo) -> Result<Pack, Error> {
         let output = OutDir::create(&cargo.out_dir, name)?;
         dependency::offer(name, &output, cargo);
         let modules = plan::modules(&self.request, name);
@@ -335,21 +354,73 @@ impl Build {
     }
 }
 
-/// A pack's name is one of a file, and of one pack.
-pub(crate) fn claim_name(name: &str) -> Result<(), Error> {
-    static NAMES: Mutex<Vec<String>> = Mutex::new(Vec::new());
-    if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') {
-        return Err(Error::config(format!("a pack's name has letters, digits, '_' and '-'; '{name}' does not")));
+/// The names that are taken.
+static NAMES: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// A pack's name is one of a file, and of one pack: others are refused it, until making this one has failed.
+#[derive(Debug)]
+pub(crate) struct Claim {
+    is_kept: bool,
+    name: String,
+}
+
+impl Claim {
+    pub(crate) fn of(name: &str) -> Result<Self, Error> {
+        if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') {
+            return Err(Error::config(format!("a pack's name has letters, digits, '_' and '-'; '{name}' does not")));
+        }
+        if is_one_name(name, output::INCLUDE) {
+            return Err(Error::config(format!("'{name}' cannot be a pack's name: the kernel header's folder has it")));
+        }
+        let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(taken) = names.iter().find(|taken| is_one_name(taken, name)) {
+            let what = match taken == name {
+                true => format!("build.rs makes two packs of the name '{name}'"),
+                false => format!("build.rs makes packs '{taken}' and '{name}', one name to Cargo or to file systems"),
+            };
+            return Err(Error::config(format!("{what}: the second would replace the first")));
+        }
+        names.push(name.to_owned());
+        Ok(Self { is_kept: false, name: name.to_owned() })
     }
-    if name == output::INCLUDE {
-        return Err(Error::config(format!("'{name}' cannot be a pack's name: the kernel header's folder has it")));
+
+    /// The pack was made.
+    pub(crate) fn keep(mut self) {
+        self.is_kept = true;
     }
-    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-    if names.iter().any(|it| it == name) {
-        return Err(Error::config(format!(
-            "build.rs makes two packs of the name '{name}': the second would replace the first"
-        )));
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            NAMES.lock().unwrap_or_else(PoisonError::into_inner).retain(|name| *name != self.name);
+        }
     }
-    names.push(name.to_owned());
-    Ok(())
+}
+
+/// Whether Cargo, which tells dependents in capitals and without dashes, or a file system takes two names for one.
+fn is_one_name(one: &str, other: &str) -> bool {
+    one.replace('-', "_").eq_ignore_ascii_case(&other.replace('-', "_"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_taken_until_making_it_fails() {
+        let failed = Claim::of("Scale-fast").unwrap();
+        let refusal = |name| Claim::of(name).unwrap_err().to_string();
+        assert_eq!(
+            refusal("scale_fast"),
+            "build.rs makes packs 'Scale-fast' and 'scale_fast', one name to Cargo or to file systems: the second would \
+             replace the first"
+        );
+        // What is refused takes nothing away from the first.
+        assert!(refusal("Scale-fast").starts_with("build.rs makes two packs of the name 'Scale-fast': "));
+        drop(failed);
+        Claim::of("scale_fast").unwrap().keep();
+        assert!(refusal("scale_fast").starts_with("build.rs makes two packs of the name 'scale_fast': "));
+        assert!(refusal("Include").contains("the kernel header's folder has it"));
+    }
 }

@@ -68,8 +68,8 @@ pub(crate) fn file_time(output: &OutDir) -> Result<SystemTime, Error> {
         .map_err(|error| Error::io("write", &path, error))
 }
 
-/// After the steps have made the image with this hash: reads the dependency files, writes the record, returns the inputs. There is no record if an
-/// input was saved after `start`: what the compiler read may be older.
+/// After the steps have made the image with this hash: reads the dependency files, writes the record, returns the
+/// inputs. There is no record if an input was saved after `start`: what the compiler read may be older.
 pub(crate) fn record(
     compilation: &Compilation,
     image: ContentHash,
@@ -107,8 +107,8 @@ fn record_path(compilation: &Compilation, output: &OutDir) -> PathBuf {
     output.work.join(image_file_name(&compilation.stem, "record"))
 }
 
-/// Where the work folder lies does not count: moved, what is in it stays fresh. In keys and records these names stand for
-/// the folders that move.
+/// Where the work folder lies does not count: moved, what is in it stays fresh. In keys and records these names stand
+/// for the folders that move.
 struct Places([(&'static str, String); 2]);
 
 impl Places {

@@ -1,7 +1,7 @@
-//! Packs that one package makes and another embeds. The way is Cargo's: the build script of a package with a `links` key tells
-//! its dependents `key=value`, which their build scripts find as `DEP_<LINKS>_<KEY>`.
+//! Packs that one package makes and another embeds. The way is Cargo's: the build script of a package with a `links`
+//! key tells its dependents `key=value`, which their build scripts find as `DEP_<LINKS>_<KEY>`.
 
-use crate::build::claim_name;
+use crate::build::Claim;
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
 use crate::output::{OutDir, link_or_copy, write_if_changed};
@@ -12,8 +12,9 @@ use std::path::{Path, PathBuf};
 /// What the keys of packs start with. The value is the path of the pack's index.
 const KEY: &str = "offload_pack_";
 
-/// Makes a pack of a dependency one of this package, so that `include_offload!` finds it here. `links` is what the dependency
-/// has under that key in its `Cargo.toml`, `pack` what its build.rs gave to [`Build::compile`](crate::Build::compile).
+/// Makes a pack of a dependency one of this package, so that `include_offload!` finds it here. `links` is what the
+/// dependency has under that key in its `Cargo.toml`, `pack` what its build.rs gave to
+/// [`Build::compile`](crate::Build::compile).
 ///
 /// ```no_run
 /// // build.rs of the package that embeds, in fn main():
@@ -27,16 +28,21 @@ const KEY: &str = "offload_pack_";
 /// links = "kernels"
 /// ```
 ///
-/// Nothing is compiled or copied where the file system can link files. Packages that embed the same pack share its bytes when
-/// they come together in one program. Ends the build script with the reason if there is no such pack.
+/// Nothing is compiled or copied where the file system can link files. Packages that embed the same pack share its
+/// bytes when they come together in one program. Ends the build script with the reason if there is no such pack.
 pub fn embed_from(links: &str, pack: &str) {
-    try_embed_from(links, pack).unwrap_or_else(|error| error.report(pack));
+    let taken = Cargo::from_env().and_then(|cargo| {
+        take(links, pack, &cargo)?;
+        cargo.flush();
+        Ok(())
+    });
+    taken.unwrap_or_else(|error| error.report(pack));
 }
 
 /// As [`embed_from`].
 ///
-/// Returns an error if no dependency has this `links` key, or if it offers no pack of this name; and if this build script
-/// has another pack of the name.
+/// Returns an error if no dependency has this `links` key, or if it offers no pack of this name; and if this build
+/// script has another pack of the name.
 pub fn try_embed_from(links: &str, pack: &str) -> Result<(), Error> {
     let cargo = Cargo::from_env()?;
     let taken = take(links, pack, &cargo);
@@ -55,7 +61,7 @@ pub(crate) fn offer(pack: &str, output: &OutDir, cargo: &Cargo) {
 }
 
 fn take(links: &str, pack: &str, cargo: &Cargo) -> Result<(), Error> {
-    claim_name(pack)?;
+    let claim = Claim::of(pack)?;
     let output = OutDir::open(&cargo.out_dir, pack)?;
     let Some(index_path) = cargo.of_dependency(links, &format!("{KEY}{pack}")) else {
         return Err(none(links, pack, cargo));
@@ -81,6 +87,7 @@ fn take(links: &str, pack: &str, cargo: &Cargo) -> Result<(), Error> {
     }
     write_if_changed(&output.index(), text.as_bytes())?;
     offer(pack, &output, cargo);
+    claim.keep();
     Ok(())
 }
 

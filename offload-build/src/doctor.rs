@@ -1,12 +1,13 @@
 //! What a build finds on this machine, asked from outside of one: for `offload doctor`, and for whoever wants to know.
 //!
-//! It is found by the code that builds use, so that what is said here is what a build does: the same variables, the same places,
-//! the same questions to the compilers. build.rs can name other compilers, of which nothing is known here.
+//! It is found by the code that builds use, so that what is said here is what a build does: the same variables, the
+//! same places, the same questions to the compilers. build.rs can name other compilers, of which nothing is known here.
 
 use crate::cargo::Cargo;
 use crate::jobs::Step;
 use crate::lack::Lack;
 use crate::launcher::Launcher;
+use crate::sdk;
 use crate::targets;
 use crate::toolchain::{Clang, Cxx, Found, Nvcc, Ptxas, Rocm, Tools};
 use offload_format::target::{NvidiaCode, OffloadArch};
@@ -19,7 +20,8 @@ use std::path::PathBuf;
 pub struct Report {
     /// The compilers and what belongs to them, each once, also those that are not there.
     pub tools: Vec<Tool>,
-    /// What `native` stands for here: targets of the machine's GPUs, or who was asked for them, and what the answers were.
+    /// What `native` stands for here: targets of the machine's GPUs, or who was asked for them, and what the answers
+    /// were.
     pub native: Result<Vec<String>, Vec<String>>,
     /// For each target that was asked about, in that order, why it cannot be built; `None` if it can.
     pub refusals: Vec<(String, Option<String>)>,
@@ -41,7 +43,8 @@ pub struct Tool {
     pub looked: String,
     /// What keeps it, or part of it, from being used.
     pub problem: Option<String>,
-    /// The targets that it builds for, as it says itself. For NVIDIA, machine code (`sm_90`) and PTX (`compute_90`) count each.
+    /// The targets that it builds for, as it says itself. For NVIDIA, machine code (`sm_90`) and PTX (`compute_90`)
+    /// count each.
     pub targets: Vec<String>,
 }
 
@@ -49,16 +52,7 @@ pub struct Tool {
 fn in_order(mut targets: Vec<String>) -> Vec<String> {
     targets.sort_by_cached_key(|name| match OffloadArch::parse(name) {
         Ok(OffloadArch::Nvidia(arch)) => (2 + u32::from(arch.code == NvidiaCode::Ptx), arch.number(), name.clone()),
-        _ => {
-            // gfx1100 is of major number 11, and gfx90a of 9.
-            let number = name.trim_start_matches("gfx").split('-').next().unwrap_or_default();
-            let major = if name.contains('-') {
-                number
-            } else {
-                number.get(..number.len().saturating_sub(2)).unwrap_or(number)
-            };
-            (1, major.parse().unwrap_or(u32::MAX), name.clone())
-        }
+        _ => (1, sdk::major(name).unwrap_or(u32::MAX), name.clone()),
     });
     targets.dedup();
     targets
@@ -97,8 +91,8 @@ fn clang(tools: &Tools<'_>) -> Tool {
         Ok(Found::Missing(trail)) => return tool.missing(trail),
         Err(error) => return tool.unusable(error),
     };
-    let lack = (!clang.has_lld).then(|| Lack::lld(clang).to_string());
-    let amd = if clang.has_lld { clang.processors("amdgcn-amd-amdhsa", "gfx") } else { Vec::new() };
+    let lack = clang.lld.is_none().then(|| Lack::lld(clang).to_string());
+    let amd = if clang.lld.is_some() { clang.processors("amdgcn-amd-amdhsa", "gfx") } else { Vec::new() };
     let nvidia = clang.processors("nvptx64-nvidia-cuda", "sm_");
     let ptx = nvidia.iter().map(|name| name.replacen("sm_", "compute_", 1));
     Tool {
@@ -181,7 +175,7 @@ fn refusal(tools: &Tools<'_>, target: &str) -> Result<(), String> {
     };
     let (mode, arch_name) = match arch {
         OffloadArch::Nvidia(arch) => ("cuda", arch.with_code(NvidiaCode::Cubin).to_string()),
-        _ if !found.has_lld => return Err(Lack::lld(found).to_string()),
+        _ if found.lld.is_none() => return Err(Lack::lld(found).to_string()),
         _ => ("hip", target.to_owned()),
     };
     let arch_name = format!("--offload-arch={arch_name}");

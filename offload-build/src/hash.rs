@@ -1,5 +1,5 @@
-//! Content hashes: SipHash-1-3 with 128 bits and a zero key, of which files give it their [digests](digest) of blocks. They
-//! name things and notice change; they are no protection against somebody who wants two things to have one name.
+//! Content hashes: SipHash-1-3 with 128 bits and a zero key, of which files give it their [digests](digest) of blocks.
+//! They name things and notice change; they are no protection against somebody who wants two things to have one name.
 
 use siphasher::sip128::{Hasher128, SipHasher13};
 use std::fmt;
@@ -87,9 +87,10 @@ impl fmt::Display for ContentHash {
     }
 }
 
-/// Shrinks a block to 16 bytes: the sum of the products of its words, two and two, each plus a key. This is NH, the first layer
-/// of UMAC (RFC 4418, section 5.2), with words of 64 bits: whatever two blocks are, they have one digest for at most one of 2^64 choices of the
-/// keys. Cargo compiles build scripts without optimization, where this reads ten times as many bytes a second as SipHash.
+/// Shrinks a block to 16 bytes: the sum of the products of its words, two and two, each plus a key. This is NH, the
+/// first layer of UMAC (RFC 4418, section 5.2), with words of 64 bits: whatever two blocks are, they have one digest
+/// for at most one of 2^64 choices of the keys. Cargo compiles build scripts without optimization, where this reads ten
+/// times as many bytes a second as SipHash.
 fn digest(block: &[u8; BLOCK]) -> u128 {
     let words = block.as_chunks().0;
     let mut sum = 0_u128;

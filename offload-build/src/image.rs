@@ -106,19 +106,35 @@ impl Image {
     }
 }
 
-/// PTX is text that drivers read up to a NUL. In an offload binary zeros follow an image up to the next multiple of 8 bytes; a
-/// text that would end there gets one more line feed, so that there is a NUL behind every one.
+/// PTX is text that drivers read up to a NUL. In an offload binary zeros follow an image up to the next multiple of 8
+/// bytes; a text that would end there gets one more line feed, so that there is a NUL behind every one.
 fn needs_line_feed(path: &Path, size: u64) -> bool {
     path.extension().is_some_and(|extension| extension == "ptx") && size.is_multiple_of(offload_binary::ALIGN)
 }
 
-/// The functions that a PTX text declares and leaves to a linker; PTX has none. Those of CUDA's device runtime are there.
+/// The functions that a PTX text declares and leaves to a linker; PTX has none. Those of CUDA's device runtime are
+/// there.
 fn undefined(ptx: &str) -> Vec<&str> {
     const SYSTEM: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
     let names = ptx.lines().filter_map(|line| {
         let rest = line.trim_start().strip_prefix(".extern .func")?.trim_start();
         let rest = if rest.starts_with('(') { rest.split_once(')')?.1 } else { rest };
-        Some(rest.trim().trim_end_matches(['(', ';']).trim())
+        // Its parameters may stand in the same line.
+        rest.trim_start().split(|c: char| c.is_whitespace() || c == '(' || c == ';').next()
     });
     names.filter(|name| !SYSTEM.contains(name) && !name.starts_with("cuda")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::undefined;
+
+    #[test]
+    fn functions_that_are_left_to_a_linker() {
+        // As clang writes them, and in one line.
+        let declared = ".extern .func  (.param .b32 func_retval0) vprintf\n(\n\t.param .b64 vprintf_param_0\n);\n\
+                        .extern .func other (.param .b64 a);\n.extern .func third;\n.extern .func cudaGetDevice(\n\
+                        .extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b);\n.extern .func \t last";
+        assert_eq!(undefined(declared), ["other", "third", "last"]);
+    }
 }

@@ -4,18 +4,19 @@ use crate::cargo::Cargo;
 use crate::error::Error;
 use crate::image::{self, Image};
 use crate::output::{OutDir, write_if_changed};
+use crate::steps::image_file_name;
 use offload_format::pack_index::PackImageKind;
 use std::fs;
 
 /// The names in alphabetical order; `None` if they are not known, which is no error: programs then take any name.
-pub(crate) fn of(image: &Image, output: &OutDir, cargo: &Cargo) -> Result<Option<Vec<String>>, Error> {
+pub(crate) fn of(module: &str, image: &Image, output: &OutDir, cargo: &Cargo) -> Result<Option<Vec<String>>, Error> {
     if matches!(image.kind, PackImageKind::SharedObject { .. }) {
         return Ok(None);
     }
-    let mut file_name = image.path.file_name().unwrap_or_default().to_owned();
-    file_name.push(".kernels");
-    let record = output.work.join(file_name);
-    let first = format!("{}\n", image.hash);
+    // Ready-made images of two modules may be files of one name.
+    let record = output.work.join(image_file_name(&format!("{module}.{}", image.target), "kernels"));
+    // Another version of this crate may read others.
+    let first = format!("{} {}\n", env!("CARGO_PKG_VERSION"), image.hash);
     if let Ok(text) = fs::read_to_string(&record)
         && let Some(names) = text.strip_prefix(&first)
     {

@@ -119,10 +119,13 @@ pub(crate) fn missing(failures: &[(&String, Lack, String)], set: Option<&Prebuil
         }
     }
     if let Some(set) = set {
-        message += &format!(
-            "the prebuilt set was made with {}; OFFLOAD_PREBUILT=update cargo build --release remakes it\n",
-            set.compiler()
-        );
+        let compilers = set.compilers().join(", ");
+        message += &match compilers.is_empty() {
+            true => "OFFLOAD_PREBUILT=update cargo build --release remakes the prebuilt set\n".to_owned(),
+            false => format!(
+                "the prebuilt set was made with {compilers}; OFFLOAD_PREBUILT=update cargo build --release remakes it\n"
+            ),
+        };
     }
     Error::new(failures[0].1.kind, message.trim_end())
 }
@@ -138,4 +141,29 @@ pub(crate) fn stale_package(reasons: &[(String, Vec<&str>)], package: &str) -> E
         reasons.collect::<Vec<_>>().join("\n  ")
     );
     Error::new(ErrorKind::Prebuilt, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn what_a_set_was_made_with() {
+        let folder = std::env::temp_dir().join(format!("offload-build-lack-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let said = |tools: &str| {
+            fs::write(folder.join("add.manifest"), format!("offload-prebuilt 1\n{tools}optimization 3\n")).unwrap();
+            let set = Prebuilt::load(&folder, "add").unwrap();
+            let failures = [(&"sm_80".to_owned(), Lack::only_prebuilt(), "it is gone".to_owned())];
+            missing(&failures, set.as_ref()).to_string().lines().last().unwrap().to_owned()
+        };
+        let remade = "OFFLOAD_PREBUILT=update cargo build --release remakes";
+        let made_with = |what: &str| format!("the prebuilt set was made with {what}; {remade} it");
+        assert_eq!(said("compiler clang version 22\nptxas release 13.0\n"), made_with("clang version 22"));
+        assert_eq!(said("nvcc release 13.0, V13.0.1\n"), made_with("nvcc release 13.0, V13.0.1"));
+        assert_eq!(said("compiler clang 22\nnvcc release 13.0\n"), made_with("clang 22, nvcc release 13.0"));
+        assert_eq!(said("ptxas release 13.0\n"), format!("{remade} the prebuilt set"));
+        fs::remove_dir_all(&folder).unwrap();
+    }
 }

@@ -1,8 +1,9 @@
-//! The compiler launcher: a program that compilers are started through, which answers from a cache (`sccache`, `ccache`) or
-//! from other machines (`icecc`, `distcc`, `sccache` with its scheduler).
+//! The compiler launcher: a program that compilers are started through, which answers from a cache (`sccache`,
+//! `ccache`) or from other machines (`icecc`, `distcc`, `sccache` with its scheduler).
 //!
-//! It makes no difference to what comes out, so it is in no rebuild key. It is given what reads one source and writes one
-//! object: more than that, no launcher takes apart. Links and what generates code for all sources of an image run as they are.
+//! It makes no difference to what comes out, so it is in no rebuild key. It is given what reads one source and writes
+//! one object: more than that, no launcher takes apart. Links and what generates code for all sources of an image run
+//! as they are.
 
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
@@ -44,9 +45,7 @@ impl Launcher {
         let Some(text) = cargo.untracked_var(VARIABLE) else { return Ok(None) };
         let mut words = text.split(';').map(str::trim).filter(|word| !word.is_empty());
         let Some(name) = words.next() else { return Ok(None) };
-        let found = named(Path::new(name), cargo)
-            .or_else(|| named(Path::new(&format!("{name}{}", std::env::consts::EXE_SUFFIX)), cargo));
-        let program = found.ok_or_else(|| {
+        let program = named(Path::new(name), cargo).ok_or_else(|| {
             let place = if name.contains(['/', '\\']) { "there is no such file" } else { "PATH has no such program" };
             let message = format!(
                 "{VARIABLE} is '{text}', and {place}: {name}\n\
@@ -92,7 +91,7 @@ impl Launcher {
         args.extend(step.args.iter().cloned());
         if let Some((place, depfile)) = step.compiler_proper_depfile() {
             // The launcher has to know of the file that it is to bring back.
-            args.extend(["-MD".into(), "-MF".into(), depfile.clone(), "-MT".into(), "image".into()]);
+            args.extend(["-MMD".into(), "-MF".into(), depfile.clone(), "-MT".into(), "image".into()]);
             if step.args.iter().any(|arg| arg == "hip") {
                 // In this mode the driver forgets -MF, and says so.
                 args.push("-Wno-unused-command-line-argument".into());
@@ -140,10 +139,10 @@ mod tests {
     #[test]
     fn it_is_told_of_the_dependency_file() {
         let line = "clang -x hip -c a.cu -Xclang -dependency-file -Xclang a.d -Xclang -MT -Xclang image -o a.bc";
-        let expected = format!("ccache {line} -MD -MF a.d -MT image -Wno-unused-command-line-argument");
+        let expected = format!("ccache {line} -MMD -MF a.d -MT image -Wno-unused-command-line-argument");
         assert_eq!(launched("ccache", line), expected);
         // The compiler proper is asked where the driver will not do.
-        let expected = "env A=b icecc clang -x cuda -c a.cu -o a.bc -MD -MF a.d -MT image";
+        let expected = "env A=b icecc clang -x cuda -c a.cu -o a.bc -MMD -MF a.d -MT image";
         assert_eq!(launched("env;A=b;icecc", &line.replace("hip", "cuda")), expected);
     }
 

@@ -160,7 +160,7 @@
 //! | `OFFLOAD_JOBS` | the most compilers at a time, if that is less than `cargo build -j` allows; before [`Build::max_parallel`] |
 //! | `OFFLOAD_COMPILER_LAUNCHER` | what compilers are started through; see [below](#compiler-launchers) |
 //! | `OFFLOAD_CLANG` | the clang to use |
-//! | `OFFLOAD_PTXAS` | the ptxas to use; else `CUDA_HOME`, `CUDA_PATH`, `CUDA_ROOT`, `CUDA_TOOLKIT_ROOT_DIR` with `/bin/ptxas` |
+//! | `OFFLOAD_PTXAS` | the ptxas to use; else `CUDA_HOME`, `CUDA_PATH`, `CUDA_ROOT`, `CUDA_TOOLKIT_ROOT_DIR` with `/bin/ptxas`; then, after `PATH`, what is said of nvcc above |
 //! | `NVCC`, `NVCC_<target>`, `CUDACXX` | the nvcc to use where build.rs asks for it; else those of the four variables above, with `/bin/nvcc`; then `VIRTUAL_ENV`, `CONDA_PREFIX`, `HOME` for Python's packages |
 //! | `NVCC_CCBIN` | the C++ compiler that nvcc uses for the host's part |
 //! | `NVCC_PREPEND_FLAGS`, `NVCC_APPEND_FLAGS` | what nvcc itself reads |
@@ -175,7 +175,8 @@
 //! Cargo runs the build script again when one of them, `PATH`, a source, a header or a compiler changes, by the time stamps of
 //! files. Then only what would come out different is compiled; if that is nothing, no tool is started. What Cargo does not
 //! notice: a compiler that is replaced by one with an older time stamp, one that is put into a folder of `PATH` before the
-//! one that was found, and for `native` another GPU. Then touch build.rs.
+//! one that was found, a toolkit that is installed elsewhere than in `PATH` (`/usr/local/cuda`, `/opt/rocm`) while prebuilt
+//! images stand in, and for `native` another GPU. Then touch build.rs.
 //!
 //! # Compiler launchers
 //!

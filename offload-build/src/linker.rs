@@ -1,5 +1,5 @@
-//! Which linker will put the host program together, as far as a build script can tell, and whether a large pack is too much
-//! for it.
+//! Which linker will put the host program together, as far as a build script can tell, and whether a large pack is too
+//! much for it.
 //!
 //! On x86-64 ELF, code reaches data within 2 GiB. The section of a pack says that it may lie farther away than that
 //! (SHF_X86_64_LARGE). What linkers make of it, with a pack of 2.2 GiB:
@@ -12,6 +12,7 @@
 
 use crate::cargo::Cargo;
 use crate::error::Error;
+use crate::options::Request;
 use offload_format::host_object::{Machine, ObjectFormat};
 use std::path::Path;
 use std::process::Command;
@@ -35,24 +36,30 @@ enum Linker {
 
 /// Warns of a large pack.
 ///
-/// Returns an error if the linker cannot link it, or breaks the program; `has_script` says that GNU ld has what it takes.
+/// Returns an error if the linker cannot link it, or breaks the program; with `large_pack_script` GNU ld has what it
+/// takes.
 pub(crate) fn check_size(
     name: &str,
     size: u64,
     machine: Machine,
-    has_script: bool,
+    request: &Request,
     cargo: &Cargo,
 ) -> Result<(), Error> {
     if size <= PLENTY {
         return Ok(());
     }
+    // What is asked for already is no advice.
+    let (or_compress, compress) = match request.compressed {
+        true => ("", "fewer targets make"),
+        false => ("`compress`, or ", "`compress` makes"),
+    };
     let pack = format!("{:.2} GiB ({size} bytes)", size as f64 / GIB as f64);
     let has_limit = machine.format() == ObjectFormat::Elf && cargo.target_arch == "x86_64";
     if size > MOST && has_limit {
         let flags = cargo.rustc_flags();
         let (linker, from) = chosen(&flags, cargo.linker().as_deref()).unwrap_or_else(|| default(cargo));
         let (linker, what) = match linker {
-            Linker::Gnu if !has_script => (
+            Linker::Gnu if !request.large_pack_script => (
                 "GNU ld",
                 "It puts a pack between code and data, which then are too far apart: \"relocation truncated to fit\"",
             ),
@@ -72,18 +79,17 @@ pub(crate) fn check_size(
             return Err(Error::config(format!(
                 "the pack has {pack}, and the program is linked by {linker} ({from}).\n{what}.\n\
                  - link with rust-lld, which rustc for x86-64 Linux has and uses unless told otherwise (1.90 and newer)\n\
-                 - or make the pack smaller: `compress`, or fewer targets{script}"
+                 - or make the pack smaller: {or_compress}fewer targets{script}"
             )));
         }
     }
     let limit = if has_limit { "; over 1.5 GiB it takes rust-lld" } else { "" };
-    cargo
-        .warn(&format!("pack \"{name}\" has {pack}, in each program that uses it: `compress` makes it smaller{limit}"));
+    cargo.warn(&format!("pack \"{name}\" has {pack}, in each program that uses it: {compress} it smaller{limit}"));
     Ok(())
 }
 
-/// The linker that rustc's options ask for, and in which words; `None` if they leave it to rustc. `program` is what Cargo's
-/// configuration says.
+/// The linker that rustc's options ask for, and in which words; `None` if they leave it to rustc. `program` is what
+/// Cargo's configuration says.
 fn chosen(flags: &[String], program: Option<&str>) -> Option<(Linker, String)> {
     let mut program =
         program.map(|program| (program.to_owned(), format!("linker = {program:?} in Cargo's configuration")));
@@ -163,6 +169,22 @@ fn default(cargo: &Cargo) -> (Linker, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use offload_format::host_object::CargoTarget;
+
+    #[test]
+    fn advice_is_what_is_not_followed_yet() {
+        // For musl rustc takes the system's linker.
+        let mut cargo = Cargo::outside("x86_64-unknown-linux-musl");
+        cargo.target_arch = "x86_64".to_owned();
+        let target = CargoTarget { arch: "x86_64", os: "linux", pointer_width: "64", endian: "little" };
+        let machine = Machine::of(&target).expect("packs can be embedded there");
+        for (compressed, advice) in [(false, "smaller: `compress`, or fewer targets"), (true, "smaller: fewer targets")]
+        {
+            let request = Request { compressed, ..Request::default() };
+            let error = check_size("huge", MOST + 1, machine, &request, &cargo).unwrap_err().to_string();
+            assert!(error.contains("linked by GNU ld") && error.contains(advice), "{error}");
+        }
+    }
 
     #[test]
     fn the_linker_that_flags_ask_for() {

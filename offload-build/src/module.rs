@@ -94,7 +94,8 @@ impl Module {
         self
     }
 
-    /// Who compiles this module's CUDA and HIP sources, in place of what the build says, for the GPUs that this compiler is for.
+    /// Who compiles this module's CUDA and HIP sources, in place of what the build says, for the GPUs that this
+    /// compiler is for.
     pub fn compiler(&mut self, compiler: Compiler) -> &mut Self {
         self.options.compilers.push(compiler);
         self

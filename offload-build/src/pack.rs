@@ -6,6 +6,8 @@ use crate::error::Error;
 use crate::hash::{ContentHash, Parts};
 use crate::image::{self, Image};
 use crate::kernels;
+use crate::linker;
+use crate::options::Request;
 use crate::output::{OutDir, write_if_changed, write_layout};
 use offload_format::archive;
 use offload_format::bundle::{BundleBuilder, HIP_ALIGN, HIP_ENTRY_PREFIX, HIP_TABLE_LIMIT};
@@ -62,9 +64,9 @@ impl Pack {
         &self.name
     }
 
-    /// The file with the bytes that are embedded: an offload bundle for each module, if all targets are AMD's, or offload
-    /// binaries.
-    /// `None` if nothing was compiled (`OFFLOAD_SKIP`, docs.rs).
+    /// The file with the bytes that are embedded: an offload bundle for each module, if all targets are AMD's, or
+    /// offload binaries. `None` if nothing was compiled: `OFFLOAD_SKIP`, docs.rs, or
+    /// [`Build::allow_empty`](crate::Build::allow_empty) and no target left.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
@@ -124,8 +126,8 @@ impl PackedImage {
         self.origin
     }
 
-    /// The names of its kernels, read from the image, as it has them: those of C++ mangled. There are none to be read in the
-    /// image for the CPU.
+    /// The names of its kernels, read from the image, as it has them: those of C++ mangled. There are none to be read
+    /// in the image for the CPU.
     ///
     /// Returns an error if the file cannot be read, or is damaged.
     pub fn kernels(&self) -> Result<Vec<String>, Error> {
@@ -175,10 +177,13 @@ pub(crate) fn machine(cargo: &Cargo) -> Result<Machine, Error> {
 }
 
 /// Writes pack, library and index.
+///
+/// Returns an error if the pack, compressed if it is to be, is too large for the linker, or if a file cannot be
+/// written.
 pub(crate) fn write(
     name: &str,
     modules: &[ModuleImages],
-    compressed: bool,
+    request: &Request,
     machine: Machine,
     output: &OutDir,
     cargo: &Cargo,
@@ -186,12 +191,13 @@ pub(crate) fn write(
     let images = images(modules);
     let only_amd = images.iter().all(|image| matches!(image.kind, PackImageKind::CodeObject { .. }));
     let section = if only_amd { DeviceSection::HipFatbin } else { DeviceSection::LlvmOffloading };
-    let Content { layout, files, starts, streams, offsets } = match compressed {
+    let Content { layout, files, starts, streams, offsets } = match request.compressed {
         true => compress(modules, section, output)?,
         false => plain(modules, section)?,
     };
+    linker::check_size(name, layout.size(), machine, request, cargo)?;
     let bundles: Vec<Option<u64>> = starts.into_iter().map(|start| start.filter(|_| only_amd)).collect();
-    let hash = content_hash(section, compressed, &layout, &images);
+    let hash = content_hash(section, request.compressed, &layout, &images);
     let library = format!("offload_{name}_{hash}");
     let symbol = format!("offload_pack_{hash}");
 
@@ -213,18 +219,19 @@ pub(crate) fn write(
     })?;
 
     let mut offsets = offsets.into_iter();
-    let mut index_image = |image: &Image| {
+    let mut index_image = |module: &ModuleImages, image: &Image| {
         Ok(IndexImage {
             target: image.target.clone(),
             offset: offsets.next().expect("the layout has every image"),
             size: image.size,
             origin: image.origin,
             kind: image.kind.clone(),
-            kernels: kernels::of(image, output, cargo)?,
+            kernels: kernels::of(&module.name, image, output, cargo)?,
         })
     };
     let index_module = |(module, (bundle, stream)): (&ModuleImages, (Option<u64>, Option<IndexStream>))| {
-        let images: Result<Vec<IndexImage>, Error> = module.images.iter().map(&mut index_image).collect();
+        let images: Result<Vec<IndexImage>, Error> =
+            module.images.iter().map(|image| index_image(module, image)).collect();
         Ok(IndexModule { name: module.name.clone(), bundle, stream, images: images? })
     };
     let index_modules: Result<Vec<IndexModule>, Error> =
@@ -258,7 +265,7 @@ pub(crate) fn write(
 }
 
 /// The images of all modules, in file order.
-pub(crate) fn images(modules: &[ModuleImages]) -> Vec<&Image> {
+fn images(modules: &[ModuleImages]) -> Vec<&Image> {
     let mut images = Vec::new();
     for module in modules {
         images.extend(&module.images);
@@ -278,8 +285,8 @@ fn plain(modules: &[ModuleImages], section: DeviceSection) -> Result<Content, Er
     Ok(Content { layout, files, starts, streams: vec![None; modules.len()], offsets })
 }
 
-/// A bundle for each module that has an image, as HIP's runtime takes it, and where they start. Payload numbers are positions
-/// among the images of all modules.
+/// A bundle for each module that has an image, as HIP's runtime takes it, and where they start. Payload numbers are
+/// positions among the images of all modules.
 fn bundles(modules: &[ModuleImages]) -> Result<(Layout, Vec<Option<u64>>), Error> {
     let (mut layout, mut starts, mut first) = (Layout::new(), Vec::new(), 0);
     for module in modules {

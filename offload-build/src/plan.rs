@@ -201,7 +201,8 @@ pub(crate) fn plan(
     Ok(planned)
 }
 
-/// Says which modules are built for fewer targets than are listed: where the user listed them for this build, so that he sees it.
+/// Says which modules are built for fewer targets than are listed: where the user listed them for this build, so that
+/// he sees it.
 fn say_what_is_left(modules: &[PlannedModule], pack: &str, targets: &[String], cargo: &Cargo) {
     let variable = cargo.package_var("OFFLOAD_ARCH").map(|(variable, _)| variable);
     let mut groups: Vec<(&[String], Vec<String>)> = Vec::new();

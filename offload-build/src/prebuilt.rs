@@ -14,10 +14,10 @@
 //! image gfx90a 71f3… saxpy.gfx90a.hsaco
 //! ```
 //!
-//! Our own headers go by the names that sources include them by: they lie in `OUT_DIR`, which is elsewhere for everybody.
-//! An image is used if the options are the same and every input has the same bytes. Compiler and optimization are there
-//! to be read: they are what is missing, or Cargo's profile. Our headers count while somebody works on the package; a published
-//! one may be built with another version of this crate.
+//! Our own headers go by the names that sources include them by: they lie in `OUT_DIR`, which is elsewhere for
+//! everybody. An image is used if the options are the same and every input has the same bytes. Compiler and
+//! optimization are there to be read: they are what is missing, or Cargo's profile. Our headers count while somebody
+//! works on the package; a published one may be built with another version of this crate.
 
 use crate::cache::Input;
 use crate::cargo::Cargo;
@@ -39,7 +39,7 @@ const FIRST_LINE: &str = "offload-prebuilt 1";
 pub(crate) struct Prebuilt {
     folder: PathBuf,
     manifest: PathBuf,
-    compiler: String,
+    compilers: Vec<String>,
     options: String,
     inputs: Vec<(String, ContentHash)>,
     images: Vec<(String, ContentHash, String)>,
@@ -64,7 +64,7 @@ impl Prebuilt {
         let mut set = Self {
             folder: folder.to_owned(),
             manifest,
-            compiler: String::new(),
+            compilers: Vec::new(),
             options: String::new(),
             inputs: Vec::new(),
             images: Vec::new(),
@@ -89,9 +89,10 @@ impl Prebuilt {
         }
         let (key, value) = line.split_once(' ').unwrap_or((line, ""));
         match key {
-            "compiler" => self.compiler = value.to_owned(),
+            "compiler" => self.compilers.push(value.to_owned()),
+            "nvcc" => self.compilers.push(format!("nvcc {value}")),
             "options" => self.options = value.to_owned(),
-            "ptxas" | "nvcc" | "optimization" => {}
+            "ptxas" | "optimization" => {}
             "input" => {
                 let (hash, path) = value.split_once(' ')?;
                 self.inputs.push((path.to_owned(), ContentHash::parse(hash)?));
@@ -108,9 +109,9 @@ impl Prebuilt {
         Some(())
     }
 
-    /// What the images were made with.
-    pub(crate) fn compiler(&self) -> &str {
-        &self.compiler
+    /// The compilers that the images were made with.
+    pub(crate) fn compilers(&self) -> &[String] {
+        &self.compilers
     }
 
     /// Why no image of the set can be used: options or inputs are not those that it was made from.
@@ -132,7 +133,7 @@ impl Prebuilt {
             };
             match ContentHash::of_file(&path) {
                 Ok(hash) if hash == *recorded && ours.is_some() => {}
-                Ok(hash) if hash == *recorded => cargo.watch(&path),
+                Ok(hash) if hash == *recorded => cargo.watch_input(&path),
                 Ok(_) => return Some(format!("{name} has changed since {manifest} was made")),
                 Err(error) => return Some(format!("{name}, an input of {manifest}, cannot be read: {error}")),
             }
@@ -219,7 +220,7 @@ pub(crate) fn update(
 const OUT_DIR: &str = "<OUT_DIR>";
 
 /// Paths as they are on every machine: relative to the package, or to `OUT_DIR`.
-fn portable(text: &str, cargo: &Cargo) -> String {
+pub(crate) fn portable(text: &str, cargo: &Cargo) -> String {
     let package = format!("{}/", cargo.manifest_dir.display());
     text.replace(&cargo.out_dir.display().to_string(), OUT_DIR).replace(&package, "").replace('\\', "/")
 }

@@ -10,7 +10,6 @@ use crate::image::{self, Image};
 use crate::jobs::{self, How};
 use crate::lack;
 use crate::launcher::Launcher;
-use crate::linker;
 use crate::options::Request;
 use crate::output::OutDir;
 use crate::pack::{self, ModuleImages, Pack};
@@ -126,9 +125,7 @@ impl<'a> Run<'a> {
             let images = images.into_iter().map(|(image, _)| image).collect();
             packed.push(ModuleImages { name: module.name.clone(), images });
         }
-        let size = pack::images(&packed).iter().map(|image| image.size).sum();
-        linker::check_size(self.name, size, machine, self.request.large_pack_script, self.cargo)?;
-        pack::write(self.name, &packed, self.request.compressed, machine, self.output, self.cargo)
+        pack::write(self.name, &packed, self.request, machine, self.output, self.cargo)
     }
 
     /// What the names of a module's files in the prebuilt set start with.
@@ -243,9 +240,13 @@ impl<'a> Run<'a> {
                 step
             }));
         }
-        let start = if steps.is_empty() { None } else { Some(cache::file_time(self.output)?) };
+        if steps.is_empty() {
+            // How they would be run is of no account.
+            return Ok(None);
+        }
+        let start = cache::file_time(self.output)?;
         self.pass_on(&jobs::run(&steps, &work, &self.how()?)?);
-        Ok(start)
+        Ok(Some(start))
     }
 
     /// How compilers are run, as build.rs and the environment want it.

@@ -6,6 +6,7 @@ use crate::output::OutDir;
 use crate::toolchain::{Clang, Nvcc, Rocm, Tools};
 use offload_format::target::{OffloadArch, TargetId};
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 /// Options for one target. Without a vendor's headers there are none.
 #[derive(Debug, Default)]
@@ -13,6 +14,9 @@ pub(crate) struct Sdk {
     pub(crate) args: Vec<OsString>,
     /// The newest that there are libraries for.
     pub(crate) code_object_version: Option<u32>,
+    /// Files that another version of it has others of: dependency files have none of its headers, which are the
+    /// system's, and no libraries.
+    pub(crate) stands_for: Vec<PathBuf>,
 }
 
 impl Sdk {
@@ -22,7 +26,11 @@ impl Sdk {
         if !toolkit.root.join("include").join(CURAND).is_file() {
             args.extend(["-isystem".into(), output.empty_header(CURAND)?.into()]);
         }
-        Ok(Self { args, code_object_version: None })
+        let mut stands_for = vec![toolkit.path.clone()];
+        for file in ["include/cuda.h", "nvvm/libdevice/libdevice.10.bc"] {
+            stands_for.push(toolkit.root.join(file));
+        }
+        Ok(Self { args, code_object_version: None, stands_for })
     }
 
     /// Those of ROCm, for device code of one target.
@@ -63,7 +71,11 @@ impl Sdk {
         ];
         let append = cargo.user_var("HIPCC_COMPILE_FLAGS_APPEND").unwrap_or_default();
         args.extend(append.split_whitespace().map(OsString::from));
-        Self { args, code_object_version: rocm.newest_code_object }
+        let mut stands_for = vec![rocm.root.join("include/hip/hip_version.h")];
+        for file in ["ocml.bc", "ockl.bc"] {
+            stands_for.push(rocm.device_libraries.join(file));
+        }
+        Self { args, code_object_version: rocm.newest_code_object, stands_for }
     }
 }
 
@@ -80,11 +92,18 @@ fn wavefront_define(clang: &Clang, id: TargetId<'_>, tools: &Tools<'_>) -> Optio
 
 /// `gfx90a`, `gfx9-4-generic`: 64; `gfx1030`, `gfx11-generic`: 32, as clang has it unless told otherwise.
 fn wavefront_size(processor: &str) -> u32 {
-    let name = processor.strip_prefix("gfx").unwrap_or(processor);
-    let digits = name.split('-').next().unwrap_or(name);
+    if major(processor).is_some_and(|major| major >= 10) { 32 } else { 64 }
+}
+
+/// The major version of a processor: 11 of `gfx1100`, 9 of `gfx90a`.
+pub(crate) fn major(processor: &str) -> Option<u32> {
+    let name = processor.strip_prefix("gfx")?;
     // Generic ones have the major version alone, or others behind dashes; others have two digits behind it.
-    let major = if name.ends_with("-generic") { digits } else { &digits[..digits.len().saturating_sub(2)] };
-    if major.parse::<u32>().is_ok_and(|major| major >= 10) { 32 } else { 64 }
+    let major = match name.split_once('-') {
+        Some((major, _)) => major,
+        None => name.get(..name.len().saturating_sub(2))?,
+    };
+    major.parse().ok()
 }
 
 #[cfg(test)]

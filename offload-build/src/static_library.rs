@@ -1,7 +1,8 @@
 //! Host code and device code in one source, compiled to a static library that carries its device code for all targets.
 //!
-//! Each source is one object, for all targets at once, by the vendor's compiler driver or by clang's: only those know how a
-//! launch (`<<<...>>>`) and the code that it starts are put together. The vendor's runtime is linked behind the library.
+//! Each source is one object, for all targets at once, by the vendor's compiler driver or by clang's: only those know
+//! how a launch (`<<<...>>>`) and the code that it starts are put together. The vendor's runtime is linked behind the
+//! library.
 
 use crate::cache;
 use crate::compiler::Compiler;
@@ -36,7 +37,8 @@ impl StaticLibrary {
         &self.name
     }
 
-    /// The library. `None` if nothing was compiled (`OFFLOAD_SKIP`, docs.rs).
+    /// The library. `None` if nothing was compiled: `OFFLOAD_SKIP`, docs.rs, or
+    /// [`Build::allow_empty`](crate::Build::allow_empty) and no target left.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
@@ -68,6 +70,14 @@ pub(crate) fn modules(request: &Request) -> Result<Vec<(String, Module)>, Error>
             kernel.name
         )));
     }
+    for (is_asked, call) in [(request.compressed, "compress()"), (request.large_pack_script, "large_pack_script()")] {
+        if is_asked {
+            return Err(Error::config(format!(
+                "{call} is for packs: the compiler puts device code into a static library as its own options say. \
+                 Leave it out for compile_static"
+            )));
+        }
+    }
     let own = plan::modules(request, "static")?.remove(0).1;
     let each = own.sources.iter().enumerate().map(|(index, source)| {
         let name = format!("{index}_{}", plan::stem(&source.path));
@@ -90,7 +100,7 @@ pub(crate) fn make(run: &Run<'_>, name: &str, modules: &[PlannedModule]) -> Resu
     let mut compilations = Vec::new();
     let mut failures = Vec::new();
     for module in modules {
-        match compile(run, module, family)? {
+        match compile(run, module, family, &targets)? {
             Ok(compilation) => compilations.push(compilation),
             Err(lack) => {
                 failures.extend(
@@ -124,13 +134,23 @@ fn family(targets: &[String]) -> Result<Family, Error> {
 }
 
 /// How the object of one source comes about. The inner error says what is missing.
-fn compile(run: &Run<'_>, module: &PlannedModule, family: Family) -> Result<Result<Compilation, Lack>, Error> {
+fn compile(
+    run: &Run<'_>,
+    module: &PlannedModule,
+    family: Family,
+    targets: &[String],
+) -> Result<Result<Compilation, Lack>, Error> {
     let archs = module.targets.iter().map(|target| OffloadArch::parse(target)).collect::<Result<Vec<_>, _>>();
     let archs = archs.map_err(|error| Error::config(error.to_string()))?;
-    let Some(first) = archs.first() else {
-        return Err(Error::config(format!("{} is for none of the targets", module)));
-    };
     let source = &module.sources[0];
+    let Some(first) = archs.first() else {
+        return Err(Error::config(format!(
+            "{} is for none of the targets {}; a static library needs each of its sources: make one library for each \
+             vendor",
+            source.path.display(),
+            targets.join(", ")
+        )));
+    };
     if !matches!(source.way(first), Some(Way::Offload(..) | Way::Nvcc)) {
         return Err(Error::config(format!(
             "{} is {}, which has no host code: a static library is made of CUDA (.cu) and HIP (.hip) sources",
@@ -148,19 +168,14 @@ fn compile(run: &Run<'_>, module: &PlannedModule, family: Family) -> Result<Resu
         output: run.output,
         cargo,
     };
-    let clang = || match tools.clang() {
-        Ok(Found::Tool(clang)) => Ok(Ok(clang)),
-        Ok(Found::Missing(trail)) => Ok(Err(Lack::clang(trail))),
-        Err(error) => Err(error),
-    };
     if family == Family::Amd {
         let rocm = match tools.rocm() {
             Found::Tool(rocm) => rocm,
             Found::Missing(trail) => return Ok(Err(Lack::rocm(trail))),
         };
-        let clang = match (tools.rocm_clang(rocm), clang()?) {
-            (Some(clang), _) | (None, Ok(clang)) => clang,
-            (None, Err(lack)) => return Ok(Err(lack)),
+        let clang = match tools.rocm_clang(rocm).map_or_else(|| run.clang(), |own| Ok(Ok(own)))? {
+            Ok(clang) => clang,
+            Err(lack) => return Ok(Err(lack)),
         };
         let sdk = Sdk::rocm_for_all(rocm, clang, &archs, tools, cargo);
         return compilations(&sdk).object("hip", &archs, clang).map(Ok);
@@ -170,7 +185,7 @@ fn compile(run: &Run<'_>, module: &PlannedModule, family: Family) -> Result<Resu
         Found::Missing(trail) => return Ok(Err(Lack::nvcc(trail))),
     };
     if Compiler::of(&module.options.compilers, family) != Compiler::Nvcc {
-        let clang = match clang()? {
+        let clang = match run.clang()? {
             Ok(clang) => clang,
             Err(lack) => return Ok(Err(lack)),
         };
@@ -248,8 +263,9 @@ fn link(run: &Run<'_>, name: &str, family: Family) -> Result<(), Error> {
     let cargo = run.cargo;
     cargo.link_search(&run.output.root);
     cargo.link_library(&format!("static={name}"));
-    match (family, run.tools.used_nvcc(), run.tools.rocm()) {
-        (Family::Nvidia, Some(toolkit), _) => {
+    match family {
+        Family::Nvidia => {
+            let toolkit = run.tools.used_nvcc().expect("the objects were compiled with its headers");
             toolkit.library_folders(&cargo.target_arch).iter().for_each(|folder| cargo.link_search(folder));
             // It loads the driver when it is first called, and returns an error where there is none.
             cargo.link_library("static=cudart_static");
@@ -257,11 +273,11 @@ fn link(run: &Run<'_>, name: &str, family: Family) -> Result<(), Error> {
                 ["dylib=dl", "dylib=rt", "dylib=pthread"].iter().for_each(|library| cargo.link_library(library));
             }
         }
-        (_, _, Found::Tool(rocm)) => {
+        _ => {
+            let rocm = run.tools.rocm().tool().expect("the objects were compiled with its headers");
             rocm.library_folder(&cargo.target_arch).iter().for_each(|folder| cargo.link_search(folder));
             cargo.link_library("dylib=amdhip64");
         }
-        _ => unreachable!("the objects were compiled with it"),
     }
     let cxx_library = match cargo.user_var("CXXSTDLIB") {
         Some(named) => Some(named),

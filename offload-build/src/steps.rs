@@ -8,8 +8,8 @@
 //! | NVIDIA, by nvcc | nvcc: the image; of several sources relocatable cubins | nvlink: cubin |
 //! | `cpu` | the C++ compiler, to an object | the C++ compiler: shared object |
 //!
-//! Which mode of clang a language takes is in `language.rs`. Sources become bitcode and not objects so that calls between
-//! them can be inlined, and because PTX has no linker.
+//! Which mode of clang a language takes is in `language.rs`. Sources become bitcode and not objects so that calls
+//! between them can be inlined, and because PTX has no linker.
 
 mod nvcc;
 mod object;
@@ -42,7 +42,7 @@ pub(crate) struct Compilation {
     pub(crate) depfiles: Vec<PathBuf>,
     /// What dependency files list from these folders is not watched: identities stand for it.
     pub(crate) tool_folders: Vec<PathBuf>,
-    /// Of the tools, for the rebuild key.
+    /// Of the tools, and of the vendor's headers and libraries, for the rebuild key.
     pub(crate) identities: Vec<String>,
 }
 
@@ -68,7 +68,7 @@ impl<'a> Compilations<'a> {
 
     pub(crate) fn amdgpu(&self, id: TargetId<'_>, clang: &Clang) -> Compilation {
         let target = self.target;
-        let mut compilation = self.compilation("hsaco", &[&clang.path]);
+        let mut compilation = self.compilation("hsaco", &clang.with_lld());
         let mut offload = args(&["--no-gpu-bundle-output"]);
         offload.push(format!("--offload-arch={target}").into());
         let mut direct = args(&["--target=amdgcn-amd-amdhsa"]);
@@ -171,7 +171,12 @@ impl<'a> Compilations<'a> {
     }
 
     fn compilation(&self, extension: &str, tools: &[&Path]) -> Compilation {
-        tools.iter().for_each(|tool| self.cargo.watch(tool));
+        let of_sdk = self.sdk.stands_for.iter().map(PathBuf::as_path).filter(|file| file.is_file());
+        let mut identities = Vec::new();
+        for tool in tools.iter().copied().chain(of_sdk) {
+            self.cargo.watch(tool);
+            identities.push(identity(tool));
+        }
         let stem = self.module.file_stem(self.target);
         Compilation {
             target: self.target.to_owned(),
@@ -182,7 +187,7 @@ impl<'a> Compilations<'a> {
             sources: Vec::new(),
             depfiles: Vec::new(),
             tool_folders: Vec::new(),
-            identities: tools.iter().map(|tool| identity(tool)).collect(),
+            identities,
         }
     }
 
@@ -233,7 +238,8 @@ impl<'a> Compilations<'a> {
                     compile.extend(version.clone());
                     compile.extend(args(&["--cuda-device-only", "-fgpu-rdc", "-emit-llvm", "-c"]));
                     compile.extend(args(&["-std=c++17", "-fms-extensions"]));
-                    // Each source's own, and the same wherever the package lies: clang's default is a hash of the full path.
+                    // Each source's own, and the same wherever the package lies: clang's default is a hash of the full
+                    // path.
                     compile.push(format!("-cuid={index}").into());
                     match headers {
                         Headers::Ours => {
@@ -303,8 +309,9 @@ impl<'a> Compilations<'a> {
             for options in all {
                 list.extend(options.define_args().map(OsString::from));
             }
-            // Debug information and __FILE__ say the same wherever the work folder lies.
-            for (folder, name) in [(&self.cargo.out_dir, "OUT_DIR"), (&self.cargo.manifest_dir, ".")] {
+            // Debug information and __FILE__ say the same wherever the work folder lies. Of several that fit, compilers
+            // take the last: OUT_DIR may lie in the package.
+            for (folder, name) in [(&self.cargo.manifest_dir, "."), (&self.cargo.out_dir, "OUT_DIR")] {
                 list.push(format!("-ffile-prefix-map={}={name}", folder.display()).into());
             }
         }
@@ -334,8 +341,8 @@ impl Compilation {
     }
 }
 
-/// What clang is given to make one object of all: bitcode is put together before code is generated, so that calls are inlined
-/// and one note in AMD's code objects lists all kernels. (Runtimes read only the first.)
+/// What clang is given to make one object of all: bitcode is put together before code is generated, so that calls are
+/// inlined and one note in AMD's code objects lists all kernels. (Runtimes read only the first.)
 fn link_inputs(parts: Vec<PathBuf>) -> Vec<OsString> {
     let (bitcode, objects): (Vec<PathBuf>, Vec<PathBuf>) = parts.into_iter().partition(|part| is_bitcode(part));
     let mut list = Vec::new();

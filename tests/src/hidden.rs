@@ -9,7 +9,7 @@ use std::process::Command;
 const TOOLS: [&str; 11] = ["sh", "cc", "c++", "gcc", "g++", "ld", "ld.bfd", "as", "ar", "mount", "unshare"];
 
 /// What lets other folders stand where compilers are, whatever `PATH` says.
-const HIDE: &str = "for folder in /usr/lib/llvm-* /opt/rocm /usr/local/cuda; do\n  \
+const HIDE: &str = "for folder in /usr/lib/llvm-* /opt/rocm /usr/local/cuda* /opt/cuda; do\n  \
                     if [ -d \"$folder\" ]; then mount -t tmpfs none \"$folder\"; fi\ndone\nexec \"$@\"";
 
 /// Lets a command run where no compiler for GPUs is: not in `PATH`, and not in the usual places. The tools that stay go into a

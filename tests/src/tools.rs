@@ -50,7 +50,7 @@ pub enum Tool {
     RustLld,
     /// The linker mold.
     Mold,
-    /// No ptxas in `/usr/local/cuda/bin`, from where no variable removes it: what tests need that hide it.
+    /// No toolkit where installers put it, from where no variable removes it: what tests need that hide it.
     HideablePtxas,
     /// `script`, which runs a program in a terminal, and a system that gives it one.
     Terminal,
@@ -159,10 +159,14 @@ impl Tool {
             }
             Tool::RustLld => rust_lld().map(drop),
             Tool::Mold => found_in_path("mold"),
-            Tool::HideablePtxas => match Path::new("/usr/local/cuda/bin/ptxas").exists() {
-                true => Err("ptxas is in /usr/local/cuda/bin, from where no variable removes it".to_owned()),
-                false => Ok(()),
-            },
+            Tool::HideablePtxas => {
+                for root in ["/usr/local/cuda", "/opt/cuda"] {
+                    if Path::new(root).exists() {
+                        return Err(format!("{root} is there, from where no variable removes ptxas"));
+                    }
+                }
+                Ok(())
+            }
             Tool::Terminal => {
                 let output = Command::new("script").args(["-qec", "stty size", "/dev/null"]).output();
                 let output = output.map_err(|error| format!("script: {error}"))?;

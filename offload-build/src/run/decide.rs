@@ -36,9 +36,11 @@ impl Run<'_> {
         {
             return Ok(Ok(Source::ReadyMade(image)));
         }
+        if prebuilt_use == PrebuiltUse::Only && arch != OffloadArch::Cpu {
+            return Ok(Err(Lack::only_prebuilt()));
+        }
         let (sdk, clang_of_sdk) = match self.sdk(&sources, &arch)? {
             Ok(found) => found,
-            Err(_) if prebuilt_use == PrebuiltUse::Only => return Ok(Err(Lack::only_prebuilt())),
             Err(lack) => return Ok(Err(lack)),
         };
         let compilations = Compilations {
@@ -56,9 +58,6 @@ impl Run<'_> {
         };
         if arch == OffloadArch::Cpu {
             return Ok(Ok(source(compilations.cpu(&self.tools.cxx()?))));
-        }
-        if prebuilt_use == PrebuiltUse::Only {
-            return Ok(Err(Lack::only_prebuilt()));
         }
         if let (OffloadArch::Nvidia(arch), Some(Way::Nvcc)) = (arch, sources.first().and_then(|it| it.way(&arch))) {
             return self.compile_by_nvcc(&compilations, arch);
@@ -82,25 +81,28 @@ impl Run<'_> {
             let source = source(compilations.cubin_of_ptx(arch, ptxas, of));
             return Ok(refused_by_ptxas(&source).map_or(Ok(source), Err));
         }
-        let clang = match (clang_of_sdk, self.tools.clang()?) {
-            (Some(clang), _) | (None, Found::Tool(clang)) => clang,
-            (None, Found::Missing(trail)) => return Ok(Err(Lack::clang(trail))),
+        let clang = match clang_of_sdk.map_or_else(|| self.clang(), |own| Ok(Ok(own)))? {
+            Ok(clang) => clang,
+            Err(lack) => return Ok(Err(lack)),
         };
         let source = source(match (arch, assembles) {
             (OffloadArch::Nvidia(arch), Some((_, ptxas))) => compilations.cubin(arch, clang, ptxas),
             (OffloadArch::Nvidia(arch), None) => compilations.ptx(arch, clang),
-            (OffloadArch::Amdgpu(_), _) if !clang.has_lld => return Ok(Err(Lack::lld(clang))),
+            (OffloadArch::Amdgpu(_), _) if clang.lld.is_none() => return Ok(Err(Lack::lld(clang))),
             (OffloadArch::Amdgpu(id), _) => compilations.amdgpu(id, clang),
             (OffloadArch::Cpu, _) => unreachable!("the CPU's image was decided on above"),
         });
         if let Source::Compile(compilation) = &source {
-            let first = sources.first().map_or("", |source| source.language.name());
-            let answer = self.ask(format!("clang {target} {first}"), || clang.refusal(&compilation.steps[0]));
+            let first = sources[0];
+            // What the driver is asked about is the command of one module, which others share if these are the same.
+            let (path, language) = (clang.path.display(), first.language.name());
+            let question = format!("{path} {target} {language} {} {}", module.options, first.options);
+            let answer = self.ask(question, || clang.refusal(&compilation.steps[0]));
             if let Some(text) = answer {
                 return Ok(Err(Lack::refusal(&clang.path, &text)));
             }
             if let Some(source) = sources.iter().find(|source| source.language == Language::C)
-                && let Some(why) = self.ask("gpuintrin.h".to_owned(), || clang.find_header("gpuintrin.h").err())
+                && let Some(why) = self.ask(format!("gpuintrin.h {path}"), || clang.find_header("gpuintrin.h").err())
             {
                 return Ok(Err(Lack::header(clang, &source.path, &why)));
             }
@@ -108,8 +110,8 @@ impl Run<'_> {
         Ok(refused_by_ptxas(&source).map_or(Ok(source), Err))
     }
 
-    /// The vendor's headers that sources are compiled with, and the clang that they are for, if it is not the one that compiles
-    /// everything else. The inner error says what is missing.
+    /// The vendor's headers that sources are compiled with, and the clang that they are for, if it is not the one that
+    /// compiles everything else. The inner error says what is missing.
     fn sdk(
         &self,
         sources: &[&PlannedSource],
@@ -133,12 +135,21 @@ impl Run<'_> {
             Found::Missing(trail) => return Ok(Err(Lack::rocm(trail))),
         };
         let own = self.tools.rocm_clang(rocm);
-        let clang = match (own, self.tools.clang()?) {
-            (Some(clang), _) | (None, Found::Tool(clang)) => clang,
-            (None, Found::Missing(trail)) => return Ok(Err(Lack::clang(trail))),
+        let clang = match own.map_or_else(|| self.clang(), |own| Ok(Ok(own)))? {
+            Ok(clang) => clang,
+            Err(lack) => return Ok(Err(lack)),
         };
         let OffloadArch::Amdgpu(id) = *arch else { return Ok(Ok(Default::default())) };
         Ok(Ok((Sdk::rocm(rocm, clang, id, self.tools, self.cargo), own)))
+    }
+
+    /// The clang that compiles everything. It is looked for only where no other will do: what is looked for and not
+    /// there has Cargo watch the folders of `PATH`. The inner error says what is missing.
+    pub(crate) fn clang(&self) -> Result<Result<&Clang, Lack>, Error> {
+        Ok(match self.tools.clang()? {
+            Found::Tool(clang) => Ok(clang),
+            Found::Missing(trail) => Err(Lack::clang(trail)),
+        })
     }
 
     fn compile_by_nvcc(

@@ -4,6 +4,7 @@ use super::{Compilation, Compilations, DEPFILE_TARGET, args};
 use crate::error::Error;
 use crate::hash::ContentHash;
 use crate::plan::PlannedSource;
+use crate::prebuilt;
 use crate::toolchain::Clang;
 use offload_format::target::{NvidiaCode, OffloadArch};
 use std::ffi::OsString;
@@ -11,7 +12,8 @@ use std::ffi::OsString;
 impl<'a> Compilations<'a> {
     /// An object with host code and the device code for all these, by clang in this mode.
     pub(crate) fn object(&self, mode: &str, archs: &[OffloadArch<'_>], clang: &Clang) -> Result<Compilation, Error> {
-        let mut compilation = self.compilation("o", &[&clang.path]);
+        let tools = if mode == "hip" { clang.with_lld() } else { vec![&*clang.path] };
+        let mut compilation = self.compilation("o", &tools);
         let source = self.source_for_all(archs)?;
         let mut common = args(&["-x", mode, "-std=c++17"]);
         common.extend(self.sdk.args.iter().cloned());
@@ -37,8 +39,8 @@ impl<'a> Compilations<'a> {
                 compile.push(format!("--cuda-include-ptx={}", arch.with_code(NvidiaCode::Cubin)).into());
             }
         }
-        // Differs from source to source of all packages, and is the same wherever they lie.
-        let file = source.path.to_string_lossy();
+        // Differs from source to source of all packages, and is the same wherever they lie and are built.
+        let file = prebuilt::portable(&source.path.to_string_lossy(), self.cargo);
         let id = ContentHash::of_parts(&[&self.cargo.package, self.output.pack_name(), &file]);
         compile.push(format!("-cuid={id}").into());
         compile.extend(self.cargo.debug.then(|| "-g".into()));

@@ -14,11 +14,12 @@ pub(crate) struct Clang {
     pub(crate) path: PathBuf,
     /// What `--version` says in its first line.
     pub(crate) version: String,
-    /// Whether its driver finds `ld.lld`, which AMD code objects are linked with.
-    pub(crate) has_lld: bool,
+    /// The `ld.lld` that its driver finds, which AMD code objects are linked with.
+    pub(crate) lld: Option<PathBuf>,
 }
 
-/// Oldest and newest major versions to look for under their numbers; older ones are not used (docs/formats.md, "Compilers").
+/// Oldest and newest major versions to look for under their numbers; older ones are not used (docs/formats.md,
+/// "Compilers").
 const VERSIONS: std::ops::RangeInclusive<u32> = 15..=30;
 
 impl Clang {
@@ -27,7 +28,8 @@ impl Clang {
         in PATH and /usr/lib/llvm-*/bin; $ROCM_PATH/llvm/bin or /opt/rocm/llvm/bin";
 
     /// `explicit`, else `OFFLOAD_CLANG`, else the first that has lld of: `clang` in `PATH`; `clang-<n>` in `PATH` and
-    /// `/usr/lib/llvm-<n>/bin`, newest first; ROCm's. Else the first without. A named one that does not start is an error.
+    /// `/usr/lib/llvm-<n>/bin`, newest first; ROCm's. Else the first without. A named one that does not start is an
+    /// error.
     pub(crate) fn find(cargo: &Cargo, answers: &Answers, explicit: Option<&Path>) -> Result<Found<Self>, Error> {
         if let Some(path) = explicit {
             return Self::named(cargo, answers, path, "Build::clang").map(Found::Tool);
@@ -57,7 +59,7 @@ impl Clang {
                 Ok(clang) if clang.major().is_some_and(|major| major < *first) => {
                     trail.note(format!("{} is older than {first} ({})", path.display(), clang.version));
                 }
-                Ok(clang) if clang.has_lld => return Ok(Found::Tool(clang)),
+                Ok(clang) if clang.lld.is_some() => return Ok(Found::Tool(clang)),
                 Ok(clang) => without_lld = without_lld.or(Some(clang)),
                 Err(why) => trail.note(format!("{} cannot be used ({why})", path.display())),
             }
@@ -91,10 +93,18 @@ impl Clang {
         }
         // The driver prints a path if it finds the program, and the bare name if it does not.
         const WHERE_IS_LLD: &[&str] = &["-print-prog-name=ld.lld"];
-        let is_there = |lld: &str| Path::new(lld.trim()).is_absolute() && Path::new(lld.trim()).is_file();
+        let lld = |answer: String| Some(PathBuf::from(answer.trim())).filter(|it| it.is_absolute() && it.is_file());
         // It may have come, or gone, since clang was asked.
-        let has_lld = is_there(&answers.ask(path, WHERE_IS_LLD)?) || is_there(&answers.ask_anew(path, WHERE_IS_LLD)?);
-        Ok(Self { path: path.to_owned(), version, has_lld })
+        let lld = match lld(answers.ask(path, WHERE_IS_LLD)?) {
+            None => lld(answers.ask_anew(path, WHERE_IS_LLD)?),
+            found => found,
+        };
+        Ok(Self { path: path.to_owned(), version, lld })
+    }
+
+    /// The tools that a code object takes.
+    pub(crate) fn with_lld(&self) -> Vec<&Path> {
+        [&*self.path].into_iter().chain(self.lld.as_deref()).collect()
     }
 
     /// The major version, where the first line of `--version` has one.

@@ -132,9 +132,10 @@ impl<'a> Tools<'a> {
             .collect()
     }
 
-    /// The clang that was needed.
+    /// The clang that was needed, which may be ROCm's.
     pub(crate) fn used_clang(&self) -> Option<&Clang> {
-        self.clang.get().and_then(Found::tool)
+        let own = || self.hip_clang.get().and_then(Option::as_ref);
+        self.clang.get().and_then(Found::tool).or_else(own)
     }
 
     /// The nvcc that was needed.

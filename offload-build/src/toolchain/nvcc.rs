@@ -28,8 +28,8 @@ impl Nvcc {
     pub(crate) const PLACES: &'static str = "NVCC_<target>, NVCC, CUDACXX; bin of CUDA_HOME, CUDA_PATH, CUDA_ROOT, \
         CUDA_TOOLKIT_ROOT_DIR; PATH; /usr/local/cuda*, /opt/cuda; Python's packages";
 
-    /// `explicit`, else `NVCC` (`NVCC_<target>` before it) or `CUDACXX`, else `bin` of the installation that a variable names,
-    /// else `PATH`, else the usual places.
+    /// `explicit`, else `NVCC` (`NVCC_<target>` before it) or `CUDACXX`, else `bin` of the installation that a variable
+    /// names, else `PATH`, else the usual places.
     ///
     /// Returns an error if a named one cannot be used, or if variables name different toolkits.
     pub(crate) fn find(cargo: &Cargo, answers: &Answers, explicit: Option<&Path>) -> Result<Found<Self>, Error> {
@@ -68,12 +68,7 @@ impl Nvcc {
                 Some(other) => Err(disagree(first, other)),
             };
         }
-        let mut folders = cargo.search_path();
-        let installed = installed();
-        for root in installed.iter().chain(&python_trees(cargo)) {
-            folders.push(root.join("bin"));
-        }
-        for folder in folders {
+        for folder in folders(cargo) {
             let Some(path) = program(&folder, "nvcc") else { continue };
             match Self::start(&path, answers) {
                 Ok(found) => return Ok(Found::Tool(found)),
@@ -81,10 +76,7 @@ impl Nvcc {
             }
         }
         cargo.watch_search_path();
-        trail.note("none in PATH");
-        let places: Vec<String> = installed.iter().map(|root| root.join("bin").display().to_string()).collect();
-        trail.note(format!("none in {}", if places.is_empty() { USUAL.to_owned() } else { places.join(" ") }));
-        trail.note("none among Python's packages (nvidia/cu13/bin)");
+        note_folders(&mut trail);
         Ok(Found::Missing(trail))
     }
 
@@ -179,11 +171,29 @@ fn disagree((first, one): &(String, Nvcc), (second, other): &(String, Nvcc)) -> 
     ))
 }
 
+/// Where a toolkit's programs are looked for that no variable leads to: `PATH`, then where installers, pip and conda
+/// put them.
+pub(super) fn folders(cargo: &Cargo) -> Vec<PathBuf> {
+    let mut folders = cargo.search_path();
+    for root in installed().iter().chain(&python_trees(cargo)) {
+        folders.push(root.join("bin"));
+    }
+    folders
+}
+
+/// The same, for the message when a program is in none of them.
+pub(super) fn note_folders(trail: &mut Trail) {
+    trail.note("none in PATH");
+    let places: Vec<String> = installed().iter().map(|root| root.join("bin").display().to_string()).collect();
+    trail.note(format!("none in {}", if places.is_empty() { USUAL.to_owned() } else { places.join(" ") }));
+    trail.note("none among Python's packages (nvidia/cu13/bin)");
+}
+
 /// Where installers put toolkits, in words.
 const USUAL: &str = "/usr/local/cuda*, /opt/cuda";
 
 /// Toolkits where installers put them: the one that is linked as the current one first, then the newest.
-pub(super) fn installed() -> Vec<PathBuf> {
+fn installed() -> Vec<PathBuf> {
     let mut roots: Vec<PathBuf> = ["/usr/local/cuda", "/opt/cuda"].map(PathBuf::from).to_vec();
     for (folder, prefix) in [("/usr/local", "cuda-"), ("C:/Program Files/NVIDIA GPU Computing Toolkit/CUDA", "v")] {
         roots.extend(numbered(Path::new(folder), prefix).into_iter().rev());
@@ -193,7 +203,7 @@ pub(super) fn installed() -> Vec<PathBuf> {
 }
 
 /// Toolkits that pip or conda has installed: `nvidia/cu13` among Python's packages, or the environment itself.
-pub(super) fn python_trees(cargo: &Cargo) -> Vec<PathBuf> {
+fn python_trees(cargo: &Cargo) -> Vec<PathBuf> {
     let mut roots = Vec::new();
     let conda = cargo.user_var("CONDA_PREFIX").map(PathBuf::from);
     roots.extend(conda.clone());

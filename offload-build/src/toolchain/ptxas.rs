@@ -1,6 +1,6 @@
 //! `ptxas`, NVIDIA's assembler: PTX to machine code.
 
-use super::nvcc::ROOTS;
+use super::nvcc::{ROOTS, folders, note_folders};
 use super::search::{self, Found, NO_INPUT, Trail, program};
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
@@ -17,10 +17,10 @@ pub(crate) struct Ptxas {
 impl Ptxas {
     /// What [`Ptxas::find`] does, in words.
     pub(crate) const PLACES: &'static str = "OFFLOAD_PTXAS; bin of CUDA_HOME, CUDA_PATH, CUDA_ROOT, CUDA_TOOLKIT_ROOT_DIR; PATH; \
-        /usr/local/cuda/bin";
+        /usr/local/cuda*, /opt/cuda; Python's packages";
 
     /// `explicit`, else `OFFLOAD_PTXAS`, else `bin` of the installation that a variable names, else `PATH`, else
-    /// `/usr/local/cuda/bin`.
+    /// where nvcc is looked for.
     pub(crate) fn find(cargo: &Cargo, explicit: Option<&Path>) -> Result<Found<Self>, Error> {
         let named = explicit.map(|path| (path.to_owned(), "Build::ptxas"));
         let named = named.or_else(|| cargo.user_var("OFFLOAD_PTXAS").map(|path| (path.into(), "OFFLOAD_PTXAS")));
@@ -43,17 +43,14 @@ impl Ptxas {
                 None => trail.note(format!("no bin/ptxas in {root}={value}")),
             }
         }
-        let usual = Path::new("/usr/local/cuda/bin");
-        let in_path = cargo.search_path().into_iter().find_map(|folder| program(&folder, "ptxas"));
-        match in_path.or_else(|| program(usual, "ptxas")) {
-            Some(path) => Ok(Found::Tool(Self { path })),
-            None => {
-                cargo.watch_search_path();
-                trail.note("none in PATH");
-                trail.note("none in /usr/local/cuda/bin");
-                Ok(Found::Missing(trail))
+        for folder in folders(cargo) {
+            if let Some(path) = program(&folder, "ptxas") {
+                return Ok(Found::Tool(Self { path }));
             }
         }
+        cargo.watch_search_path();
+        note_folders(&mut trail);
+        Ok(Found::Missing(trail))
     }
 
     /// Asks whether it knows an architecture; returns its refusal. It judges the name before it reads its input.

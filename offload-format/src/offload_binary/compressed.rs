@@ -35,6 +35,11 @@ impl<'data> Compressed<'data> {
         Method::of_stream(self.stream)
     }
 
+    /// The compressed bytes, with which the binary ends.
+    pub fn stream(&self) -> &'data [u8] {
+        self.stream
+    }
+
     /// Size in bytes of the binary that [`Compressed::decompress`] returns, as the header has it.
     pub fn inflated_size(&self) -> u64 {
         self.inflated_size
