@@ -152,7 +152,7 @@ mod tests {
     /// The value is that of a second program, written from the papers.
     #[test]
     fn the_hash_does_not_change() {
-        let bytes: Vec<u8> = (0..60_000_u32).map(|number| (number * number >> 7) as u8).collect();
+        let bytes: Vec<u8> = (0..60_000_u32).map(|number| ((number * number) >> 7) as u8).collect();
         assert_eq!(hash(&bytes).to_string(), "b6b3bb7052c47a1a7aaf82f1681763d8");
         assert_eq!(ContentHash::parse(&hash(&bytes).to_string()), Some(hash(&bytes)));
     }
