@@ -23,7 +23,7 @@ fn main() -> ExitCode {
         test("a_library_for_amd_in_a_program", HIP_LISTED, hip_program),
         test("two_crates_with_libraries_in_one_program", NVCC, two_crates),
         test("what_only_the_device_includes_counts", CLANG_CUDA, device_headers),
-        test("a_generated_source_is_the_same_anywhere", CLANG_CUDA, generated_source),
+        test("a_generated_source_is_the_same_anywhere", HIP, generated_source),
         test("what_only_an_amd_device_includes_counts", HIP, amd_device_headers),
         test("an_image_with_rocm_headers", HIP, rocm_image),
         test("another_rocm_is_noticed", HIP, another_rocm),
@@ -209,19 +209,18 @@ fn amd_device_headers() {
     headers_of_devices("static_amd_headers", "scale.hip", source, "[\"gfx90a\", \"gfx1030\"]");
 }
 
-/// Its name for what host code and device code have in common is the same wherever Cargo builds.
+/// What clang calls host code and device code of one source by is the same wherever Cargo builds.
 fn generated_source() {
     let mut package = package(
         "static_generated",
-        "let source = std::path::Path::new(&std::env::var(\"OUT_DIR\").unwrap()).join(\"scale.cu\");\n    \
-         std::fs::copy(\"kernels/scale.cu\", &source).unwrap();\n    \
-         Build::new().file(source).archs([\"sm_80\"]).compile_static(\"scale_generated\")",
+        "let source = std::path::Path::new(&std::env::var(\"OUT_DIR\").unwrap()).join(\"scale.hip\");\n    \
+         std::fs::copy(\"kernels/scale.hip\", &source).unwrap();\n    \
+         Build::new().file(source).archs([\"gfx90a\"]).compile_static(\"scale_generated\")",
     );
     package.write("src/lib.rs", "").write(
-        "kernels/scale.cu",
-        "#include <cuda_runtime.h>\nstatic __device__ float factor;\n\
-         __global__ void scale(float *x) { *x *= factor; }\n\
-         extern \"C\" int set(float *x) { return (int)cudaMemcpyToSymbol(factor, x, 4); }\n",
+        "kernels/scale.hip",
+        "#include <hip/hip_runtime.h>\n__global__ void scale(float *x) { *x *= 2.0f; }\n\
+         extern \"C\" void start(float *x) { scale<<<1, 1>>>(x); }\n",
     );
     let mut build = |folder: &str| {
         package.target = scratch::folder(folder);

@@ -36,7 +36,7 @@ pub fn embed_from(links: &str, pack: &str) {
         cargo.flush();
         Ok(())
     });
-    taken.unwrap_or_else(|error| error.report(pack));
+    taken.unwrap_or_else(|error| error.report(&format!("the pack \"{pack}\"")));
 }
 
 /// As [`embed_from`].
