@@ -252,12 +252,12 @@ fn changed_kernel() {
 fn names_that_begin_alike() {
     let package = Package::new("embed_alike");
     let build = r#"fn main() {
-    for (name, value) in [("add_fast", "2.0f"), ("add-fast", "3.0f"), ("add", "1.0f"), ("add_", "4.0f")] {
+    for (name, value) in [("add_fast", "2.0f"), ("add-faster", "3.0f"), ("add", "1.0f"), ("add_", "4.0f")] {
         offload_build::Build::new().file("kernels/add.cu").define("VALUE", value).archs(["gfx90a"]).compile(name);
     }
 }
 "#;
-    program_with_pack(&package, build, &["add", "add_fast", "add-fast", "add_"]);
+    program_with_pack(&package, build, &["add", "add_fast", "add-faster", "add_"]);
     package.write("kernels/add.cu", kernel("VALUE"));
     let output = succeed(&mut cargo(&package, "debug", AMD, &["run"]));
     assert_eq!(stdout(&output), "checked 2 images\n".repeat(4));
