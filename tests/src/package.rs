@@ -118,10 +118,12 @@ impl Package {
         fs::copy(lock, folder.join("Cargo.lock")).expect("the lock file can be copied");
         // One for all, so that the crates are compiled once; Cargo tells packages apart by their paths.
         let package = Self { folder, target: scratch::target_dir().join("offload-tests-target") };
-        // Images that an earlier run of the test left there would pass for made by this one.
+        // Images that an earlier run of the test left there would pass for made by this one; and Cargo, for which a package
+        // and what `cargo package` made of it are one, would not always see that they are gone.
         let name = package.folder.file_name().expect("a scratch folder has a name").to_string_lossy().into_owned();
         for profile in ["debug", "release"] {
-            for out in package.out_dirs(profile, &name) {
+            for out in package.out_dirs(profile, &name).into_iter().chain(package.built(profile, ".fingerprint", &name))
+            {
                 let _ = fs::remove_dir_all(out);
             }
         }
@@ -130,14 +132,19 @@ impl Package {
 
     /// The folders that the build scripts of a package have written to.
     fn out_dirs(&self, profile: &str, package: &str) -> Vec<PathBuf> {
-        let builds = fs::read_dir(self.target.join(profile).join("build")).into_iter().flatten().flatten();
+        self.built(profile, "build", package).into_iter().map(|build| build.join("out")).collect()
+    }
+
+    /// The folders that Cargo has for a package in one of its own.
+    fn built(&self, profile: &str, folder: &str, package: &str) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.target.join(profile).join(folder)).into_iter().flatten().flatten();
         let prefix = format!("{package}-");
         let of_package = |name: &str| {
             // <package>-<hash>; another package's name may go on behind the dash.
             name.strip_prefix(&prefix).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_hexdigit()))
         };
-        let builds = builds.filter(|build| of_package(&build.file_name().to_string_lossy()));
-        builds.map(|build| build.path().join("out")).collect()
+        let of_package = entries.filter(|entry| of_package(&entry.file_name().to_string_lossy()));
+        of_package.map(|entry| entry.path()).collect()
     }
 
     /// Writes a file of the package.
