@@ -3,11 +3,11 @@
 //! For AMD alone it is a compressed bundle for each module (`CCOB`, version 3), which HIP's runtime takes as it is; for
 //! any other mix an offload binary of version 3 for each.
 
+use crate::content::{self, Content, ModuleImages};
 use crate::error::Error;
 use crate::hash::Parts;
 use crate::image::Image;
 use crate::output::{OutDir, remove, write_if_changed};
-use crate::pack::{self, Content, ModuleImages};
 use offload_format::bundle::HIP_ALIGN;
 use offload_format::compressed::{self, CompressOptions, CompressedBundle};
 use offload_format::compression::Method;
@@ -32,7 +32,7 @@ pub(crate) fn compress(modules: &[ModuleImages], section: DeviceSection, output:
             continue;
         }
         let (container, align) = match section {
-            DeviceSection::HipFatbin => (pack::bundle(&module.images, 0)?, HIP_ALIGN),
+            DeviceSection::HipFatbin => (content::bundle(&module.images, 0)?, HIP_ALIGN),
             DeviceSection::LlvmOffloading => {
                 (offload_binary(module, modules.len() > 1).layout(Version::V3), offload_binary::ALIGN)
             }
@@ -58,7 +58,7 @@ pub(crate) fn compress(modules: &[ModuleImages], section: DeviceSection, output:
 
 fn offload_binary(module: &ModuleImages, several: bool) -> OffloadBinaryBuilder {
     let mut builder = OffloadBinaryBuilder::new();
-    pack::add_images(&mut builder, module, several);
+    content::add_images(&mut builder, module, several);
     builder
 }
 

@@ -1,8 +1,8 @@
 //! Packs that one package makes and another embeds. The way is Cargo's: the build script of a package with a `links`
 //! key tells its dependents `key=value`, which their build scripts find as `DEP_<LINKS>_<KEY>`.
 
-use crate::build::Claim;
 use crate::cargo::Cargo;
+use crate::claim::Claim;
 use crate::error::{Error, ErrorKind};
 use crate::output::{OutDir, link_or_copy, write_if_changed};
 use offload_format::pack_index::Index;

@@ -336,9 +336,11 @@
 mod build;
 mod cache;
 mod cargo;
+mod claim;
 mod compiler;
 #[cfg_attr(not(feature = "compression"), path = "compress/absent.rs")]
 mod compress;
+mod content;
 mod dependency;
 mod depfile;
 #[cfg(feature = "doctor")]

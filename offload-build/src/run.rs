@@ -4,6 +4,7 @@ mod decide;
 
 use crate::cache::{self, Input, Made};
 use crate::cargo::Cargo;
+use crate::content::ModuleImages;
 use crate::error::{Error, ErrorKind};
 use crate::hash::ContentHash;
 use crate::image::{self, Image};
@@ -12,7 +13,7 @@ use crate::lack;
 use crate::launcher::Launcher;
 use crate::options::Request;
 use crate::output::OutDir;
-use crate::pack::{self, ModuleImages, Pack};
+use crate::pack::{self, Pack};
 use crate::plan::PlannedModule;
 use crate::prebuilt::{self, Prebuilt};
 use crate::steps::Compilation;

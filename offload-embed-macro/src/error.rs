@@ -1,6 +1,5 @@
 //! What a user reads at the literal: what was looked for, what there is, what to do.
 
-use crate::expand::FROM_DISK;
 use crate::suggest;
 use offload_format::pack_index::IndexError;
 use std::fmt;
@@ -26,8 +25,8 @@ pub(crate) enum Error {
     Size { path: PathBuf, expected: u64, found: u64 },
     /// The pack's first bytes are others.
     Magic { path: PathBuf, offset: u64, section: &'static str },
-    /// The variable that lets development builds read packs from disk has a value that it cannot have.
-    FromDisk(String),
+    /// A variable that switches something on or off has another value.
+    Switch { variable: &'static str, value: String },
     /// The path is empty.
     NoPath,
     /// The path is that of a source.
@@ -74,7 +73,7 @@ impl fmt::Display for Error {
             Error::Magic { path, offset, section } => {
                 write!(f, "{} has no pack for {section} at offset {offset}: it is damaged; {CURE}", path.display())
             }
-            Error::FromDisk(value) => write!(f, "{FROM_DISK} is '{value}'; it can be 1 or 0"),
+            Error::Switch { variable, value } => write!(f, "{variable} is '{value}'; it can be 1 or 0"),
             Error::NoPath => f.write_str("the path of a file is meant: path = \"saxpy.hipfb\""),
             Error::Source(path) => write!(
                 f,

@@ -40,7 +40,7 @@ pub(crate) fn from_disk() -> Result<bool, Error> {
         None => Ok(false),
         Some(value) if value.is_empty() || value == "0" => Ok(false),
         Some(value) if value == "1" => Ok(true),
-        Some(value) => Err(Error::FromDisk(value.to_string_lossy().into_owned())),
+        Some(value) => Err(Error::Switch { variable: FROM_DISK, value: value.to_string_lossy().into_owned() }),
     }
 }
 

@@ -1,8 +1,8 @@
 //! Compressed packs, in a build of this crate without the feature.
 
+use crate::content::{Content, ModuleImages};
 use crate::error::Error;
 use crate::output::OutDir;
-use crate::pack::{Content, ModuleImages};
 use offload_format::host_object::DeviceSection;
 
 /// Refuses.
