@@ -40,6 +40,9 @@ impl<'pack> Module<'pack> {
 
     /// Where it lies in a compressed pack.
     fn stream(&self) -> Option<&'static StreamRecord> {
+        if self.pack.streams.is_empty() {
+            return None;
+        }
         // By name: a constant that holds a module may refer to a copy of the record.
         let at = self.pack.modules.iter().position(|module| module.name == self.record.name)?;
         self.pack.streams.get(at)

@@ -5,7 +5,7 @@ use super::fit::Unfit;
 use super::{Fit, Refusal};
 use crate::target::{TargetId, amdgpu};
 
-#[inline]
+#[inline(always)]
 pub(super) fn judge<'a>(image: TargetId<'a>, version: Option<u32>, device: &Hip) -> Result<Fit, Unfit<'a>> {
     let processor = image.processor();
     let same = device.is_processor(processor);

@@ -5,14 +5,14 @@ use super::{Fit, Refusal};
 use crate::target::TargetTriple;
 
 pub(super) fn judge(text: &str) -> Result<Fit, Unfit<'_>> {
-    let mut fields = text.splitn(4, '-');
-    let (arch, env) = (fields.next().unwrap_or(""), fields.nth(2));
-    let triple = match env {
-        // As Cargo names most of them: nothing of it has another place or spelling.
-        Some(env @ ("gnu" | "musl")) if text.ends_with("-linux-gnu") || text.ends_with("-linux-musl") => {
-            TargetTriple { arch, vendor: "", os: "linux", env }
-        }
-        _ => TargetTriple::parse(text).map_err(|_| Refusal::NotUnderstood)?,
+    let linux = |env: &'static str| {
+        let (arch, vendor) = text.strip_suffix(env)?.strip_suffix("-linux-")?.split_once('-')?;
+        (!vendor.contains('-')).then_some(TargetTriple { arch, vendor, os: "linux", env })
+    };
+    // As Cargo names most of them: nothing of it has another place or spelling.
+    let triple = match linux("gnu").or_else(|| linux("musl")) {
+        Some(triple) => triple,
+        None => TargetTriple::parse(text).map_err(|_| Refusal::NotUnderstood)?,
     };
     if is_this_arch(triple.arch) && is_this_system(triple) { Ok(Fit::Cpu) } else { Err(Refusal::OtherHost(text)) }
 }

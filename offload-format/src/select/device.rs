@@ -56,6 +56,7 @@ impl Hip {
     }
 
     /// Whether this is a name of the processor.
+    #[inline(always)]
     pub(super) fn is_processor(&self, name: &str) -> bool {
         let primary = self.processor();
         name == primary || (!amdgpu::is_primary_name(name) && amdgpu::find(name).is_some_and(|row| row.name == primary))

@@ -110,7 +110,8 @@ pub fn judge<I: Candidate + ?Sized>(image: &I, device: &Device) -> Result<Fit, R
     judge_code(image.code(), device).map_err(Unfit::into_owned)
 }
 
-#[inline]
+// Where it is called, and what it calls: `select` then makes no refusals, which nobody sees, and takes half the time.
+#[inline(always)]
 fn judge_code<'a>(code: Code<'a>, device: &Device) -> Result<Fit, Unfit<'a>> {
     let other = |kind| Err(Refusal::OtherKindOfDevice(kind));
     match (&device.kind, code) {

@@ -4,7 +4,7 @@ use super::fit::Unfit;
 use super::{Fit, Refusal};
 use crate::target::{NvidiaArch, NvidiaSuffix, PtxVersion};
 
-#[inline]
+#[inline(always)]
 pub(super) fn judge_cubin<'a>(arch: NvidiaArch, major: u32, minor: u32) -> Result<Fit, Unfit<'a>> {
     check_suffix(arch, major, minor)?;
     if arch.suffix.is_none() && arch.major != major {
@@ -16,7 +16,7 @@ pub(super) fn judge_cubin<'a>(arch: NvidiaArch, major: u32, minor: u32) -> Resul
     Ok(Fit::Cubin(arch))
 }
 
-#[inline]
+#[inline(always)]
 pub(super) fn judge_ptx<'a>(
     arch: NvidiaArch,
     version: Option<PtxVersion>,
@@ -35,7 +35,7 @@ pub(super) fn judge_ptx<'a>(
 }
 
 /// `a` and `f` say by themselves where the code runs, machine code and PTX alike.
-#[inline]
+#[inline(always)]
 fn check_suffix<'a>(arch: NvidiaArch, major: u32, minor: u32) -> Result<(), Unfit<'a>> {
     let runs = match arch.suffix {
         None => true,
