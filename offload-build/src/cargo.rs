@@ -6,6 +6,9 @@ use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+/// What stands for `OUT_DIR` in [`Cargo::portable`].
+pub(crate) const OUT_DIR: &str = "<OUT_DIR>";
+
 /// What Cargo says to a build script, and what the build script says to Cargo.
 #[derive(Debug)]
 pub(crate) struct Cargo {
@@ -166,6 +169,12 @@ impl Cargo {
         if !file.starts_with(&self.out_dir) {
             self.watch(file);
         }
+    }
+
+    /// Text with paths as they are on every machine: relative to the package, or to [`OUT_DIR`].
+    pub(crate) fn portable(&self, text: &str) -> String {
+        let package = format!("{}/", self.manifest_dir.display());
+        text.replace(&self.out_dir.display().to_string(), OUT_DIR).replace(&package, "").replace('\\', "/")
     }
 
     /// The build script runs again at the next build: this one failed, and what would mend it is not known.

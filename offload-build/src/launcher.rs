@@ -1,5 +1,5 @@
 //! The compiler launcher: a program that compilers are started through, which answers from a cache (`sccache`,
-//! `ccache`) or from other machines (`icecc`, `distcc`, `sccache` with its scheduler).
+//! `ccache`) or from other machines (`icecc`, `distcc`).
 //!
 //! It makes no difference to what comes out, so it is in no rebuild key. It is given what reads one source and writes
 //! one object: more than that, no launcher takes apart. Links and what generates code for all sources of an image run

@@ -20,7 +20,7 @@
 //! works on the package; a published one may be built with another version of this crate.
 
 use crate::cache::Input;
-use crate::cargo::Cargo;
+use crate::cargo::{Cargo, OUT_DIR};
 use crate::error::{Error, ErrorKind};
 use crate::hash::ContentHash;
 use crate::image::Image;
@@ -118,7 +118,7 @@ impl Prebuilt {
     fn misfit(&self, options: &str, output: &OutDir, cargo: &Cargo) -> Option<String> {
         let manifest = self.manifest.display();
         cargo.watch(&self.manifest);
-        if self.options != portable(options, cargo) {
+        if self.options != cargo.portable(options) {
             return Some(format!("{manifest} was made with other options ({})", self.options));
         }
         let is_published = cargo.is_packaged() && !cargo.is_packaging();
@@ -184,12 +184,12 @@ pub(crate) fn update(
     for (tool, version) in tools {
         let _ = writeln!(text, "{tool} {version}");
     }
-    let _ = writeln!(text, "optimization {}\noptions {}", cargo.opt_level, portable(options, cargo));
+    let _ = writeln!(text, "optimization {}\noptions {}", cargo.opt_level, cargo.portable(options));
     let mut inputs: Vec<(String, ContentHash)> = Vec::new();
     for input in images.iter().flat_map(|(_, inputs)| *inputs) {
         let name = match output.header_name(&input.path) {
             Some(header) => format!("<{header}>"),
-            None => portable(&input.path.to_string_lossy(), cargo),
+            None => cargo.portable(&input.path.to_string_lossy()),
         };
         if !inputs.iter().any(|(other, _)| *other == name) {
             inputs.push((name, input.hash));
@@ -214,13 +214,4 @@ pub(crate) fn update(
         remove(&folder.join(file))?;
     }
     Ok(())
-}
-
-/// What stands in manifests for `OUT_DIR`.
-const OUT_DIR: &str = "<OUT_DIR>";
-
-/// Paths as they are on every machine: relative to the package, or to `OUT_DIR`.
-pub(crate) fn portable(text: &str, cargo: &Cargo) -> String {
-    let package = format!("{}/", cargo.manifest_dir.display());
-    text.replace(&cargo.out_dir.display().to_string(), OUT_DIR).replace(&package, "").replace('\\', "/")
 }

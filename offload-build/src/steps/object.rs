@@ -4,7 +4,6 @@ use super::{Compilation, Compilations, DEPFILE_TARGET, args};
 use crate::error::Error;
 use crate::hash::ContentHash;
 use crate::plan::PlannedSource;
-use crate::prebuilt;
 use crate::toolchain::Clang;
 use offload_format::target::{NvidiaCode, OffloadArch};
 use std::ffi::OsString;
@@ -40,7 +39,7 @@ impl<'a> Compilations<'a> {
             }
         }
         // Differs from source to source of all packages, and is the same wherever they lie and are built.
-        let file = prebuilt::portable(&source.path.to_string_lossy(), self.cargo);
+        let file = self.cargo.portable(&source.path.to_string_lossy());
         let id = ContentHash::of_parts(&[&self.cargo.package, self.output.pack_name(), &file]);
         compile.push(format!("-cuid={id}").into());
         compile.extend(self.cargo.debug.then(|| "-g".into()));
