@@ -217,7 +217,7 @@ fn their_program(sources: &Sources) -> String {
 }
 
 fn source() -> Option<PathBuf> {
-    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/candle/Cargo.toml");
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/builds/candle/Cargo.toml");
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args(["metadata", "--offline", "--locked", "--format-version=1", "--manifest-path"]).arg(manifest);
     let text = String::from_utf8(cargo.output().ok()?.stdout).ok()?;

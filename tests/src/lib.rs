@@ -12,34 +12,10 @@ pub mod judges;
 pub mod own;
 pub mod package;
 pub mod published;
+pub mod registry;
+pub mod scenario;
 pub mod scratch;
 pub mod side_by_side;
+pub mod stand_ins;
 pub mod tools;
 pub mod visit;
-
-use libtest_mimic::{Arguments, Completion, Failed, Trial};
-use std::process::ExitCode;
-use tools::Tool;
-
-/// A test that needs some tools. It fails by panicking.
-pub fn test(name: &str, needs: &'static [Tool], run: impl FnOnce() + Send + 'static) -> Trial {
-    Trial::ignorable_test(name, move || {
-        for tool in needs {
-            if let Err(why) = tool.check() {
-                return match tools::required() && tool.is_installable() {
-                    true => {
-                        Err(Failed::from(format!("needs {tool:?}: {why} (OFFLOAD_REQUIRE says that it must be there)")))
-                    }
-                    false => Ok(Completion::ignored_with(format!("needs {tool:?}: {why}"))),
-                };
-            }
-        }
-        run();
-        Ok(Completion::Completed)
-    })
-}
-
-/// The `main` of a test file.
-pub fn run(tests: Vec<Trial>) -> ExitCode {
-    libtest_mimic::run(&Arguments::from_args(), tests).exit_code()
-}

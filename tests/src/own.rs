@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-/// The program of that name, one of offload-tools.
+/// The programs of offload-tools.
+const PROGRAMS: [&str; 4] = ["offload", "clang-offload-bundler", "clang-offload-packager", "llvm-offload-binary"];
+
+/// The program of that name, one of [`PROGRAMS`].
 ///
 /// # Panics
 /// If offload-tools cannot be built.
@@ -22,7 +25,9 @@ pub fn folder() -> PathBuf {
     BUILT.get_or_init(|| {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut build = Command::new(cargo);
-        build.args(["build", "--offline", "--quiet", "-p", "offload-tools", "--features", "drop-in"]);
+        // As `cargo xtask test` compiles the workspace: only linking is left to do.
+        build.args(["build", "--offline", "--quiet", "--workspace", "--features", "offload-tools/drop-in"]);
+        build.args(PROGRAMS.iter().flat_map(|program| ["--bin", program]));
         let status = build.current_dir(scratch::workspace()).status().expect("cargo runs");
         assert!(status.success(), "offload-tools is built: {status}");
     });

@@ -1,7 +1,9 @@
 //! Folders for one test each, under the target folder: a failed test's files stay there to be looked at.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// The folder that Cargo builds into, which the running test lies in.
 pub fn target_dir() -> PathBuf {
@@ -31,4 +33,31 @@ pub fn write(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) {
     let path = path.as_ref();
     fs::create_dir_all(path.parent().expect("a file lies in a folder")).expect("the target folder can be written");
     fs::write(path, bytes).expect("the target folder can be written");
+}
+
+/// Writes an executable shell script.
+///
+/// # Panics
+/// If it cannot be written.
+pub fn write_script(path: impl AsRef<Path>, text: &str) {
+    write(&path, format!("#!/bin/sh\n{text}\n"));
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(path, mode).expect("the target folder can be written");
+}
+
+/// Every file under a folder with its time of change.
+///
+/// # Panics
+/// If the folder cannot be read.
+pub fn times(folder: &Path) -> BTreeMap<PathBuf, SystemTime> {
+    let mut all = BTreeMap::new();
+    for path in fs::read_dir(folder).expect("the folder can be read").flatten().map(|entry| entry.path()) {
+        if path.is_dir() {
+            all.extend(times(&path));
+        } else {
+            let time = fs::metadata(&path).and_then(|metadata| metadata.modified()).expect("the file is there");
+            all.insert(path, time);
+        }
+    }
+    all
 }

@@ -218,7 +218,7 @@ pub fn rocm() -> PathBuf {
 /// The folder of the published crate `candle-kernels`, in Cargo's cache.
 pub fn candle_kernels() -> Result<PathBuf, String> {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    let manifest = crate::scratch::workspace().join("tests/candle/Cargo.toml");
+    let manifest = crate::scratch::workspace().join("tests/builds/candle/Cargo.toml");
     cargo.args(["metadata", "--offline", "--locked", "--format-version=1", "--manifest-path"]).arg(manifest);
     let output = cargo.output().map_err(|error| format!("cargo metadata: {error}"))?;
     let text = stdout(&output);

@@ -1,11 +1,10 @@
-//! `ci`: what CI runs, step by step, up to the first failure.
+//! `ci`: what CI runs, step by step, up to the first failure; then the time of each step beside its budget.
 
-use crate::fuzz;
 use crate::run::{self, Failure, Result};
-use crate::rust_kernels;
 use crate::setup::{self, Setup};
-use crate::test;
+use crate::{budget, fuzz, rust_kernels, test};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 /// A step: its name, and Cargo's arguments. Features, tests, Rust kernels and fuzzing are steps of their own kind.
 const STEPS: [(&str, &[&str]); 10] = [
@@ -82,13 +81,39 @@ pub fn command(args: &[String]) -> Result {
     for component in ["fmt", "clippy"].into_iter().filter(|name| wanted(name)) {
         require_component(component)?;
     }
-    let setup = setup::prepare()?;
-    for (name, arguments) in STEPS.into_iter().filter(|(name, _)| wanted(name)) {
-        eprintln!("xtask ci: {name}");
-        step(&setup, name, arguments)?;
+    let mut measured = Vec::new();
+    let result = steps(STEPS.into_iter().filter(|(name, _)| wanted(name)), &mut measured);
+    eprint!("\n{}", budget::table(&measured));
+    if result.is_ok() {
+        eprintln!("xtask ci: all steps passed");
     }
-    eprintln!("xtask ci: all steps passed");
+    result
+}
+
+/// Runs set-up and these steps, and measures them.
+fn steps(
+    steps: impl Iterator<Item = (&'static str, &'static [&'static str])>,
+    measured: &mut Vec<(&'static str, Duration)>,
+) -> Result {
+    let mut measure = |name, start: Instant| measured.push((name, start.elapsed()));
+    let start = Instant::now();
+    let setup = setup::prepare();
+    measure("setup", start);
+    let setup = setup?;
+    for (name, arguments) in steps {
+        eprintln!("xtask ci: {name}");
+        let start = Instant::now();
+        let result = step(&setup, name, arguments);
+        measure(name, start);
+        result?;
+    }
     Ok(())
+}
+
+/// The names of the steps, without set-up.
+#[cfg(test)]
+pub fn step_names() -> impl Iterator<Item = &'static str> {
+    STEPS.into_iter().map(|(name, _)| name)
 }
 
 fn step(setup: &Setup, name: &str, arguments: &[&str]) -> Result {

@@ -45,7 +45,7 @@ pub fn in_ci() -> Result {
     if has_nightly() {
         return run(&targets()?, SECONDS);
     }
-    eprintln!("xtask ci: no nightly compiler, so nothing is fuzzed (tests/hostile.rs has read the corpus)");
+    eprintln!("xtask ci: no nightly compiler, so nothing is fuzzed (tests/formats/hostile.rs has read the corpus)");
     Ok(())
 }
 

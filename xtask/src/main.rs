@@ -2,6 +2,7 @@
 
 mod apt;
 mod bench;
+mod budget;
 mod ci;
 mod fuzz;
 mod prebuilt;
@@ -21,10 +22,12 @@ The project's own commands:
 
   cargo xtask setup [--check]     install what the tests need (--check: only say what is missing)
   cargo xtask test [ARGS...]      set up, then `cargo test --workspace ARGS`
+  cargo xtask test --quick        only the tests that take a moment each (under 3 minutes once all is
+                                  compiled); it prints what it left out
   cargo xtask ci [STEP...]        what CI runs: set up, then fmt, clippy, features,
                                   fmt-examples, examples, example-launchers, doc, test,
                                   rust-kernels, fuzz
-                                  (or only STEPs)
+                                  (or only STEPs); then the minutes of each step
   cargo xtask bench [NAME]        how fast readers and builds are, beside other tools
   cargo xtask fuzz [--seconds N] [TARGET...]
                                   fuzz each target for N seconds (takes a nightly compiler)

@@ -39,6 +39,6 @@ fn folder() -> PathBuf {
 
 fn test(setup: &Setup) -> Result {
     let mut test = setup.cargo();
-    test.args(["test", "--locked", "--package", "offload-tests", "--test", "examples", "--", "rust_kernels"]);
+    test.args(["test", "--locked", "--package", "offload-tests", "--test", "runtimes", "--", "rust_kernels"]);
     run::check(test.env(tools::RUST_GPU_VARIABLE, folder()))
 }

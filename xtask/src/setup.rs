@@ -217,7 +217,7 @@ fn files(mode: Mode, folder: &Path) -> Result {
 /// The crates that the lock files name: tests, fuzz targets and examples are built offline, and some tests read a published
 /// crate.
 fn crates(mode: Mode) -> Result {
-    for manifest in ["Cargo.toml", "fuzz/Cargo.toml", "examples/Cargo.toml", "tests/candle/Cargo.toml"] {
+    for manifest in ["Cargo.toml", "fuzz/Cargo.toml", "examples/Cargo.toml", "tests/builds/candle/Cargo.toml"] {
         let mut fetch = run::cargo();
         fetch.args(["fetch", "--locked", "--quiet", "--manifest-path", manifest]);
         if mode == Mode::Check {

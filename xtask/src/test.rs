@@ -2,20 +2,69 @@
 
 use crate::run::{self, Failure, Result};
 use crate::setup::{self, Setup};
+use std::fs;
+use std::process::Command;
 
-/// `cargo xtask test [ARGS...]`
+/// `cargo xtask test [--quick] [ARGS...]`
 pub fn command(args: &[String]) -> Result {
-    run(&setup::prepare()?, args)
+    match args.split_first() {
+        Some((flag, args)) if flag == "--quick" => quick(&setup::prepare()?, args),
+        _ => run(&setup::prepare()?, args),
+    }
 }
 
-/// Runs the tests. Cargo says itself what failed, so nothing is added to it.
+/// Runs the tests. Cargo prints what failed, so nothing is added to it.
 pub fn run(setup: &Setup, args: &[String]) -> Result {
     let mut cargo = setup.cargo();
     cargo.arg("test");
     if !names_packages(args) {
-        cargo.arg("--workspace");
+        cargo.args(["--workspace", FEATURES]);
     }
-    let status = run::status(cargo.args(args))?;
+    passes(cargo.args(args))
+}
+
+/// With the drop-ins, which tests start: Cargo would compile what they share with `offload` once more.
+const FEATURES: &str = "--features=offload-tools/drop-in";
+
+/// Runs the tests that take a moment each, and says which it left out. Slow tests are marked where they are listed (`.slow()`,
+/// tests/src/registry.rs).
+fn quick(setup: &Setup, args: &[String]) -> Result {
+    let folder = run::workspace().join("target");
+    let record = folder.join("tests-left-out");
+    let started = fs::create_dir_all(&folder).and_then(|()| fs::write(&record, ""));
+    started.map_err(|error| Failure::Failed(format!("{} cannot be written: {error}", record.display())))?;
+    let mut cargo = setup.cargo();
+    // Every kind of target but doctests, each of which is a program to be linked.
+    cargo.args(["test", "--workspace", FEATURES, "--lib", "--bins", "--tests"]).args(args);
+    cargo.env("OFFLOAD_TEST_QUICK", "1").env("OFFLOAD_TEST_RECORD", &record);
+    let result = passes(&mut cargo);
+    let record = fs::read_to_string(&record).unwrap_or_default();
+    eprintln!("{}", left_out(&record));
+    result
+}
+
+/// What a quick run has to say of a record: lines of a test's name, a tab, and how it went.
+fn left_out(record: &str) -> String {
+    let slow = record.lines().filter_map(|line| line.split_once("\tleft out\t")).map(|(name, _)| name);
+    let mut modules: Vec<(&str, usize)> = Vec::new();
+    for name in slow {
+        let module = name.split("::").next().unwrap_or(name);
+        match modules.iter_mut().find(|(known, _)| *known == module) {
+            Some((_, count)) => *count += 1,
+            None => modules.push((module, 1)),
+        }
+    }
+    let count: usize = modules.iter().map(|(_, count)| count).sum();
+    let modules: Vec<String> = modules.iter().map(|(module, count)| format!("{module} {count}")).collect();
+    format!(
+        "xtask test --quick left out {count} slow tests ({}), and the examples in documentation.\n\
+         cargo xtask test runs all.",
+        modules.join(", ")
+    )
+}
+
+fn passes(cargo: &mut Command) -> Result {
+    let status = run::status(cargo)?;
     if status.success() {
         return Ok(());
     }
@@ -32,7 +81,13 @@ fn names_packages(args: &[String]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::names_packages;
+    use super::{left_out, names_packages};
+
+    #[test]
+    fn what_is_left_out_is_counted() {
+        let record = "embed::a\tleft out\tslow\nembed::b::c\t0.20\nui::x\tleft out\tslow\nembed::d\tleft out\tslow\n";
+        assert!(left_out(record).contains("left out 3 slow tests (embed 2, ui 1)"), "{}", left_out(record));
+    }
 
     #[test]
     fn named_packages_are_all_that_runs() {

@@ -1,0 +1,104 @@
+//! What a user reads of a build: warnings once, refusals of the module that they are about, and nothing where nothing is built.
+
+use offload_format::pack_index::Index;
+use offload_tests::registry::{CLANG, GCC};
+use offload_tests::scenario::{Run, Scenario, kernel};
+use offload_tests::scratch;
+use std::env;
+
+offload_tests::tests! {
+    CLANG => [warnings_are_shown_once, each_modules_options_are_asked_about, two_packs_of_one_name_are_refused],
+    GCC => [nothing_is_built_for_docs_rs],
+}
+
+/// Compilers print a warning for each target; the user reads it once, and whole.
+fn warnings_are_shown_once() {
+    let scenario = Scenario::new("build_warnings");
+    scenario.pack("add", r#".file("kernels/add.cu").archs(["gfx90a", "gfx1100", "compute_80", "cpu"])"#);
+    scenario.write("kernels/add.cu", kernel("add", "1.0f") + "#warning \"look here\"\n");
+    scenario
+        .build()
+        .passes()
+        .once("kernels/add.cu:6:2: warning: \"look here\" [-W#warnings]")
+        .once("kernels/add.cu:6:2: warning: #warning \"look here\"")
+        // A quoted source line for each compiler.
+        .times(2, "6 | #warning")
+        .lacks(" generated");
+}
+
+/// An option of one module is none of another with the same targets.
+fn each_modules_options_are_asked_about() {
+    const MAIN: &str = r#"let plain = Module::new("plain").file("kernels/add.cu").clone();
+    let mut other = Module::new("other").file("kernels/add.cu").clone();
+    other.flag("--no-such-option");
+    let modules = if std::env::var("FIRST").unwrap() == "plain" { [plain, other] } else { [other, plain] };
+    println!("cargo::rerun-if-env-changed=FIRST");
+    Build::new().module(&modules[0]).module(&modules[1]).archs(["gfx90a"]).compile("pack");"#;
+    let scenario = Scenario::new("build_refusals");
+    scenario.build_script(MAIN).kernel("add", "1.0f");
+    for first in ["plain", "other"] {
+        scenario
+            .build()
+            .env("FIRST", first)
+            .fails()
+            .once("unknown argument: '--no-such-option'")
+            .has("no image for gfx90a: ")
+            .lacks("the command was");
+    }
+}
+
+fn two_packs_of_one_name_are_refused() {
+    let scenario = Scenario::new("build_same_name");
+    scenario
+        .build_script(
+            r#"let mut build = Build::new();
+    build.file("kernels/add.cu").archs(["gfx90a"]);
+    build.compile("add");
+    build.define("MORE", None).compile("add");"#,
+        )
+        .kernel("add", "1.0f");
+    scenario.build().fails().has("build.rs makes two packs of the name 'add': the second would replace the first");
+}
+
+/// No compiler for GPUs, no C++ compiler: what docs.rs, editors and `cargo package` get.
+fn nothing_is_built_for_docs_rs() {
+    let scenario = Scenario::new("build_skipped");
+    scenario
+        .pack("add", r#".file("kernels/add.cu").archs(["gfx90a", "native", "sm_80", "all-major", "cpu"])"#)
+        .kernel("add", "1.0f")
+        .write(
+            "src/lib.rs",
+            "pub static ADD: offload_format::KernelPack = offload_embed_macro::include_offload!(\"add\");\n",
+        );
+    // rustc links with `cc`.
+    let path = env::var_os("PATH").expect("PATH is set");
+    for name in ["cc", "cargo", "rustc", "rustdoc", "ld"] {
+        if let Some(real) = env::split_paths(&path).map(|it| it.join(name)).find(|it| it.is_file()) {
+            // Not a link: rustup's programs go by the name that they are started by.
+            scenario.script(&format!("tools/{name}"), &format!("exec '{}' \"$@\"", real.display()));
+        }
+    }
+    let why = |run: Run<'_>, variable: (&str, &str)| {
+        run.without(&["CUDA_HOME", "OFFLOAD_CLANG"])
+            .env("PATH", scenario.folder.join("tools"))
+            .env(variable.0, variable.1)
+            .passes();
+        match Index::parse(&scenario.output_text("debug", "add.index")) {
+            Ok(Index::Absent { why, .. }) => why,
+            other => panic!("{other:?}"),
+        }
+    };
+    const SKIP: (&str, &str) = ("OFFLOAD_SKIP", "1");
+    const DOCS_RS: (&str, &str) = ("DOCS_RS", "1");
+    assert_eq!(why(scenario.check(), SKIP), "OFFLOAD_SKIP was set");
+    assert_eq!(why(scenario.check(), DOCS_RS), "docs.rs has no GPU compilers");
+    assert_eq!(why(scenario.cargo(&["doc", "--no-deps"]), DOCS_RS), "docs.rs has no GPU compilers");
+
+    // What is to be published names versions; the crates of this checkout stand for the published ones.
+    scenario.write("Cargo.toml", scenario.text("Cargo.toml").replace("{ path", "{ version = \"0.1.0\", path"));
+    let patches = ["offload-format", "offload-embed-macro", "offload-build"]
+        .map(|name| format!("patch.crates-io.{name}.path='{}'", scratch::workspace().join(name).display()));
+    let patches = patches.iter().flat_map(|patch| ["--config", patch]);
+    let package = scenario.cargo(&["package", "--allow-dirty"]).args(patches);
+    assert_eq!(why(package, SKIP), "OFFLOAD_SKIP was set");
+}

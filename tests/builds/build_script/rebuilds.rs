@@ -1,0 +1,250 @@
+//! What is compiled again, and what is not.
+
+use offload_tests::data::read;
+use offload_tests::registry::{CLANG, COMPILERS};
+use offload_tests::scenario::{Scenario, Watched, kernel};
+use offload_tests::scratch;
+use offload_tests::tools::llvm_bin;
+use std::fs;
+use std::path::Path;
+
+offload_tests::tests! {
+    COMPILERS => [
+        a_second_build_compiles_nothing,
+        the_environment_names_the_targets,
+        only_what_a_change_reaches_is_compiled,
+    ],
+    CLANG => [
+        an_edit_while_a_compiler_runs_is_not_lost,
+        another_compiler_in_path_is_noticed,
+        another_compiler_behind_the_same_name_is_noticed,
+        a_failure_that_is_handled_is_not_final,
+    ],
+}
+
+fn a_second_build_compiles_nothing() {
+    const MAIN: &str =
+        r#"Build::new().file("kernels/add.cu").archs(["gfx90a", "compute_80", "sm_80", "cpu"]).compile("add");"#;
+    let scenario = Scenario::new("build_twice");
+    scenario.build_script(MAIN).kernel("add", "1.0f");
+    let watched = Watched::new(&scenario);
+    let build = || watched.set(scenario.build()).arg("-v");
+
+    build().passes();
+    watched.compilations().assert_counts(&[("clang", 6), ("ptxas", 1), ("c++", 2)], "the first build");
+
+    build().passes().found_fresh("build_twice");
+    watched.log().assert_none("a build without a change");
+
+    // The script runs again, finds all images as they should be, and leaves every file alone but the index, which each run
+    // writes, so that a pack that is no longer made is no longer found.
+    let folder = scenario.output("debug", "add.index").parent().expect("it lies in a folder").to_owned();
+    let before = scratch::times(&folder);
+    scenario.touch_build_script();
+    build().passes().ran_the_build_script();
+    watched.log().assert_none("a second run of the script");
+    // Nor when the reason is a variable that no compiler knows.
+    scenario.build_script(&format!("println!(\"cargo::rerun-if-env-changed=AGAIN\"); {MAIN}"));
+    build().passes();
+    build().env("AGAIN", "1").passes().ran_the_build_script();
+    watched.log().assert_none("a variable");
+    let after = scratch::times(&folder);
+    let written = after.iter().filter(|(path, time)| before.get(*path) != Some(time)).map(|it| it.0);
+    let written: Vec<_> = written.map(|path| path.strip_prefix(&folder).expect("it lies in the folder")).collect();
+    assert_eq!(written, [Path::new("add.index")], "written again without a change");
+}
+
+fn the_environment_names_the_targets() {
+    let scenario = Scenario::new("build-env");
+    scenario.pack("add", r#".file("kernels/add.cu").archs(["gfx90a", "compute_80"])"#).kernel("add", "1.0f");
+    let watched = Watched::new(&scenario);
+    let build = |variables: &[(&str, &str)]| {
+        watched.set(scenario.build()).envs(variables.iter().copied()).passes();
+        scenario.targets("add")
+    };
+    let pack = || read(scenario.output("debug", "add.pack"));
+
+    assert_eq!(build(&[]), ["gfx90a", "compute_80"]);
+    let own = pack();
+    let list = [("OFFLOAD_ARCH", "gfx1100,sm_80;cpu compute_90, gfx1100")];
+    assert_eq!(build(&list), ["gfx1100", "sm_80", "cpu", "compute_90"]);
+    let other = pack();
+    assert!(own != other);
+    // Canonical order of features.
+    assert_eq!(build(&[("OFFLOAD_ARCH", "gfx90a:xnack-:sramecc+")]), ["gfx90a:sramecc+:xnack-"]);
+    // The package's own variable is before the one for all; empty is not set.
+    assert_eq!(build(&[("OFFLOAD_ARCH_build_env", "gfx942"), ("OFFLOAD_ARCH", "gfx1100")]), ["gfx942"]);
+    assert_eq!(build(&[("OFFLOAD_ARCH_build_env", ""), ("OFFLOAD_ARCH", "gfx942")]), ["gfx942"]);
+
+    // Going back takes the images that are there.
+    watched.log();
+    assert_eq!(build(&[]), ["gfx90a", "compute_80"]);
+    watched.compilations().assert_none("the first list again");
+    assert!(pack() == own);
+    assert_eq!(build(&list), ["gfx1100", "sm_80", "cpu", "compute_90"]);
+    watched.compilations().assert_none("the second list again");
+    assert!(pack() == other);
+}
+
+fn only_what_a_change_reaches_is_compiled() {
+    let main = |defines: &str| {
+        format!(
+            r#"for name in ["with", "without"] {{
+        let mut build = Build::new();
+        build.file(format!("kernels/{{name}}.cu")).include("include").archs(["gfx90a", "compute_80", "cpu"]);
+        if name == "without" {{
+            build{defines};
+        }}
+        build.compile(name);
+    }}"#
+        )
+    };
+    let scenario = Scenario::new("build_changes");
+    let conditional = "#if defined(OFFLOAD_CPU)\n#include \"cpu only.h\"\n#endif\n#include \"used one.h\"\n";
+    scenario
+        .build_script(&main(".define(\"VALUE\", \"1.0f\")"))
+        .write("include/used one.h", "#define USED 1.0f\n")
+        .write("include/cpu only.h", "#define CPU_ONLY 1\n")
+        .write("include/unused.h", "#define UNUSED 1.0f\n")
+        .write("kernels/with.cu", conditional.to_owned() + &kernel("with", "USED"))
+        .kernel("without", "VALUE");
+    let watched = Watched::new(&scenario);
+    let build = || {
+        watched.set(scenario.build()).passes();
+        watched.compilations()
+    };
+    let every_image: &[(&str, usize)] = &[("clang", 4), ("c++", 2)];
+    // A pack's name is a folder in every path that its commands write.
+    let expect = |pack: &str, counts: &[(&str, usize)], why: &str| {
+        let calls = build();
+        calls.assert_counts(counts, why);
+        let of_others = calls.0.iter().find(|call| !call.contains(&format!("/offload/{pack}/")));
+        assert_eq!(of_others, None, "{why}");
+    };
+
+    build().assert_counts(&[("clang", 8), ("c++", 4)], "the first build");
+    scenario.write("include/used one.h", "#define USED 2.0f\n");
+    expect("with", every_image, "a header that one pack includes");
+    scenario.write("include/cpu only.h", "#define CPU_ONLY 2\n");
+    expect("with", &[("c++", 2)], "the CPU's header");
+    scenario.write("include/unused.h", "#define UNUSED 2.0f\n");
+    build().assert_none("a header that nothing includes");
+    scenario.build_script(&main(".define(\"VALUE\", \"2.0f\")"));
+    expect("without", every_image, "a definition");
+    scenario.build_script(&main(".define(\"VALUE\", \"2.0f\").flag(\"-DMORE\")"));
+    expect("without", every_image, "an option");
+    scenario.kernel("without", "VALUE + 1.0f");
+    expect("without", every_image, "a source");
+
+    // Other compilers, as far as the time and the size of their files tell.
+    Watched::new(&scenario);
+    build().assert_counts(&[("clang", 8), ("c++", 4)], "other compilers");
+
+    // An image that somebody changed or removed is made again.
+    fs::remove_file(scenario.output("debug", "with/gfx90a.hsaco")).expect("the image is there");
+    let ptx = scenario.output("debug", "without/compute_80.ptx");
+    fs::write(&ptx, b"damaged").expect("the image can be written");
+    scenario.touch_build_script();
+    build().assert_counts(&[("clang", 4)], "two images that were damaged");
+    assert!(String::from_utf8_lossy(&read(&ptx)).contains(".visible .entry without("));
+}
+
+/// The file is saved again after the compiler has read it and before the build has ended.
+fn an_edit_while_a_compiler_runs_is_not_lost() {
+    let scenario = Scenario::new("build_edited");
+    scenario.pack("add", r#".file("kernels/add.cu").archs(["compute_80", "cpu"])"#);
+    let source = scenario.folder.join("kernels").join("add.cu");
+    // Saves a new text after the first compilation.
+    let clang = scenario.script(
+        "clang",
+        &format!(
+            "'{real}' \"$@\" || exit $?\n\
+             case \"$*\" in *-###*) ;; *-emit-llvm*) test ! -f '{new}' || {{ cat '{new}' > '{source}'; rm '{new}'; }};; esac",
+            real = llvm_bin().join("clang").display(),
+            new = scenario.folder.join("new.cu").display(),
+            source = source.display(),
+        ),
+    );
+    let ptx = || {
+        scenario.build().env("OFFLOAD_CLANG", &clang).passes();
+        scenario.output_text("debug", "add/compute_80.ptx")
+    };
+    scenario.kernel("add", "1.0f").write("new.cu", kernel("new_name", "1.0f"));
+    let first = ptx();
+    assert!(first.contains(".entry add("), "{first}");
+    assert!(scenario.text("kernels/add.cu").contains("new_name"), "the source was not saved in between");
+    let second = ptx();
+    assert!(second.contains(".entry new_name("), "the image is older than its source:\n{second}");
+}
+
+/// Another PATH makes the script run; it compiles only if it finds another compiler there.
+fn another_compiler_in_path_is_noticed() {
+    let scenario = Scenario::new("build_path");
+    scenario.pack("add", r#".file("kernels/add.cu").archs(["gfx90a"])"#).kernel("add", "1.0f");
+    let log = scenario.folder.join("log");
+    for folder in ["one", "two"] {
+        let real = llvm_bin().join("clang");
+        let text = format!("echo {folder} >> '{}'\nexec '{}' \"$@\"", log.display(), real.display());
+        scenario.script(&format!("{folder}/clang"), &text);
+    }
+    fs::create_dir_all(scenario.folder.join("empty")).expect("the folder can be made");
+    let build = |folders: &[&str]| {
+        let folders = folders.iter().map(|folder| scenario.folder.join(folder));
+        let printed = scenario.build().arg("-v").without(&["OFFLOAD_CLANG"]).path(folders).passes();
+        let calls = fs::read_to_string(&log).unwrap_or_default();
+        let _ = fs::remove_file(&log);
+        (printed.count("/build-script-build`") > 0, calls.lines().map(str::to_owned).collect::<Vec<_>>())
+    };
+    let expect_calls_of = |compiler: &str, folders: &[&str]| {
+        let (ran, calls) = build(folders);
+        assert!(ran, "the script did not run");
+        assert!(calls.len() > 2, "{calls:?}");
+        assert!(calls.iter().all(|call| call == compiler), "{calls:?}");
+    };
+    expect_calls_of("one", &["one"]);
+    assert_eq!(build(&["one"]), (false, vec![]), "the same PATH");
+    assert_eq!(build(&["empty", "one"]), (true, vec![]), "another PATH with the same compiler");
+    expect_calls_of("two", &["two", "one"]);
+}
+
+/// A compiler is known by its file, and not by its name; so are headers that the build script itself makes.
+fn another_compiler_behind_the_same_name_is_noticed() {
+    let scenario = Scenario::new("build_compiler");
+    scenario
+        .build_script(
+            r##"let out = std::env::var("OUT_DIR").unwrap();
+    std::fs::write(format!("{out}/value.h"), "#define VALUE 1.0f").unwrap();
+    Build::new().file("kernels/add.cu").include(out).archs(["cpu"]).compile("add");"##,
+        )
+        .write("kernels/add.cu", format!("#include \"value.h\"\n{}", kernel("add", "VALUE * FACTOR")));
+    let build = |factor: &str| {
+        let compiler = scenario.folder.join("compiler");
+        if !factor.is_empty() {
+            scenario.script("compiler", &format!("exec g++ -DFACTOR={factor} \"$@\""));
+        }
+        let printed = scenario.build().env("CXX", &compiler).arg("-v").passes();
+        (read(scenario.output("debug", "add/cpu.so")), printed)
+    };
+    let (first, _) = build("2");
+    // The header in OUT_DIR does not make each build run.
+    build("").1.found_fresh("build_compiler");
+    let (second, _) = build("3");
+    assert!(first != second, "the image is still the old compiler's");
+}
+
+/// A build script may go on after `try_compile` has failed. Cargo has to run it again all the same.
+fn a_failure_that_is_handled_is_not_final() {
+    let scenario = Scenario::new("build_handled");
+    scenario
+        .build_script(
+            r#"if let Err(error) = Build::new().file("kernels/add.cu").include("include").archs(["gfx90a"]).try_compile("add") {
+        println!("cargo::warning=no kernels: {:?}", error.kind());
+    }"#,
+        )
+        .write("kernels/add.cu", format!("#include \"value.h\"\n{}", kernel("add", "VALUE")));
+    scenario.write("include/value.h", "#define VALUE undeclared\n");
+    scenario.build().passes().has("no kernels: ToolFailed");
+    scenario.write("include/value.h", "#define VALUE 1.0f\n");
+    scenario.build().passes().lacks("no kernels");
+    assert_eq!(scenario.targets("add"), ["gfx90a"]);
+}

@@ -1,0 +1,116 @@
+//! distcc, which lets other machines compile.
+
+use super::forget;
+use offload_tests::data::read;
+use offload_tests::registry::needs;
+use offload_tests::scenario::Scenario;
+use offload_tests::tools::Tool;
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+offload_tests::tests! {
+    needs(&[Tool::Llvm22, Tool::Gcc, Tool::Distcc]) => [two_other_machines_make_the_same_bytes],
+}
+
+/// A server of distcc, which ends with the test.
+struct Node {
+    server: Child,
+    port: u16,
+    log: PathBuf,
+}
+
+impl Node {
+    fn start(scenario: &Scenario, name: &str) -> Self {
+        let free = TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("a port is free");
+        let (port, log) = (free.port(), scenario.folder.join(name));
+        let file = fs::File::create(&log).expect("the scratch folder can be written");
+        let mut server = Command::new("distccd");
+        // It runs any compiler that it is told to, here for this machine alone.
+        server.args(["--no-detach", "--daemon", "--make-me-a-botnet", "--allow", "127.0.0.1", "--listen", "127.0.0.1"]);
+        server.args([
+            "--port",
+            &port.to_string(),
+            "--jobs",
+            "4",
+            "--user",
+            "nobody",
+            "--log-stderr",
+            "--log-level",
+            "info",
+        ]);
+        let server = server
+            .process_group(0)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(file)
+            .spawn()
+            .expect("distccd starts");
+        let node = Self { server, port, log };
+        for _ in 0..100 {
+            if TcpStream::connect(("127.0.0.1", port)).is_ok() {
+                return node;
+            }
+            thread::sleep(Duration::from_millis(100));
+        }
+        panic!("distccd does not listen: {}", fs::read_to_string(&node.log).unwrap_or_default())
+    }
+
+    /// How many compilations it has ended well.
+    fn compiled(&self) -> usize {
+        fs::read_to_string(&self.log).expect("the log is text").matches(" COMPILE_OK ").count()
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        // With its children, which do the work. The shell's own `kill`: as a program it is not everywhere.
+        let kill = format!("kill -- -{}", self.server.id());
+        if Command::new("sh").args(["-c", &kill]).status().is_ok_and(|status| status.success()) {
+            let _ = self.server.wait();
+        }
+    }
+}
+
+fn two_other_machines_make_the_same_bytes() {
+    let scenario = Scenario::new("launcher_nodes");
+    scenario
+        .pack(
+            "add",
+            r#".modules(["a.c", "b.c", "c.c", "d.c"]).include("include").archs(["gfx90a", "gfx1100", "compute_80"])"#,
+        )
+        .write("include/value.h", "#define VALUE 1.5f\n");
+    for name in ["a", "b", "c", "d"] {
+        let text = format!(
+            "#include <gpuintrin.h>\n#include \"value.h\"\n\
+             __gpu_kernel void {name}(float *x) {{ x[__gpu_thread_id(0)] += VALUE; }}\n"
+        );
+        scenario.write(&format!("{name}.c"), text);
+    }
+    let pack = || read(scenario.output("debug", "add.pack"));
+    // Debug information has checksums of the sources, which are sent preprocessed.
+    let build = || scenario.build().env("CARGO_PROFILE_DEV_DEBUG", "false").arg("-j4");
+    build().passes();
+    let plain = pack();
+    forget(&scenario);
+
+    let nodes = ["one", "two"].map(|name| Node::start(&scenario, name));
+    let hosts: Vec<String> = nodes.iter().map(|node| format!("127.0.0.1:{}", node.port)).collect();
+    let own = scenario.folder.join("distcc");
+    fs::create_dir_all(&own).expect("the scratch folder can be written");
+    build()
+        .env("OFFLOAD_COMPILER_LAUNCHER", "distcc")
+        .env("DISTCC_HOSTS", hosts.join(" "))
+        .env("DISTCC_DIR", own)
+        // A source that cannot be sent makes the build fail.
+        .env("DISTCC_FALLBACK", "0")
+        .passes();
+    assert!(pack() == plain, "other bytes than from this machine");
+    let compiled = nodes.each_ref().map(Node::compiled);
+    assert_eq!(compiled.iter().sum::<usize>(), 12, "{compiled:?}");
+    assert!(compiled.iter().all(|count| *count > 0), "{compiled:?}");
+}

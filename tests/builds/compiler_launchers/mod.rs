@@ -1,0 +1,78 @@
+//! Compilers that are started through a launcher: caches, other machines, and what can go wrong with a launcher.
+
+mod distcc;
+mod sccache;
+
+use offload_tests::registry::CLANG;
+use offload_tests::scenario::{Scenario, kernel};
+use std::fs;
+
+offload_tests::tests! {
+    CLANG => [
+        it_gets_what_reads_a_source,
+        a_launcher_that_is_not_there,
+        a_launcher_that_writes_nothing,
+    ];
+    distcc::tests(),
+    sccache::tests(),
+}
+
+/// A package with a kernel that includes a header.
+fn package(name: &str, archs: &str) -> Scenario {
+    let scenario = Scenario::new(name);
+    scenario
+        .pack("add", &format!(r#".file("add.cu").include("include").archs({archs})"#))
+        .write("add.cu", format!("#include \"value.h\"\n{}", kernel("add", "VALUE")))
+        .write("include/value.h", "#define VALUE 1.0f\n");
+    scenario
+}
+
+/// Makes the next build compile everything.
+fn forget(scenario: &Scenario) {
+    fs::remove_dir_all(scenario.out_dir("debug").join("offload")).expect("OUT_DIR can be emptied");
+    scenario.touch_build_script();
+}
+
+fn it_gets_what_reads_a_source() {
+    let scenario = package("launcher_log", r#"["gfx90a", "compute_80", "cpu"]"#);
+    let log = scenario.folder.join("log");
+    let logging = scenario.script("launch", &format!("echo \"$WORD $*\" >> '{}'\nexec \"$@\"", log.display()));
+    let launcher = format!("env; WORD=one;{}", logging.display());
+    scenario.build().env("OFFLOAD_COMPILER_LAUNCHER", launcher).passes();
+    let log = scenario.text("log");
+    assert_eq!(log.lines().count(), 3, "{log}");
+    for line in log.lines() {
+        assert!(line.starts_with("one /"), "{line}");
+        assert!(line.contains(" -c "), "{line}");
+        assert!(line.contains(" add.cu -o "), "{line}");
+    }
+}
+
+fn a_launcher_that_is_not_there() {
+    const CURE: &str =
+        "Install it, give its full path, or unset OFFLOAD_COMPILER_LAUNCHER: compilers are then started directly.";
+    let scenario = package("launcher_missing", r#"["gfx90a"]"#);
+    let build = |launcher: &str| scenario.build().env("OFFLOAD_COMPILER_LAUNCHER", launcher);
+    for (launcher, reason) in [
+        ("sccachee", "is 'sccachee', and PATH has no such program: sccachee\n"),
+        ("tools/ccache;-v", "is 'tools/ccache;-v', and there is no such file: tools/ccache\n"),
+    ] {
+        let printed = build(launcher).fails();
+        let message = format!("OFFLOAD_COMPILER_LAUNCHER {reason}{CURE}");
+        assert!(printed.stderr.replace("\n  ", "\n").contains(&message), "{printed}");
+    }
+    // Empty is not set.
+    build("").passes();
+    // Nor does it count where nothing is to be compiled.
+    scenario.touch_build_script();
+    build("sccachee").env("OFFLOAD_JOBS", "none").passes();
+}
+
+fn a_launcher_that_writes_nothing() {
+    let scenario = package("launcher_silent", r#"["gfx90a"]"#);
+    scenario
+        .build()
+        .env("OFFLOAD_COMPILER_LAUNCHER", "true")
+        .fails()
+        .has("/true ended as if all were well, but did not write ");
+}

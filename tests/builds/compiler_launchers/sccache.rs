@@ -1,0 +1,150 @@
+//! sccache, with a cache and a server of each test's own.
+
+use super::{forget, package};
+use offload_tests::data::read;
+use offload_tests::registry::{Needs, needs};
+use offload_tests::scenario::Scenario;
+use offload_tests::tools::{Tool, cuda, sccache, succeed};
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use std::thread;
+use std::time::Duration;
+
+const CACHE: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::Sccache]);
+
+offload_tests::tests! {
+    CACHE => [a_second_build_is_all_hits, a_header_counts_under_a_cache, an_error_is_the_compilers_own],
+}
+
+/// A cache and its server, which ends with the test.
+struct Sccache {
+    folder: PathBuf,
+    socket: PathBuf,
+}
+
+impl Sccache {
+    fn new(scenario: &Scenario) -> Self {
+        // A socket's path has at most 107 bytes.
+        let socket = env::temp_dir().join(format!("{}-{}", scenario.name(), std::process::id()));
+        let sccache = Self { folder: scenario.folder.join("cache"), socket };
+        // Two compilers that start at the same time would each start a server, and the hits of one would not be counted.
+        sccache.ask(&["--start-server"]);
+        sccache
+    }
+
+    /// Variables that let a build use the cache, and sccache its server.
+    fn variables(&self) -> [(&'static str, OsString); 5] {
+        [
+            ("SCCACHE_DIR", self.folder.clone().into()),
+            ("SCCACHE_SERVER_UDS", self.socket.clone().into()),
+            ("SCCACHE_IDLE_TIMEOUT", "300".into()),
+            ("OFFLOAD_COMPILER_LAUNCHER", sccache().into()),
+            ("OFFLOAD_PTXAS", cuda("ptxas").get_program().into()),
+        ]
+    }
+
+    fn ask(&self, args: &[&str]) -> Output {
+        succeed(Command::new(sccache()).envs(self.variables()).args(args))
+    }
+
+    /// Expects so many hits and misses since the last call. The server counts after it answers a compiler, so that the last
+    /// may be missing for a while.
+    #[track_caller]
+    fn expect(&self, hits: u64, misses: u64) {
+        let mut counted = self.counts();
+        for _ in 0..100 {
+            if counted.0 + counted.1 >= hits + misses {
+                break;
+            }
+            thread::sleep(Duration::from_millis(100));
+            counted = self.counts();
+        }
+        assert_eq!(counted, (hits, misses), "hits and misses");
+        self.ask(&["--zero-stats"]);
+    }
+
+    fn counts(&self) -> (u64, u64) {
+        let output = self.ask(&["--show-stats", "--stats-format", "json"]);
+        let stats: serde_json::Value = serde_json::from_slice(&output.stdout).expect("sccache prints JSON");
+        let sum = |name: &str| {
+            let counts = stats["stats"][name]["counts"].as_object().expect("it counts by language");
+            counts.values().map(|count| count.as_u64().expect("a count is a number")).sum()
+        };
+        (sum("cache_hits"), sum("cache_misses"))
+    }
+}
+
+impl Drop for Sccache {
+    fn drop(&mut self) {
+        let _ = Command::new(sccache()).envs(self.variables()).arg("--stop-server").output();
+        let _ = fs::remove_file(&self.socket);
+    }
+}
+
+fn a_second_build_is_all_hits() {
+    let scenario = package("launcher_hits", r#"["gfx90a", "gfx1100", "sm_80", "compute_90", "cpu"]"#);
+    let sccache = Sccache::new(&scenario);
+    let pack = || read(scenario.output("debug", "add.pack"));
+    let build = || {
+        // sccache does not know ptxas with -g.
+        let run = scenario.build().env("CARGO_PROFILE_DEV_DEBUG", "false");
+        run.env("OFFLOAD_PTXAS", cuda("ptxas").get_program())
+    };
+    build().passes();
+    let plain = pack();
+
+    // A source for each of five targets, and ptxas.
+    for (hits, misses) in [(0, 6), (6, 0)] {
+        forget(&scenario);
+        build().envs(sccache.variables()).passes();
+        sccache.expect(hits, misses);
+        assert!(pack() == plain, "another pack than without a launcher");
+    }
+
+    // A launcher is no input: images that were made through it are those that would be made without it.
+    let made = || scenario.output_time("debug", "add/gfx90a.hsaco");
+    let before = made();
+    scenario.touch_build_script();
+    build().passes();
+    assert_eq!(made(), before, "compiled again because there is no launcher now");
+}
+
+fn a_header_counts_under_a_cache() {
+    let scenario = package("launcher_header", r#"["gfx90a", "compute_80", "cpu"]"#);
+    let sccache = Sccache::new(&scenario);
+    let ptx = || {
+        scenario.build().envs(sccache.variables()).passes();
+        scenario.output_text("debug", "add/compute_80.ptx")
+    };
+    // As PTX has 1.0f and 2.0f.
+    let (one, two) = ("0f3F800000", "0f40000000");
+    assert!(ptx().contains(one));
+    forget(&scenario);
+    assert!(ptx().contains(one));
+    sccache.expect(3, 3);
+    // After a build out of the cache, Cargo knows of the header as after one by the compiler.
+    scenario.write("include/value.h", "#define VALUE 2.0f\n");
+    assert!(ptx().contains(two));
+    sccache.expect(0, 3);
+    scenario.write("include/value.h", "#define VALUE 1.0f\n");
+    assert!(ptx().contains(one));
+    sccache.expect(3, 0);
+}
+
+fn an_error_is_the_compilers_own() {
+    let scenario = package("launcher_error", r#"["gfx90a"]"#);
+    scenario.write("include/value.h", "#define VALUE undefined_name\n");
+    let sccache = Sccache::new(&scenario);
+    scenario
+        .build()
+        .envs(sccache.variables())
+        .fails()
+        .once("error: use of undeclared identifier 'undefined_name'")
+        .has("include/value.h:1:15: ")
+        // The command to copy is the one that ran.
+        .has("the command was\n    ")
+        .has("/scripts/sccache /");
+}

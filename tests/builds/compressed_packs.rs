@@ -1,0 +1,200 @@
+//! Packs that build.rs wants compressed: what a program has of them, and what other tools read in them.
+
+use offload_format::offload_binary::OffloadBinaries;
+use offload_tests::data::read;
+use offload_tests::registry::CLANG;
+use offload_tests::scenario::{Run, Scenario};
+use offload_tests::scratch;
+use offload_tests::tools::{llvm, stdout, succeed};
+use std::fs;
+
+offload_tests::tests! {
+    CLANG => [
+        a_program_has_every_image,
+        bundles_are_those_of_llvm,
+        offload_binaries_are_of_version_3,
+        a_second_run_compresses_nothing,
+        features_that_are_missing,
+    ],
+}
+
+const MIXED: &str = "gfx90a compute_80 cpu";
+const AMD: &str = "gfx90a gfx1100";
+
+const MAIN: &str = r#"#![forbid(unsafe_code)]
+static PACK: offload_format::KernelPack = offload_embed_macro::include_offload!("pack");
+
+fn main() {
+    let folder = std::path::Path::new(env!("OUT_DIR")).join("offload/pack");
+    for module in PACK.modules() {
+        for image in module.images() {
+            let extension = match image.target() {
+                name if name.starts_with("gfx") => "hsaco",
+                name if name.starts_with("compute_") => "ptx",
+                _ => "so",
+            };
+            let file = std::fs::read(folder.join(format!("{}.{}.{extension}", module.name(), image.target()))).unwrap();
+            let own = image.decompress().unwrap();
+            assert!(image.is_compressed(), "{} {}", module.name(), image.target());
+            assert!(own.bytes() == file, "{} {}", module.name(), image.target());
+            assert_eq!(own.as_ptr().addr() % 8, 0);
+            assert_eq!(own.as_ptr().addr(), own.bytes().as_ptr().addr());
+            // A buffer that is kept; PTX ends in its NUL.
+            let mut buffer = vec![7; 3];
+            image.decompress_into(&mut buffer).unwrap();
+            let nul = extension == "ptx";
+            assert!(buffer[..file.len()] == file);
+            assert_eq!(buffer.len(), file.len() + usize::from(nul));
+            println!("{} {} {}", module.name(), image.target(), PACK.section());
+        }
+    }
+    let all: Vec<usize> = PACK.images().map(|image| image.decompress().unwrap().bytes().len()).collect();
+    assert_eq!(all.len(), PACK.modules().map(|module| module.images().len()).sum::<usize>());
+    if let Some(device) = std::env::args().nth(1) {
+        let device = offload_format::Device::parse(&device).unwrap();
+        let image = PACK.module("scale").select(&device).unwrap();
+        println!("{}", image.target());
+        image.as_ptr();
+    }
+}
+"#;
+
+/// What the kernels add, so that their images are worth compressing.
+const VALUE: &str = "sinf(x[i]) + cosf(y[i])";
+
+/// A program with a compressed pack of two modules. No feature is on.
+fn without_features(name: &str) -> Scenario {
+    let scenario = Scenario::without_sources(name);
+    scenario
+        .pack("pack", r#".modules(["kernels/affine.cu", "kernels/scale.cu"]).archs(["cpu"]).compress()"#)
+        .kernel("affine", VALUE)
+        .kernel("scale", VALUE)
+        .write("src/main.rs", MAIN);
+    scenario
+}
+
+/// A program with a compressed pack of two modules. The features for it are on, in build script and program.
+fn package(name: &str) -> Scenario {
+    let mut scenario = without_features(name);
+    scenario.feature("offload-build", "compression").feature("offload-format", "zstd");
+    scenario
+}
+
+fn build<'a>(scenario: &'a Scenario, archs: &str) -> Run<'a> {
+    scenario.build().env("OFFLOAD_ARCH", archs)
+}
+
+fn a_program_has_every_image() {
+    let scenario = package("compressed_program");
+    for profile in ["debug", "release"] {
+        for (archs, section) in [(MIXED, ".llvm.offloading"), (AMD, ".hip_fatbin")] {
+            let ran = scenario.run().profile(profile).env("OFFLOAD_ARCH", archs).passes().stdout;
+            let lines = |module| archs.split(' ').map(move |arch| format!("{module} {arch} {section}\n"));
+            assert_eq!(ran, ["affine", "scale"].into_iter().flat_map(lines).collect::<String>());
+        }
+    }
+    // A compressed image has no bytes to point to: the message names what has.
+    scenario
+        .start("debug")
+        .arg("gfx90a:sramecc+:xnack-")
+        .fails()
+        .has("\ngfx90a\n")
+        .has("the image for gfx90a is compressed, as build.rs asks for with .compress(): decompress() has its bytes");
+}
+
+/// LLVM's bundler unbundles what is in `.hip_fatbin`.
+fn bundles_are_those_of_llvm() {
+    let scenario = package("compressed_bundles");
+    build(&scenario, AMD).passes();
+    let pack = read(scenario.output("debug", "pack.pack"));
+    let starts: Vec<usize> = (0..pack.len()).step_by(4096).filter(|at| pack[*at..].starts_with(b"CCOB")).collect();
+    assert_eq!(starts.len(), 2, "a bundle for each module, each at a multiple of 4096");
+    for (number, module) in ["affine", "scale"].into_iter().enumerate() {
+        let bytes = &pack[starts[number]..];
+        // Version 3, zstd, and the size of the whole.
+        assert_eq!(bytes[4..8], [3, 0, 1, 0]);
+        let size = u64::from_le_bytes(bytes[8..16].try_into().expect("8 bytes")) as usize;
+        let end = if number == 0 { starts[1] - starts[0] } else { bytes.len() };
+        assert!(bytes[size..end].iter().all(|byte| *byte == 0), "zeros up to the next");
+        let file = scenario.folder.join(format!("{module}.hipfb"));
+        scratch::write(&file, &bytes[..size]);
+        for arch in ["gfx90a", "gfx1100"] {
+            let out = scenario.folder.join(format!("{module}.{arch}"));
+            let mut bundler = llvm("clang-offload-bundler");
+            bundler.args(["-unbundle", "-type=o", &format!("-targets=hipv4-amdgcn-amd-amdhsa--{arch}")]);
+            succeed(bundler.arg(format!("-input={}", file.display())).arg(format!("-output={}", out.display())));
+            let image = scenario.output("debug", &format!("pack/{module}.{arch}.hsaco"));
+            assert!(read(&out) == read(&image), "{module} {arch}");
+        }
+    }
+    // LLVM's tool finds all of them in a program.
+    let program = scenario.folder.join("listed");
+    fs::copy(scenario.program("debug", "compressed_bundles"), &program).expect("the program can be copied");
+    let listing = stdout(&succeed(llvm("llvm-objdump").arg("--offloading").arg(&program)));
+    for arch in AMD.split(' ') {
+        assert_eq!(listing.matches(&format!("hipv4-amdgcn-amd-amdhsa--{arch}\n")).count(), 2, "{listing}");
+    }
+}
+
+/// No tool here knows this version. Our own reader reads what is compressed; for the compressed streams, LLVM's objcopy is the
+/// judge in offload_binary.rs.
+fn offload_binaries_are_of_version_3() {
+    let scenario = package("compressed_binaries");
+    build(&scenario, MIXED).passes();
+    let pack = read(scenario.output("debug", "pack.pack"));
+    let found: Vec<_> = OffloadBinaries::new(&pack).map(|it| it.expect("it can be read").1).collect();
+    assert_eq!(found.len(), 2, "one for each module");
+    for (binary, module) in found.iter().zip(["affine", "scale"]) {
+        let whole = binary.compressed().expect("it is compressed").decompress(1 << 24).expect("it can be decompressed");
+        let (_, whole) = OffloadBinaries::new(&whole).next().expect("one").expect("it can be read");
+        let images: Vec<_> = whole.images().collect();
+        assert_eq!(images.len(), 3);
+        for image in images {
+            assert_eq!(image.string("module"), Some(module));
+            let name = match image.arch() {
+                Some(arch @ "gfx90a") => format!("{arch}.hsaco"),
+                Some(arch) => format!("{arch}.ptx"),
+                None => "cpu.so".to_owned(),
+            };
+            assert!(image.data() == read(scenario.output("debug", &format!("pack/{module}.{name}"))), "{name}");
+        }
+    }
+    let images: u64 = scenario.index("debug", "pack").images().map(|image| image.size).sum();
+    assert!((pack.len() as u64) < images / 2, "{} bytes of {images}", pack.len());
+}
+
+fn a_second_run_compresses_nothing() {
+    let scenario = package("compressed_twice");
+    let made = || scenario.output_time("debug", "pack/work/affine.compressed");
+    let pack = || read(scenario.output("debug", "pack.pack"));
+    build(&scenario, AMD).passes();
+    let (first_pack, first_time) = (pack(), made());
+    scenario.touch_build_script();
+    build(&scenario, AMD).passes();
+    assert_eq!(made(), first_time);
+    scenario.kernel("affine", &VALUE.replace("sinf", "expf"));
+    build(&scenario, AMD).passes();
+    assert!(made() > first_time, "not compressed again");
+    assert!(pack() != first_pack, "the pack is still of the old source");
+}
+
+fn features_that_are_missing() {
+    let mut without_compression = without_features("compressed_not");
+    without_compression.feature("offload-format", "zstd");
+    build(&without_compression, AMD)
+        .fails()
+        .has("build.rs asks for a compressed pack: ")
+        .has("the feature `compression` of offload-build, in [build-dependencies]");
+
+    let mut without_zstd = without_features("compressed_closed");
+    without_zstd.feature("offload-build", "compression").write(
+        "src/main.rs",
+        "static PACK: offload_format::KernelPack = offload_embed_macro::include_offload!(\"pack\");\n\
+         fn main() { println!(\"{}\", PACK.images().next().unwrap().decompress().unwrap_err()); }\n",
+    );
+    without_zstd
+        .run()
+        .env("OFFLOAD_ARCH", AMD)
+        .passes()
+        .has("which is not built in: add the feature `zstd` of offload-format");
+}

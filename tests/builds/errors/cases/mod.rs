@@ -1,0 +1,175 @@
+//! Tables of builds that fail, with the message of each.
+
+mod compilers;
+mod languages;
+mod sources;
+mod targets;
+mod variables;
+
+use super::{Problems, each_once, message};
+use offload_tests::registry::{CLANG, COMPILERS};
+use offload_tests::scenario::{Printed, Scenario, kernel};
+use offload_tests::tools::{cuda, llvm_bin, stderr};
+use offload_tests::{data, scratch};
+use std::path::Path;
+use std::process::Command;
+
+offload_tests::tests! {
+    CLANG => [what_cannot_be_built, containers_that_cannot_be_read],
+    COMPILERS => [what_ptxas_refuses],
+}
+
+fn what_cannot_be_built() {
+    let tables = [targets::CASES, sources::CASES, languages::CASES, compilers::CASES, variables::CASES];
+    check(&Scenario::new("errors_build"), &tables.concat());
+}
+
+fn what_ptxas_refuses() {
+    check(&Scenario::new("errors_ptxas"), compilers::PTXAS_CASES);
+}
+
+fn containers_that_cannot_be_read() {
+    let mut scenario = Scenario::new("errors_containers");
+    check(scenario.feature("offload-build", "containers"), languages::CONTAINER_CASES);
+}
+
+/// A build that fails.
+#[derive(Clone, Copy)]
+struct Case {
+    /// Also the name of the pack.
+    name: &'static str,
+    /// The calls in build.rs between `Build::new()` and `compile`.
+    calls: &'static str,
+    env: &'static [(&'static str, &'static str)],
+    /// Each is in the message exactly once; `{clang}`, `{ptxas}` and `{folder}` are paths of this machine.
+    sentences: &'static [&'static str],
+    /// Whether the message has the whole text of a tool and ends with the tool's command line.
+    is_of_tool: bool,
+}
+
+/// A build with these calls fails with a message that has these sentences.
+const fn fails(name: &'static str, calls: &'static str, sentences: &'static [&'static str]) -> Case {
+    Case { name, calls, env: &[], sentences, is_of_tool: false }
+}
+
+/// A compiler refuses something, and the message shows all that it prints.
+const fn tool_fails(name: &'static str, calls: &'static str, sentences: &'static [&'static str]) -> Case {
+    Case { is_of_tool: true, ..fails(name, calls, sentences) }
+}
+
+/// A build fails with these variables. build.rs lists targets.
+const fn fails_with_env(
+    name: &'static str,
+    env: &'static [(&'static str, &'static str)],
+    sentences: &'static [&'static str],
+) -> Case {
+    let calls = r#".file("kernels/add.cu").archs(["gfx90a", "compute_80", "cpu"])"#;
+    Case { env, ..fails(name, calls, sentences) }
+}
+
+/// A build fails with these variables. build.rs lists no targets.
+const fn fails_unlisted(
+    name: &'static str,
+    env: &'static [(&'static str, &'static str)],
+    sentences: &'static [&'static str],
+) -> Case {
+    Case { env, ..fails(name, r#".file("kernels/add.cu")"#, sentences) }
+}
+
+fn check(scenario: &Scenario, cases: &[Case]) {
+    write_sources(scenario);
+    let arm = |case: &Case| format!("        {:?} => Build::new(){}.compile(&case),\n", case.name, case.calls);
+    let arms: String = cases.iter().map(arm).collect();
+    scenario.build_script(&format!(
+        "println!(\"cargo::rerun-if-env-changed=CASE\");\n    let case = std::env::var(\"CASE\").unwrap();\n    \
+         match &*case {{\n{arms}        _ => panic!(\"no such case\"),\n    }};"
+    ));
+    let mut problems = Problems::default();
+    for case in cases {
+        let printed = scenario.build().env("CASE", case.name).envs(case.env.iter().copied()).ends();
+        problems.check(case.name, check_case(case, scenario, &printed), &printed);
+    }
+    problems.assert_none();
+}
+
+/// Writes the sources that the cases name.
+fn write_sources(scenario: &Scenario) {
+    let add = kernel("add", "y[i]");
+    let long_line = format!("#error \"one line of 150 columns: {} to its end\"", "long ".repeat(24));
+    let compressed = scratch::workspace().join("tests/corpus/compressed/v3_zstd.ccob");
+    scenario
+        .write("kernels/add.cu", format!("{add}#ifdef BROKEN\n{long_line}\n#endif\n"))
+        .write("kernels/add.metal", &add)
+        .write("kernels/more/add.cu", &add)
+        .write("kernels/add.v2.cu", &add)
+        .write("kernels/bad.cu", kernel("add", "undeclared"))
+        .write(
+            "kernels/dynamic.cu",
+            kernel("add", "tile[i]").replace("  int i", "  extern __shared__ float tile[];\n  int i"),
+        )
+        .write("kernels/open.cu", "__device__ float twice(float x);\n".to_owned() + &kernel("add", "twice(x[i])"))
+        .write("kernels/open.cl", "kernel void add(global float *y) { y[get_global_id(0)] += 1; }\n")
+        .write("kernels/text.ptx", ".version 7.0\n.target sm_80\n.address_size 64\n")
+        .write("kernels/add.s", ".amdhsa_kernel add\n")
+        .write("kernels/noise.hsaco", "noise")
+        .write("kernels/noise.ptx", "noise")
+        .write("kernels/cut.hipfb", "__CLANG_OFFLOAD_BUNDLE__\u{1}")
+        .write("kernels/compressed.hipfb", data::read(compressed))
+        .write("kernels/host.ll", "target triple = \"x86_64-unknown-linux-gnu\"\n");
+}
+
+fn check_case(case: &Case, scenario: &Scenario, printed: &Printed) -> Result<(), String> {
+    let message = message(printed, case.name)?;
+    each_once(&message, case.sentences.iter().map(|sentence| with_paths(sentence, scenario)))?;
+    if case.is_of_tool {
+        check_tool_text(&message, scenario)?;
+    }
+    match scratch::times(&scenario.out_dir("debug")).keys().find(|path| is_of_pack(path, case.name)) {
+        Some(path) => Err(format!("{} was left behind", path.display())),
+        None => Ok(()),
+    }
+}
+
+/// A sentence of a message on this machine.
+fn with_paths(sentence: &str, scenario: &Scenario) -> String {
+    let sentence = sentence
+        .replace("{clang}", &llvm_bin().join("clang").to_string_lossy())
+        .replace("{folder}", &scenario.folder.to_string_lossy());
+    match sentence.contains("{ptxas}") {
+        true => sentence.replace("{ptxas}", &cuda("ptxas").get_program().to_string_lossy()),
+        false => sentence,
+    }
+}
+
+/// Whether a file in `OUT_DIR` would pass for one of a pack that was built, or is half-written.
+fn is_of_pack(path: &Path, pack: &str) -> bool {
+    let file = path.file_name().unwrap_or_default().to_string_lossy();
+    file.ends_with(".part")
+        || file == format!("{pack}.index")
+        || file == format!("{pack}.pack")
+        || file.starts_with(&format!("liboffload_{}_", pack.replace('-', "_")))
+}
+
+/// The message ends with a command. Run again by hand, it prints what the message shows, line by line.
+fn check_tool_text(message: &str, scenario: &Scenario) -> Result<(), String> {
+    let (before, command) = message.split_once("; the command was\n  ").ok_or("no command line in the message")?;
+    if command.lines().count() != 1 {
+        return Err("something follows the command line".to_owned());
+    }
+    let mut shell = Command::new("sh");
+    // The build script's compilers print English, too.
+    let again = shell.arg("-c").arg(command).current_dir(&scenario.folder).env("LC_ALL", "C").output();
+    let again = again.expect("the shell starts");
+    if again.status.success() {
+        return Err("the command succeeds when it is run by hand".to_owned());
+    }
+    let text = stderr(&again).trim_end().to_owned();
+    if text.is_empty() {
+        return Err("the command prints nothing when it is run by hand".to_owned());
+    }
+    each_once(message, [&text])?;
+    match before.strip_prefix(&text) {
+        Some(rest) if rest.lines().count() == 2 && rest.contains(" ended with exit status: ") => Ok(()),
+        _ => Err(format!("the message is not the tool's text, then one line:\n{before}")),
+    }
+}

@@ -1,0 +1,94 @@
+//! Sources, names of packs, modules and which targets they are for.
+
+use super::{Case, fails};
+
+pub const CASES: &[Case] = &[
+    // Sources and names.
+    fails("no-source", r#".archs(["gfx90a"])"#, &["no sources: name one with .file(\"kernels/saxpy.cu\")"]),
+    fails(
+        "missing-source",
+        r#".files(["kernels/add.cu", "kernels/absent.cu"]).archs(["gfx90a"])"#,
+        &["the source kernels/absent.cu is not there (paths are relative to {folder})"],
+    ),
+    fails(
+        "kernels/add",
+        r#".file("kernels/add.cu").archs(["gfx90a"])"#,
+        &["a pack's name has letters, digits, '_' and '-'; 'kernels/add' does not"],
+    ),
+    fails(
+        "other-language",
+        r#".files(["kernels/add.cu", "kernels/add.metal"]).archs(["gfx90a"])"#,
+        &[
+            "no language goes by the extension of kernels/add.metal: there are .cu .hip .cl .c .ll .bc .s .ptx .hsaco",
+            "Otherwise name it: Source::new(\"kernels/add.metal\").language(Language::Cuda)",
+        ],
+    ),
+    // Modules.
+    fails(
+        "same-module",
+        r#".modules(["kernels/add.cu", "kernels/more/add.cu"]).archs(["gfx90a"])"#,
+        &[
+            "two modules of the pack are called \"add\": kernels/add.cu and kernels/more/add.cu",
+            ".module(Module::new(\"add_2\").file(\"kernels/more/add.cu\"))",
+        ],
+    ),
+    fails(
+        "module-name",
+        r#".modules(["kernels/add.v2.cu"]).archs(["gfx90a"])"#,
+        &["a module's name has letters, digits, '_' and '-'; \"add.v2\", of kernels/add.v2.cu, does not"],
+    ),
+    fails(
+        "empty-module",
+        r#".module(Module::new("none")).archs(["gfx90a"])"#,
+        &["the module \"none\" has no sources: name one with .file(...)"],
+    ),
+    fails(
+        "no-target-left",
+        r#".file("kernels/add.cu").module(Module::new("fp8")
+            .file(Source::new("kernels/bad.cu").targets([">=sm_90"])).targets(["nvidia"]))
+            .archs(["gfx90a", "compute_80"])"#,
+        &[
+            "no target is left for the module \"fp8\": the module is for nvidia, as build.rs says; \
+             kernels/bad.cu is for >=sm_90, as build.rs says; the list is gfx90a, compute_80.",
+            ".allow_empty()",
+        ],
+    ),
+    fails(
+        "no-target-at-all",
+        r#".module(Module::new("fp8").file("kernels/add.cu").targets(["sm_90a"]).allow_empty())
+            .archs(["gfx90a", "compute_80"])"#,
+        &["no module is for any of the targets gfx90a, compute_80"],
+    ),
+    fails(
+        "selector",
+        r#".file("kernels/add.cu").flag_for("AMD", "-DX").archs(["gfx90a"])"#,
+        &["'AMD' selects no targets: 'AMD': not a target: expected an AMD target ID"],
+    ),
+    fails(
+        "selector-without-order",
+        r#".file(Source::new("kernels/add.cu").targets([">=gfx90a"])).archs(["gfx90a"])"#,
+        &["'>=gfx90a' selects no targets: behind '>=' stands sm_ and a number"],
+    ),
+    fails(
+        "excluded-nothing",
+        r#".file("kernels/add.cu").exclude("kernels/dad.cu").archs(["gfx90a"])"#,
+        &["'kernels/dad.cu' excludes nothing: no source has this path"],
+    ),
+    fails(
+        "excluded-all",
+        r#".file("kernels/add.cu").exclude("kernels/*.cu").archs(["gfx90a"])"#,
+        &["no sources: name one with .file(\"kernels/saxpy.cu\")"],
+    ),
+    fails(
+        "required-kernel",
+        r#".file("kernels/add.cu").requires_kernel("sub").archs(["gfx90a", "compute_80", "cpu"])"#,
+        &["build.rs requires kernels of the module \"required-kernel\":\n  \
+             the image for gfx90a has no kernel sub; it has add\n  \
+             the image for compute_80 has no kernel sub; it has add"],
+    ),
+    fails(
+        "include",
+        r#".file("kernels/add.cu").archs(["gfx90a"])"#,
+        &["'include' cannot be a pack's name: the kernel header's folder has it"],
+    ),
+];

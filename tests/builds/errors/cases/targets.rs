@@ -1,0 +1,114 @@
+//! Names of targets, lists of them, and the variables that list them.
+
+use super::{Case, fails, fails_unlisted, fails_with_env};
+
+pub const CASES: &[Case] = &[
+    // Names.
+    fails(
+        "unknown-amd",
+        r#".file("kernels/add.cu").archs(["gfx90a", "gfx9999"])"#,
+        &["no image for gfx9999: {clang} refuses it", "error: unsupported HIP gpu architecture: gfx9999"],
+    ),
+    fails(
+        "unknown-ptx",
+        r#".file("kernels/add.cu").archs(["compute_999"])"#,
+        &["no image for compute_999: {clang} refuses it", "error: unsupported CUDA gpu architecture: sm_999"],
+    ),
+    fails(
+        "feature",
+        r#".file("kernels/add.cu").archs(["gfx1100:xnack+"])"#,
+        &["the target 'gfx1100:xnack+' (from build.rs) names the feature 'xnack', which gfx1100 does not have"],
+    ),
+    fails(
+        "no-sign",
+        r#".file("kernels/add.cu").archs(["gfx90a:xnack"])"#,
+        &["a target from build.rs: 'gfx90a:xnack': a feature is a name followed by '+' or '-', such as 'xnack-'"],
+    ),
+    fails(
+        "short",
+        r#".file("kernels/add.cu").archs(["sm_9"])"#,
+        &["a target from build.rs: 'sm_9': expected a compute capability such as 80, 90a or 121"],
+    ),
+    fails(
+        "nonsense",
+        r#".file("kernels/add.cu").archs(["nonsense"])"#,
+        &["a target from build.rs: 'nonsense': not a target: expected an AMD target ID (gfx90a, gfx942:xnack-"],
+    ),
+    fails(
+        "spirv",
+        r#".file("kernels/add.cu").archs(["amdgcnspirv"])"#,
+        &["the target 'amdgcnspirv' (from build.rs) is SPIR-V, which this version does not make"],
+    ),
+    fails_with_env(
+        "malformed-variable",
+        &[("OFFLOAD_ARCH", "cpu,gpu")],
+        &["a target from OFFLOAD_ARCH: 'gpu': not a target"],
+    ),
+    fails_with_env(
+        "malformed-own-variable",
+        &[("OFFLOAD_ARCH_errors_build", "host"), ("OFFLOAD_ARCH", "cpu")],
+        &["a target from OFFLOAD_ARCH_errors_build: 'host': not a target"],
+    ),
+    // Lists.
+    fails(
+        "conflict",
+        r#".file("kernels/add.cu").archs(["gfx90a", "cpu", "gfx90a:xnack+"])"#,
+        &[
+            "the targets 'gfx90a' and 'gfx90a:xnack+' (from build.rs) may not stand in one pack: some devices fit both",
+            "such as 'gfx90a:xnack+' and 'gfx90a:xnack-'",
+        ],
+    ),
+    fails(
+        "generic-version",
+        r#".file("kernels/add.cu").code_object_version(5).archs(["gfx11-generic"])"#,
+        &["the target 'gfx11-generic' (from build.rs) needs code object version 6, and build.rs asks for 5"],
+    ),
+    fails(
+        "no-targets",
+        r#".file("kernels/add.cu")"#,
+        &[
+            "no targets: build.rs names none and OFFLOAD_ARCH is not set, nor is a variable such as",
+            ".archs([\"gfx90a\", \"sm_80\", \"cpu\"])",
+        ],
+    ),
+    fails_with_env("empty-list", &[("OFFLOAD_ARCH", " ; ")], &["no targets: OFFLOAD_ARCH is an empty list"]),
+    fails(
+        "number",
+        r#".file("kernels/add.cu").archs(["80-virtual"])"#,
+        &["a target from build.rs: '80-virtual': not a target", "write compute_80"],
+    ),
+    fails_with_env("torchs-words", &[("OFFLOAD_ARCH", "9.0+PTX")], &["write sm_90 and compute_90"]),
+    // Variables of other programs.
+    fails_unlisted(
+        "bad-cmake",
+        &[("CUDAARCHS", "80;9x-real")],
+        &[
+            "CUDAARCHS is '80;9x-real': '9x-real' is not understood; it lists what CMake's CUDA_ARCHITECTURES does: 80, ",
+        ],
+    ),
+    fails_unlisted(
+        "bad-torch",
+        &[("TORCH_CUDA_ARCH_LIST", "8.0 Ampere")],
+        &["TORCH_CUDA_ARCH_LIST is '8.0 Ampere': 'Ampere' is not understood", "write the numbers"],
+    ),
+    fails_unlisted(
+        "bad-cap",
+        &[("CUDA_COMPUTE_CAP", "80-real")],
+        &["CUDA_COMPUTE_CAP is '80-real': '80-real' is not understood; it lists compute capabilities: 80, 90a, 8.6"],
+    ),
+    fails_unlisted(
+        "bad-amd-list",
+        &[("AMDGPU_TARGETS", "gfx90a;all")],
+        &["AMDGPU_TARGETS is 'gfx90a;all': 'all' is not understood; it lists AMD target IDs"],
+    ),
+    fails_unlisted(
+        "off",
+        &[("CUDAARCHS", "OFF")],
+        &["no targets: build.rs names none, OFFLOAD_ARCH is not set, and CUDAARCHS is 'OFF'"],
+    ),
+    fails_unlisted(
+        "unknown-in-variable",
+        &[("CUDAARCHS", "999-real"), ("AMDGPU_TARGETS", "gfx9999")],
+        &["no image for sm_999: {clang} refuses it", "no image for gfx9999: {clang} refuses it"],
+    ),
+];

@@ -1,0 +1,81 @@
+//! Compilers that end badly, and what they print in colour.
+
+use super::{Problems, each_once, message};
+use offload_tests::registry::CLANG;
+use offload_tests::scenario::Scenario;
+use offload_tests::tools::llvm_bin;
+
+offload_tests::tests! {
+    CLANG => [compilers_that_do_not_end_well, a_diagnostic_in_colour],
+}
+
+/// The driver is LLVM's; in place of what compiles, there is a script.
+fn compilers_that_do_not_end_well() {
+    let scenario = Scenario::new("errors_stand_ins");
+    scenario
+        .build_script(
+            r#"println!("cargo::rerun-if-env-changed=AGAIN");
+    Build::new().file("kernels/add.cu").archs(["gfx90a"]).compile("add");"#,
+        )
+        .kernel("add", "y[i]");
+    let bitcode = "/offload/add/work/gfx90a.0.bc";
+    // The script's commands; in the message, how the compiler ended, and what to do.
+    let cases: &[(&str, &[&str])] = &[
+        ("kill -9 $$", &["clang was killed by signal 9 (SIGKILL): ", "memory runs out; OFFLOAD_JOBS=1"]),
+        ("kill -15 $$", &["clang was killed by signal 15 (SIGTERM): somebody stopped it"]),
+        (
+            "echo 'Stack dump:' >&2; kill -11 $$",
+            &["Stack dump:\n", "clang crashed with signal 11 (SIGSEGV): ", "another version"],
+        ),
+        ("kill -6 $$", &["clang crashed with signal 6 (SIGABRT): that is a fault of the compiler"]),
+        (
+            "sh -c 'kill -9 $$'; exit $?",
+            &["ended with exit status: 137 (128 + 9: a program that it started was killed"],
+        ),
+        ("exit 3", &["clang ended with exit status: 3 and printed nothing (there is no input"]),
+        (
+            "read line || { echo 'no answer'; exit 4; }",
+            &["no answer\n", "clang ended with exit status: 4; the command"],
+        ),
+        ("exit 0", &["clang ended as if all were well, but did not write ", bitcode]),
+        ("for out; do :; done; : > \"$out\"", &["ended as if all were well, but wrote nothing into ", bitcode]),
+    ];
+    let real = llvm_bin().join("clang");
+    let mut problems = Problems::default();
+    for (number, (commands, sentences)) in cases.iter().enumerate() {
+        let driver =
+            format!("case \"$*\" in *-###*|*--version*|*-print-prog-name*) exec '{}' \"$@\";; esac", real.display());
+        let clang = scenario.script("clang", &format!("{driver}\n{commands}"));
+        let printed = scenario.build().env("OFFLOAD_CLANG", clang).env("AGAIN", number.to_string()).ends();
+        let checked = message(&printed, "add").and_then(|message| {
+            // The path is in the command line, too.
+            let (before, command) = message.split_once("; the command was\n  ").ok_or("no command line")?;
+            match command.lines().count() {
+                1 => each_once(&format!("{before}; the command"), *sentences),
+                _ => Err("something follows the command line".to_owned()),
+            }
+        });
+        problems.check(commands, checked, &printed);
+    }
+    problems.assert_none();
+}
+
+fn a_diagnostic_in_colour() {
+    let scenario = Scenario::new("errors_colour");
+    scenario.pack("bad", r#".file("kernels/bad.cu").archs(std::env::var("FOR"))"#).kernel("bad", "undeclared");
+    for (target, plain) in [("gfx90a", "error: use of undeclared"), ("cpu", "error: 'undeclared'")] {
+        let build = |when: &str| {
+            let text = scenario.build().env("FOR", target).env("CARGO_TERM_COLOR", when).fails().stderr;
+            // Cargo's own words are in colour, too.
+            text.split_once("could not make the pack").expect("offload-build's message").1.to_owned()
+        };
+        let (never, always) = (build("never"), build("always"));
+        assert!(never.contains(plain), "{never}");
+        assert!(!never.contains('\u{1b}'), "{never}");
+        let diagnostic = always.split("the command was").next().expect("text");
+        assert!(diagnostic.contains("kernels/bad.cu:4:19:"), "{always}");
+        assert!(diagnostic.contains("\u{1b}["), "{always}");
+        // The command is the one that is run without.
+        assert!(!always.contains("diagnostics-color"), "{always}");
+    }
+}

@@ -1,0 +1,63 @@
+//! Machines that lack something: ptxas, a folder that can be written.
+
+use super::{each_once, message};
+use offload_tests::registry::{GCC, needs};
+use offload_tests::scenario::Scenario;
+use offload_tests::tools::Tool;
+use std::env;
+
+offload_tests::tests! {
+    GCC => [an_out_dir_that_cannot_be_written],
+    needs(&[Tool::Llvm22, Tool::Gcc, Tool::HideablePtxas]) => [no_ptxas],
+}
+
+/// A file is where the folder should be, which stops root, too.
+fn an_out_dir_that_cannot_be_written() {
+    let scenario = Scenario::new("errors_out_dir");
+    scenario
+        .build_script(
+            r#"let out = std::env::var("OUT_DIR").unwrap();
+    let _ = std::fs::remove_dir_all(format!("{out}/offload"));
+    std::fs::write(format!("{out}/offload"), "").unwrap();
+    Build::new().file("kernels/add.cu").archs(["gfx90a"]).compile("add");"#,
+        )
+        .kernel("add", "y[i]");
+    let printed = scenario.build().fails();
+    let checked = message(&printed, "add")
+        .and_then(|message| each_once(&message, ["could not make the folder ", "/out/offload\n", "caused by: "]));
+    assert_eq!(checked, Ok(()), "{printed}");
+}
+
+/// A machine without CUDA: `PATH` has no ptxas, and no variable names one.
+fn no_ptxas() {
+    let scenario = Scenario::new("errors_no_ptxas");
+    scenario
+        .pack("add", r#".file("kernels/add.cu").archs(["gfx90a", "sm_80", "compute_80", "sm_90"])"#)
+        .kernel("add", "y[i]");
+    let path = env::var_os("PATH").expect("PATH is set");
+    let path = env::join_paths(env::split_paths(&path).filter(|folder| !folder.join("ptxas").is_file()));
+    let path = path.expect("folders of PATH make a PATH");
+    let build = || scenario.build().without(&["CUDA_HOME"]).env("PATH", &path);
+    let in_every_message = [
+        "no image for sm_80, sm_90: no ptxas was found (",
+        "none in PATH",
+        "none among Python's packages (nvidia/cu13/bin)",
+        "install the CUDA toolkit and set CUDA_HOME",
+        "name ptxas in OFFLOAD_PTXAS",
+        "or list PTX",
+    ];
+    const ALL_UNSET: &str =
+        "(OFFLOAD_PTXAS, CUDA_HOME, CUDA_PATH, CUDA_ROOT and CUDA_TOOLKIT_ROOT_DIR are not set; none in PATH, ";
+    for (env, cuda_home, prebuilt) in [
+        (None, ALL_UNSET, "no prebuilt one: the package has no prebuilt set in prebuilt/"),
+        (Some(("CUDA_HOME", "/nowhere")), "no bin/ptxas in CUDA_HOME=/nowhere", "the package has no prebuilt set"),
+        (Some(("OFFLOAD_PREBUILT", "never")), ALL_UNSET, "no prebuilt one: OFFLOAD_PREBUILT"),
+    ] {
+        let printed = build().envs(env).fails();
+        let sentences = in_every_message.into_iter().chain([cuda_home, prebuilt]);
+        let checked = message(&printed, "add").and_then(|message| each_once(&message, sentences));
+        assert_eq!(checked, Ok(()), "{printed}");
+    }
+    // Targets that need no ptxas are built without it.
+    build().env("OFFLOAD_ARCH", "gfx90a compute_80").passes();
+}

@@ -1,0 +1,68 @@
+//! What a user reads when a build cannot go on: one message, which says what is wrong and what to do. No half-written files
+//! are left.
+
+mod cases;
+mod compilers;
+mod embedding;
+mod machine;
+mod prebuilt_set;
+
+use offload_tests::scenario::Printed;
+
+offload_tests::tests! {
+    ;
+    cases::tests(),
+    compilers::tests(),
+    embedding::tests(),
+    machine::tests(),
+    prebuilt_set::tests(),
+}
+
+/// All that the build script printed to its standard error, without the headline: the message.
+fn message(printed: &Printed, pack: &str) -> Result<String, String> {
+    if printed.status.success() {
+        return Err("the build succeeded".to_owned());
+    }
+    let (_, script) = printed.stderr.split_once("\n  --- stderr\n").ok_or("no standard error of a build script")?;
+    // Cargo indents each line by two spaces.
+    let script: Vec<&str> = script.lines().map(|line| line.strip_prefix("  ").unwrap_or(line)).collect();
+    let script = script.join("\n").trim().to_owned();
+    let headline = format!("error: offload-build could not make the pack \"{pack}\"\n");
+    let message = script.strip_prefix(&headline).ok_or("the message does not start with its headline")?;
+    if printed.stderr.contains("rerun-if-env-changed=DOCS_RS") {
+        return Err("lines for Cargo come before the message".to_owned());
+    }
+    if printed.stderr.matches("could not make the pack").count() != 1 {
+        return Err("more than one message".to_owned());
+    }
+    if printed.stderr.contains("panicked") {
+        return Err("the build script panicked".to_owned());
+    }
+    Ok(message.to_owned())
+}
+
+/// Each of the sentences is in the text once.
+fn each_once<S: AsRef<str>>(text: &str, sentences: impl IntoIterator<Item = S>) -> Result<(), String> {
+    sentences.into_iter().try_for_each(|sentence| match text.matches(sentence.as_ref()).count() {
+        1 => Ok(()),
+        count => Err(format!("{count} times in the message: {}", sentence.as_ref())),
+    })
+}
+
+/// The cases of a table that went wrong. A test reports all of them, not only the first.
+#[derive(Default)]
+struct Problems(Vec<String>);
+
+impl Problems {
+    /// Notes a case whose check has failed.
+    fn check(&mut self, case: &str, checked: Result<(), String>, printed: &Printed) {
+        if let Err(problem) = checked {
+            self.0.push(format!("==== {case}: {problem}\n{printed}"));
+        }
+    }
+
+    #[track_caller]
+    fn assert_none(self) {
+        assert!(self.0.is_empty(), "{}", self.0.join("\n"));
+    }
+}

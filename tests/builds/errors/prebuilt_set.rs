@@ -1,0 +1,114 @@
+//! Builds that may only use the prebuilt set, and a set that does not fit the package.
+
+use super::{Problems, each_once, message};
+use offload_tests::data::read;
+use offload_tests::registry::CLANG;
+use offload_tests::scenario::{Scenario, kernel};
+use offload_tests::scratch;
+use std::fs;
+
+offload_tests::tests! {
+    CLANG => [a_prebuilt_set_that_does_not_fit],
+}
+
+/// What somebody does to a file of the package.
+enum Change {
+    Append(&'static str),
+    Line3(&'static str),
+    Nothing,
+    Remove,
+}
+use Change::{Append, Line3, Nothing, Remove};
+
+/// A file, what is done to it, the variables of the build after that, and sentences of the message.
+type Row = (&'static str, Change, &'static [(&'static str, &'static str)], &'static [&'static str]);
+
+const BOTH: &str = "no image for gfx90a, compute_80: OFFLOAD_PREBUILT=only";
+
+const ROWS: &[Row] = &[
+    (
+        "kernels/add.cu",
+        Append("// a comment"),
+        &[],
+        &[BOTH, "kernels/add.cu has changed since prebuilt/add.manifest was made"],
+    ),
+    (
+        "include/factor.h",
+        Append("// a comment"),
+        &[],
+        &[BOTH, "include/factor.h has changed since prebuilt/add.manifest was made"],
+    ),
+    ("include/factor.h", Remove, &[], &[BOTH, "include/factor.h, an input of prebuilt/add.manifest, cannot be read"]),
+    (
+        "prebuilt/add.gfx90a.hsaco",
+        Append("more"),
+        &[],
+        &[
+            "no image for gfx90a: OFFLOAD_PREBUILT=only",
+            "prebuilt/add.gfx90a.hsaco is not the file that prebuilt/add.manifest speaks of",
+        ],
+    ),
+    (
+        "prebuilt/add.compute_80.ptx",
+        Remove,
+        &[],
+        &["no image for compute_80: OFFLOAD_PREBUILT=only", "prebuilt/add.compute_80.ptx cannot be read"],
+    ),
+    (
+        "prebuilt/add.manifest",
+        Line3("optimisation 3"),
+        &[],
+        &["line 3 of prebuilt/add.manifest is not understood: 'optimisation 3'"],
+    ),
+    ("prebuilt/add.manifest", Nothing, &[("MORE", "1")], &[BOTH, "prebuilt/add.manifest was made with other options"]),
+    (
+        "prebuilt/add.manifest",
+        Nothing,
+        &[("OFFLOAD_ARCH", "gfx90a,gfx942")],
+        &["no image for gfx942: OFFLOAD_PREBUILT=only", "prebuilt/add.manifest has no image for it"],
+    ),
+];
+
+fn a_prebuilt_set_that_does_not_fit() {
+    let scenario = Scenario::new("errors_prebuilt");
+    scenario
+        .build_script(
+            r#"println!("cargo::rerun-if-env-changed=MORE");
+    let mut build = Build::new();
+    build.file("kernels/add.cu").include("include").archs(["gfx90a", "compute_80"]);
+    if std::env::var_os("MORE").is_some() {
+        build.define("MORE", None);
+    }
+    build.compile("add");"#,
+        )
+        .write("kernels/add.cu", format!("#include \"factor.h\"\n{}", kernel("add", "FACTOR * y[i]")))
+        .write("include/factor.h", "#define FACTOR 2.0f\n");
+    scenario.build().release().env("OFFLOAD_PREBUILT", "update").passes();
+    let build = || scenario.build().env("OFFLOAD_PREBUILT", "only");
+    build().passes().once("pack \"add\": gfx90a, compute_80 from prebuilt/, because OFFLOAD_PREBUILT=only");
+
+    let mut problems = Problems::default();
+    for (file, change, env, sentences) in ROWS {
+        let path = scenario.folder.join(file);
+        let before = read(&path);
+        match change {
+            Append(text) => scratch::write(&path, [&before, text.as_bytes()].concat()),
+            Nothing => {}
+            Remove => fs::remove_file(&path).expect("the file can be removed"),
+            Line3(text) => {
+                let mut lines: Vec<&str> = std::str::from_utf8(&before).expect("a manifest is text").lines().collect();
+                lines[2] = text;
+                scratch::write(&path, lines.join("\n") + "\n");
+            }
+        }
+        let printed = build().envs(env.iter().copied()).ends();
+        // Each message has the cure.
+        let sentences = sentences.iter().chain(&["OFFLOAD_PREBUILT=update"]);
+        let checked = message(&printed, "add").and_then(|message| each_once(&message, sentences));
+        problems.check(file, checked, &printed);
+        scratch::write(&path, before);
+    }
+    problems.assert_none();
+    // All files are as they were.
+    build().passes();
+}

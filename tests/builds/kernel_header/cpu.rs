@@ -1,0 +1,333 @@
+//! Kernels whose threads wait for each other, run on the CPU: the numbers are those of plain loops.
+
+use super::{NEEDS, build, header_folder};
+use libloading::{Library, Symbol};
+use offload_tests::registry::{CLANG, GCC, Test};
+use offload_tests::scratch;
+use offload_tests::tools::{llvm_bin, stderr, succeed};
+use std::ffi::{OsStr, c_void};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const SOURCE: &str = include_str!("kernels.cu");
+
+offload_tests::tests! {
+    NEEDS => [kernels_with_barriers_run_on_the_cpu_for_every_block_size],
+    GCC => [
+        threads_that_wait_for_each_other_end_the_program_with_a_message,
+        barriers_on_the_cpu_please_the_address_sanitizer,
+    ];
+    compilers(),
+}
+
+/// A test for each way to change stacks, without and with optimization.
+fn compilers() -> impl Iterator<Item = Test> {
+    let compilers: [(&str, &str, &[&str]); 6] = [
+        ("gcc_unoptimized", "g++", &["-O0"]),
+        ("gcc_optimized", "g++", &["-O3"]),
+        ("gcc_ucontext", "g++", &["-O2", "-DOFFLOAD_CPU_UCONTEXT"]),
+        ("clang_unoptimized", "clang++", &["-O0"]),
+        ("clang_optimized", "clang++", &["-O3"]),
+        ("clang_small_stacks", "clang++", &["-O2", "-DOFFLOAD_CPU_STACK=20000"]),
+    ];
+    compilers.into_iter().map(|(name, compiler, options)| {
+        Test::new(module_path!(), &format!("kernels_on_the_cpu_compute_what_loops_do_{name}"), CLANG, move || {
+            let image = Image::load(&compile(name, compiler, options));
+            [1, 2, 31, 32, 33, 64, 100, 333, 1000, 1024].iter().for_each(|size| block(&image, [*size, 1, 1]));
+            [[8, 4, 4], [1, 32, 2], [3, 5, 7], [1, 1, 64], [2, 33, 1]].iter().for_each(|shape| block(&image, *shape));
+            transpose(&image);
+            atomics(&image);
+        })
+    })
+}
+
+/// The C++ compiler for kernels, up to where the options go.
+fn cxx(compiler: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(compiler);
+    command.args(["-x", "c++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-fPIC", "-fvisibility=hidden", "-I"]);
+    command.arg(header_folder()).args(["-include", "offload/kernel.h"]);
+    command
+}
+
+fn compile(name: &str, compiler: &str, options: &[&str]) -> PathBuf {
+    let folder = scratch::folder(&format!("kernels-{name}"));
+    scratch::write(folder.join("kernels.cu"), SOURCE);
+    let compiler = if compiler == "clang++" { llvm_bin().join(compiler) } else { compiler.into() };
+    let image = folder.join("kernels.so");
+    let mut command = cxx(compiler);
+    succeed(command.args(options).arg(folder.join("kernels.cu")).args(["-shared", "-Wl,-z,defs", "-o"]).arg(&image));
+    image
+}
+
+/// An image for the CPU, loaded.
+struct Image(Library);
+
+type Launch = unsafe extern "C" fn(*const u32, *const u32, unsafe extern "C" fn(*mut c_void), *mut c_void);
+type LaunchShared = unsafe extern "C" fn(*const u32, *const u32, usize, unsafe extern "C" fn(*mut c_void), *mut c_void);
+
+impl Image {
+    fn load(path: &Path) -> Self {
+        // SAFETY: it was compiled from the source above, which runs nothing when it is loaded.
+        Self(unsafe { Library::new(path) }.unwrap_or_else(|error| panic!("{}: {error}", path.display())))
+    }
+
+    /// # Safety
+    /// `F` must be the type of the function of this name.
+    unsafe fn function<F>(&self, name: &str) -> Symbol<'_, F> {
+        // SAFETY: the caller answers for the type.
+        unsafe { self.0.get(name) }.unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    fn launch<F: Fn()>(&self, grid: [u32; 3], block: [u32; 3], shared: usize, thread: F) {
+        unsafe extern "C" fn call<F: Fn()>(context: *mut c_void) {
+            // SAFETY: the closure of the launch, which outlives it and is only read.
+            unsafe { (*context.cast::<F>())() }
+        }
+        let context = (&raw const thread).cast_mut().cast();
+        // SAFETY: the types are those of offload/cpu.h.
+        unsafe {
+            if shared == 0 {
+                let launch = self.function::<Launch>("offload_cpu_launch");
+                launch(grid.as_ptr(), block.as_ptr(), call::<F>, context);
+            } else {
+                let launch = self.function::<LaunchShared>("offload_cpu_launch_shared");
+                launch(grid.as_ptr(), block.as_ptr(), shared, call::<F>, context);
+            }
+        }
+    }
+}
+
+fn numbers(count: usize) -> Vec<i32> {
+    (0..count as i32).map(|i| (i * 37 + 11) % 101).collect()
+}
+
+/// Everything that a block of this shape computes.
+fn block(image: &Image, shape: [u32; 3]) {
+    sums(image, shape);
+    reversal(image, shape);
+    let size = shape.iter().product::<u32>() as usize;
+    for n in [1, size / 2 + 1, size] {
+        scan(image, shape, n);
+    }
+    votes(image, shape);
+    lanes(image, shape);
+}
+
+fn sums(image: &Image, shape: [u32; 3]) {
+    const BLOCKS: usize = 3;
+    let size = shape.iter().product::<u32>() as usize;
+    let x: Vec<f32> = numbers(BLOCKS * size).iter().map(|x| *x as f32).collect();
+    let found = [0_f32; BLOCKS];
+    // SAFETY: the type is that of the source.
+    let kernel = unsafe { image.function::<unsafe extern "C" fn(*const f32, *mut f32)>("tree_sum") };
+    let (from, to) = (x.as_ptr(), found.as_ptr().cast_mut());
+    // SAFETY: the kernel reads as many elements as there are threads, and writes one for each block.
+    image.launch([BLOCKS as u32, 1, 1], shape, 0, || unsafe { kernel(from, to) });
+    let expected: Vec<f32> = x.chunks(size).map(|block| block.iter().sum()).collect();
+    // SAFETY: read anew, after foreign code wrote there.
+    let found = unsafe { std::ptr::read_volatile(&raw const found) };
+    assert_eq!(found.to_vec(), expected, "tree_sum {shape:?}");
+}
+
+fn reversal(image: &Image, shape: [u32; 3]) {
+    let size = shape.iter().product::<u32>() as usize;
+    let mut x: Vec<f64> = (0..2 * size).map(|x| x as f64).collect();
+    let expected: Vec<f64> = x.chunks(size).flat_map(|block| block.iter().rev().copied()).collect();
+    // SAFETY: the type is that of the source.
+    let kernel = unsafe { image.function::<unsafe extern "C" fn(*mut f64)>("reverse") };
+    let data = x.as_mut_ptr();
+    // SAFETY: one element for each thread of two blocks.
+    image.launch([2, 1, 1], shape, size * 8, || unsafe { kernel(data) });
+    assert_eq!(x, expected, "reverse {shape:?}");
+}
+
+fn scan(image: &Image, shape: [u32; 3], n: usize) {
+    let size = shape.iter().product::<u32>() as usize;
+    let x = numbers(size);
+    let mut found = vec![-1; size];
+    // SAFETY: the type is that of the source.
+    let kernel = unsafe { image.function::<unsafe extern "C" fn(*const i32, *mut i32, u32)>("scan") };
+    let (from, to) = (x.as_ptr(), found.as_mut_ptr());
+    // SAFETY: one element for each thread.
+    image.launch([1, 1, 1], shape, 0, || unsafe { kernel(from, to, n as u32) });
+    let mut sum = 0;
+    let expected: Vec<i32> = (0..size)
+        .map(|t| {
+            sum += x[t];
+            if t < n { sum } else { -1 }
+        })
+        .collect();
+    assert_eq!(found, expected, "scan of {n}, {shape:?}");
+}
+
+fn votes(image: &Image, shape: [u32; 3]) {
+    let size = shape.iter().product::<u32>() as usize;
+    let mut found = [(); 3].map(|()| vec![-1; 2 * size]);
+    type Votes = unsafe extern "C" fn(*mut i32, *mut i32, *mut i32);
+    // SAFETY: the type is that of the source.
+    let kernel = unsafe { image.function::<Votes>("votes") };
+    let [counts, alls, anys] = found.each_mut().map(|list| list.as_mut_ptr());
+    // SAFETY: two elements for each thread.
+    image.launch([1, 1, 1], shape, 0, || unsafe { kernel(counts, alls, anys) });
+    let stay: Vec<usize> = (0..size).filter(|t| t % 3 != 2).collect();
+    let mut expected = [(); 3].map(|()| vec![-1; 2 * size]);
+    for t in &stay {
+        for round in 0..2 {
+            expected[0][2 * t + round] = stay.iter().filter(|t| *t % 2 == round).count() as i32;
+            expected[1][2 * t + round] = i32::from(stay.iter().all(|t| *t < 500 + round));
+            expected[2][2 * t + round] = i32::from(stay.contains(&(7 + round)));
+        }
+    }
+    assert_eq!(found, expected, "votes {shape:?}");
+}
+
+fn lanes(image: &Image, shape: [u32; 3]) {
+    let size = shape.iter().product::<u32>() as usize;
+    let x = numbers(size);
+    let mut found = vec![-1_i64; 8 * size];
+    // SAFETY: the type is that of the source.
+    let kernel = unsafe { image.function::<unsafe extern "C" fn(*const i32, *mut i64)>("lanes") };
+    let (from, to) = (x.as_ptr(), found.as_mut_ptr());
+    // SAFETY: one element for each thread, and eight results.
+    image.launch([1, 1, 1], shape, 0, || unsafe { kernel(from, to) });
+    let mut expected = Vec::new();
+    for warp in x.chunks(32) {
+        let warp: Vec<i64> = warp.iter().map(|x| i64::from(*x)).collect();
+        let bits = |holds: &dyn Fn(usize) -> bool| (0..warp.len()).map(|l| i64::from(holds(l)) << l).sum::<i64>();
+        let mut tree = warp.clone();
+        for step in [16, 8, 4, 2, 1] {
+            tree = (0..tree.len()).map(|l| tree[l] + tree.get(l + step).unwrap_or(&tree[l])).collect();
+        }
+        for (lane, own) in warp.iter().enumerate() {
+            let of = |source: usize| *warp.get(source).unwrap_or(own);
+            expected.push(of(3));
+            expected.push(if lane < 5 { *own } else { of(lane - 5) } * 0x1_0000_0001);
+            expected.push(if lane % 8 == 7 { *own } else { of(lane + 1) });
+            expected.push(of(lane ^ 9));
+            expected.push(bits(&|l| warp[l] % 3 == 0));
+            expected.push(i64::from(warp.contains(&7)) * 2 + 1);
+            expected.push(if lane % 2 == 0 { bits(&|l| l % 2 == 0) } else { of(lane + 2) });
+            expected.push(if lane == 0 { tree[0] } else { 0 });
+        }
+    }
+    assert_eq!(found, expected, "lanes {shape:?}");
+}
+
+fn transpose(image: &Image) {
+    let (rows, columns) = (48, 80);
+    let x = numbers(rows * columns);
+    // SAFETY: the type is that of the source.
+    let kernel = unsafe { image.function::<unsafe extern "C" fn(*const i32, *mut i32)>("transpose") };
+    for height in [1, 4, 16] {
+        let mut found = vec![-1; rows * columns];
+        let (from, to) = (x.as_ptr(), found.as_mut_ptr());
+        // SAFETY: the matrices have 16 rows and columns for each block.
+        image.launch([columns as u32 / 16, rows as u32 / 16, 1], [16, height, 1], 0, || unsafe { kernel(from, to) });
+        let expected: Vec<i32> = (0..columns)
+            .flat_map(|column| (0..rows).map(move |row| (row, column)))
+            .map(|(r, c)| x[r * columns + c])
+            .collect();
+        assert_eq!(found, expected, "transpose, {height} rows of threads");
+    }
+}
+
+/// What the atomic functions work on.
+#[derive(Debug, Default, PartialEq)]
+struct Cells {
+    i: [i32; 5],
+    u: [u32; 7],
+    l: [u64; 2],
+    f: [f32; 2],
+    d: [f64; 2],
+}
+
+/// Four launches at once: blocks of one do not see the shared memory of another, and atomic functions see all.
+fn atomics(image: &Image) {
+    const LAUNCHES: u32 = 4;
+    const THREADS: u32 = 5 * 96;
+    let mut cells = Cells { u: [!0, 0, 0, 0, 0, 0, 0], ..Cells::default() };
+    let (i, u, l, f, d) =
+        (cells.i.as_mut_ptr(), cells.u.as_mut_ptr(), cells.l.as_mut_ptr(), cells.f.as_mut_ptr(), cells.d.as_mut_ptr());
+    let addresses = [i as usize, u as usize, l as usize, f as usize, d as usize];
+    std::thread::scope(|scope| {
+        for _ in 0..LAUNCHES {
+            scope.spawn(move || {
+                type Atomics = unsafe extern "C" fn(*mut i32, *mut u32, *mut u64, *mut f32, *mut f64);
+                // SAFETY: the type is that of the source.
+                let kernel = unsafe { image.function::<Atomics>("atomics") };
+                let [i, u, l, f, d] = addresses;
+                // SAFETY: the arrays have the elements that the kernel touches, with atomic functions alone.
+                image.launch([5, 1, 1], [32, 3, 1], 0, || unsafe {
+                    kernel(i as *mut i32, u as *mut u32, l as *mut u64, f as *mut f32, d as *mut f64);
+                });
+                for shape in [[7, 1, 1], [64, 2, 1]] {
+                    block(image, shape);
+                }
+            });
+        }
+    });
+    let (last, all) = (THREADS - 1, LAUNCHES * THREADS);
+    let sum = LAUNCHES * THREADS * last / 2;
+    let expected = Cells {
+        i: [sum as i32, -(sum as i32), -(last as i32), last as i32, 2 * all as i32],
+        // An even number of equal values comes to nothing; ten steps up or down lead back.
+        u: [!0 << 5, 0x7f, 0, all % 10, (10 - all % 10) % 10, 1, 1],
+        l: [0x1_0000_0001 * u64::from(sum), 0x1_0000_0000 + u64::from(last)],
+        f: [all as f32, -(last as f32)],
+        d: [f64::from(sum) / 2.0, f64::from(last) / 2.0],
+    };
+    assert_eq!(cells, expected);
+}
+
+/// The image that a build script makes.
+fn kernels_with_barriers_run_on_the_cpu_for_every_block_size() {
+    const NAME: &str = "header_cpu";
+    let package = build(NAME, r#""cpu""#, SOURCE);
+    let image = Image::load(&package.output("release", NAME, "k/cpu.so"));
+    for size in 1..=1024 {
+        sums(&image, [size, 1, 1]);
+        reversal(&image, [size, 1, 1]);
+        votes(&image, [size, 1, 1]);
+    }
+    for size in (1..=1024).step_by(17) {
+        block(&image, [size, 1, 1]);
+    }
+}
+
+/// A program of the kernels and a `main` in C++.
+fn program(name: &str, options: &[&str], main: &str) -> PathBuf {
+    let folder = scratch::folder(name);
+    scratch::write(folder.join("program.cu"), format!("{SOURCE}\n{main}"));
+    let program = folder.join("program");
+    succeed(cxx("g++").args(options).arg(folder.join("program.cu")).arg("-o").arg(&program));
+    program
+}
+
+fn threads_that_wait_for_each_other_end_the_program_with_a_message() {
+    let program = program(
+        "kernels-stuck",
+        &["-O1"],
+        "int main() {\n  unsigned grid[] = {2, 1, 1}, block[] = {40, 1, 1};\n  \
+           offload_cpu_launch(grid, block, [](void *) { stuck(); }, nullptr);\n}\n",
+    );
+    let output = Command::new(program).output().expect("the program starts");
+    assert!(!output.status.success());
+    let expected = "offload: the threads of block (0, 0, 0) wait for each other: of 40, 16 are at a barrier, 16 in a \
+                    warp function, and 8 have returned.\n";
+    assert!(stderr(&output).starts_with(expected), "{}", stderr(&output));
+}
+
+fn barriers_on_the_cpu_please_the_address_sanitizer() {
+    let program = program(
+        "kernels-asan",
+        &["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"],
+        "static float x[2048], sums[2];\nstatic long long out[8192];\nstatic int numbers[1024];\n\
+         int main() {\n  for (float &each : x) each = 2;\n  \
+           for (unsigned size = 1; size <= 1024; size += 31) {\n    \
+             unsigned grid[] = {2, 1, 1}, one[] = {1, 1, 1}, block[] = {size, 1, 1};\n    \
+             offload_cpu_launch(grid, block, [](void *) { tree_sum(x, sums); }, nullptr);\n    \
+             offload_cpu_launch(one, block, [](void *) { lanes(numbers, out); }, nullptr);\n    \
+             if (sums[0] != 2 * size || sums[1] != 2 * size) return 1;\n  }\n}\n",
+    );
+    succeed(&mut Command::new(program));
+}

@@ -1,0 +1,142 @@
+//! The mathematical functions: each compiles for every target and needs nothing from outside; ours are as near to the
+//! exact values as offload/math.h says.
+
+use super::{NEEDS, build, header_folder};
+use offload_tests::registry::GCC;
+use offload_tests::scratch;
+use offload_tests::tools::{llvm, llvm_bin, stdout, succeed};
+use std::fmt::Write;
+use std::process::Command;
+
+offload_tests::tests! {
+    NEEDS => [
+        every_function_of_math_h_compiles_for_every_target,
+        sums_and_products_in_our_functions_are_never_fused,
+    ],
+    GCC => [the_functions_for_gpus_are_as_exact_as_documented],
+}
+
+/// Functions of one number that are ours on GPUs.
+const OURS: &str = "exp exp2 exp10 expm1 log log2 log10 log1p cbrt rsqrt sin cos tan sinpi cospi asin acos atan sinh cosh \
+                    tanh asinh acosh atanh erf erfc";
+const INSTRUCTIONS: &str = "sqrt fabs floor ceil trunc rint nearbyint round";
+const OF_TWO: &str = "pow hypot atan2 fmod fmin fmax copysign fdim";
+/// Of these the C++ library has no overload for float.
+const OF_CUDA: [&str; 4] = ["exp10", "rsqrt", "sinpi", "cospi"];
+
+/// A kernel for each function, so that each lands in the image.
+fn kernels() -> String {
+    let mut text = String::new();
+    let overloaded = |name: &'static str| if OF_CUDA.contains(&name) { format!("{name}f") } else { name.to_owned() };
+    for name in OURS.split(' ').chain(INSTRUCTIONS.split(' ')) {
+        let overload = overloaded(name);
+        let _ = writeln!(
+            text,
+            "extern \"C\" __global__ void k_{name}(float *x, double *y) {{ x[0] = {name}f(x[0]); x[1] = {overload}(x[1]); \
+             y[0] = {name}(y[0]); }}"
+        );
+    }
+    for name in OF_TWO.split(' ') {
+        let _ = writeln!(
+            text,
+            "extern \"C\" __global__ void k_{name}(float *x, double *y) {{ x[0] = {name}f(x[0], x[2]); \
+             x[1] = {name}(x[1], x[3]); y[0] = {name}(y[0], y[1]); }}"
+        );
+    }
+    text + "extern \"C\" __global__ void rest(float *x, double *y, int *i, long long *l) {
+  sincosf(x[0], x + 1, x + 2);
+  sincos(y[0], y + 1, y + 2);
+  x[3] = fmaf(x[4], x[5], x[6]) + ldexpf(x[7], i[0]) + frexpf(x[8], i + 1) + abs(x[9]) + min(x[0], x[1]) + max(x[2], x[4]);
+  y[3] = fma(y[4], y[5], y[6]) + ldexp(y[7], i[0]) + frexp(y[8], i + 2) + abs(y[9]) + min(y[0], y[1]) + max(y[2], y[4]);
+  i[3] = isnan(x[0]) + isinf(x[1]) + isfinite(x[2]) + signbit(x[3]) + isnan(y[0]) + isinf(y[1]) + isfinite(y[2]) + signbit(y[3]);
+  x[10] = __expf(x[0]) + __exp10f(x[1]) + __logf(x[2]) + __log2f(x[3]) + __log10f(x[4]) + __powf(x[5], x[6]) + __sinf(x[7]) +
+          __cosf(x[8]) + __tanf(x[9]) + __fdividef(x[0], x[1]) + __frcp_rn(x[2]) + __fsqrt_rn(x[3]) + __saturatef(x[4]);
+  __sincosf(x[11], x + 12, x + 13);
+  i[4] = __popc(i[5]) + __popcll(l[0]) + __clz(i[6]) + __clzll(l[1]) + __ffs(i[7]) + __ffsll(l[2]) + __brev(i[8]) +
+         __umulhi(i[9], i[10]) + __mulhi(i[11], i[12]) + abs(i[13]) + min(i[14], i[15]) + __ldg(i + 16) + __float_as_int(x[0]);
+  y[10] = pow(x[0], 2.0) + pow(y[1], 3) + pow(x[2], 2) + sqrt(2) + floor(i[1]) + fmax(x[3], 0.0) + atan2(1, x[4]) + exp(1) +
+          fmod(y[5], 2.0f) + min(x[5], y[6]) + max(y[7], x[6]) + min(i[17], 4u) + max(8u, i[18]);
+  l[3] = __brevll(l[4]) + __umul64hi(l[5], l[6]) + __mul64hi(l[7], l[8]) + __double_as_longlong(y[0]) + abs(l[9]);
+}
+"
+}
+
+fn every_function_of_math_h_compiles_for_every_target() {
+    const NAME: &str = "header_math";
+    let package = build(NAME, r#""gfx90a", "gfx942", "gfx1100", "compute_80", "compute_90", "cpu""#, &kernels());
+    for target in ["gfx90a", "gfx942", "gfx1100"] {
+        let image = package.output("release", NAME, &format!("k/{target}.hsaco"));
+        let undefined = stdout(&succeed(llvm("llvm-nm").args(["--dynamic", "--undefined-only"]).arg(&image)));
+        assert_eq!(undefined.trim(), "", "{target}");
+        let listing = stdout(&succeed(llvm("llvm-objdump").args(["-d", "--no-show-raw-insn"]).arg(&image)));
+        for instruction in ["v_exp_f32", "v_log_f32", "v_sin_f32", "v_sqrt_f32", "v_fma_f64", "v_bfrev_b32"] {
+            assert!(listing.contains(instruction), "{target}: no {instruction}");
+        }
+    }
+    for target in ["compute_80", "compute_90"] {
+        let text = std::fs::read_to_string(package.output("release", NAME, &format!("k/{target}.ptx"))).expect("text");
+        assert!(!text.contains(".extern .func"), "{target} calls what is not there");
+        for instruction in
+            ["ex2.approx.f32", "lg2.approx.f32", "sin.approx.f32", "sqrt.rn.f64", "fma.rn.f64", "brev.b32"]
+        {
+            assert!(text.contains(instruction), "{target}: no {instruction}");
+        }
+    }
+}
+
+/// The program prints `<function> <type> <worst error>` for each function, in units in the last place. The bounds are those
+/// in offload/math.h.
+fn the_functions_for_gpus_are_as_exact_as_documented() {
+    let folder = scratch::folder("header_accuracy");
+    let program = folder.join("accuracy");
+    let mut compile = Command::new("g++");
+    compile
+        .args(["-std=gnu++17", "-O2", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", "-I"])
+        .arg(header_folder());
+    let source = scratch::workspace().join("tests/builds/kernel_header/accuracy.cc");
+    succeed(compile.arg(source).arg("-o").arg(&program));
+    let printed = stdout(&succeed(&mut Command::new(program)));
+    let bound = |name: &str| match name {
+        "fmod" | "ldexp" | "frexp" => 0.0,
+        "expm1" | "sinh" | "cosh" | "tanh" | "asinh" | "acosh" | "atanh" | "tan" | "atan2" | "erf" => 2.5,
+        "erfc" => 4.0,
+        _ => 1.0,
+    };
+    let mut functions = 0;
+    for line in printed.lines() {
+        let mut words = line.split(' ');
+        let (Some(name), Some(_), Some(error)) = (words.next(), words.next(), words.next()) else { panic!("{line}") };
+        assert!(error.parse::<f64>().unwrap_or(f64::INFINITY) <= bound(name), "{line}");
+        functions += 1;
+    }
+    assert_eq!(functions, 2 * (OURS.split(' ').count() + 6), "{printed}");
+}
+
+/// Otherwise a GPU would get other numbers than those that were measured. The flag is on the instructions that may be
+/// fused.
+fn sums_and_products_in_our_functions_are_never_fused() {
+    let folder = scratch::folder("header_contraction");
+    scratch::write(folder.join("k.cu"), kernels());
+    let out = folder.join("k.ll");
+    let mut clang = Command::new(llvm_bin().join("clang"));
+    clang.args(["-x", "cuda", "--offload-arch=sm_80", "--cuda-feature=+ptx70", "--cuda-device-only", "-nogpuinc"]);
+    clang.args(["-nogpulib", "-std=c++17", "-fms-extensions", "-Wno-unknown-cuda-version", "-S", "-emit-llvm", "-I"]);
+    clang.arg(header_folder()).args(["-include", "offload/kernel.h"]);
+    succeed(clang.arg(folder.join("k.cu")).arg("-o").arg(&out));
+    let text = std::fs::read_to_string(out).expect("text");
+    let (mut function, mut ours, mut theirs) = ("", 0, 0);
+    for line in text.lines() {
+        if line.starts_with("define ") {
+            function = line;
+        }
+        let fusible = ["fadd contract", "fsub contract", "fmul contract"].iter().any(|it| line.contains(it));
+        // Infinity less infinity.
+        if function.contains("12offload_math") && !function.contains("12offload_mathL3nan") {
+            assert!(!fusible, "{line}\nin {function}");
+            ours += usize::from(line.contains(" fmul "));
+        } else {
+            theirs += usize::from(fusible);
+        }
+    }
+    assert!(ours > 100 && theirs > 0, "{ours} and {theirs}: the listing does not look as it did");
+}

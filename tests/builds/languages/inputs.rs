@@ -1,0 +1,121 @@
+//! Sources that other projects' tools write: IR, bitcode, assembly, PTX, images, and containers of images.
+
+use offload_format::image::Bitcode;
+use offload_tests::data::read;
+use offload_tests::tools::{cuda, llvm, succeed};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// A kernel in C, with the builtins of clang's header for GPUs.
+pub const C: &str = "#include <gpuintrin.h>\n#include <stdint.h>\n\
+                 __gpu_kernel void add(int n, const float *x, float *y) {\n  \
+                   int i = __gpu_block_id_x() * __gpu_num_threads_x() + __gpu_thread_id_x();\n  \
+                   if (i < n)\n    y[i] += x[i];\n}\n";
+
+const NVIDIA: [&str; 6] =
+    ["--target=nvptx64-nvidia-cuda", "-march=sm_80", "-Xclang", "-target-feature", "-Xclang", "+ptx70"];
+
+fn amd(processor: &str) -> [String; 3] {
+    ["--target=amdgcn-amd-amdhsa".to_owned(), format!("-mcpu={processor}"), "-nogpulib".to_owned()]
+}
+
+/// clang, which compiles `intrin.c`.
+fn clang(kernels: &Path) -> Command {
+    let mut clang = llvm("clang");
+    clang.current_dir(kernels).args(["-O2", "-ffreestanding", "-nostdlibinc", "-x", "c", "intrin.c"]);
+    clang
+}
+
+/// Writes all sources that tools make of `intrin.c`, which is there.
+pub fn make_inputs(kernels: &Path) {
+    fs::create_dir_all(kernels.join("made")).expect("the folder can be made");
+    make_ir(kernels);
+    make_assembly(kernels);
+    make_images(kernels);
+    make_containers(kernels);
+}
+
+fn make_ir(kernels: &Path) {
+    succeed(clang(kernels).args(amd("gfx90a")).args(["-emit-llvm", "-S", "-o", "ir.ll"]));
+    // For any processor: clang's attributes name the one that the functions are for.
+    let ir = without_lines(kernels, "ir.ll", |line| line.starts_with("attributes "));
+    let ir: String = (0..10).fold(ir, |ir, number| ir.replace(&format!(" #{number}"), ""));
+    fs::write(kernels.join("ir_amd.ll"), ir).expect("the file can be written");
+    succeed(llvm("llvm-as").current_dir(kernels).args(["ir_amd.ll", "-o", "bc_amd.bc"]));
+    succeed(clang(kernels).args(NVIDIA).args(["-emit-llvm", "-S", "-o", "ir_nvidia.ll"]));
+    succeed(clang(kernels).args(NVIDIA).args(["-emit-llvm", "-c", "-o", "bc_nvidia.bc"]));
+    for (file, triple) in [("bc_amd.bc", "amdgcn-amd-amdhsa"), ("bc_nvidia.bc", "nvptx64-nvidia-cuda")] {
+        let bytes = read(kernels.join(file));
+        assert_eq!(Bitcode::parse(&bytes).expect("clang wrote it").target_triple(), Some(triple));
+    }
+}
+
+/// AMD's assembly, with its target and without, and PTX.
+fn make_assembly(kernels: &Path) {
+    succeed(clang(kernels).args(amd("gfx90a")).args(["-S", "-o", "asm.s"]));
+    succeed(clang(kernels).args(amd("gfx1100")).args(["-S", "-o", "asm_given.s"]));
+    let text = without_lines(kernels, "asm_given.s", |line| line.contains(".amdgcn_target"));
+    fs::write(kernels.join("asm_given.s"), text).expect("the file can be written");
+    let ptx = ["--target=nvptx64-nvidia-cuda", "-march=sm_90", "--cuda-feature=+ptx80", "-Wno-unknown-cuda-version"];
+    succeed(clang(kernels).args(ptx).args(["-nogpulib", "-S", "-o", "text.ptx"]));
+}
+
+/// The text of a file without some of its lines.
+fn without_lines(kernels: &Path, file: &str, is_one: impl Fn(&str) -> bool) -> String {
+    let text = fs::read_to_string(kernels.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
+    text.lines().filter(|line| !is_one(line)).map(|line| format!("{line}\n")).collect()
+}
+
+/// Code objects and cubins.
+fn make_images(kernels: &Path) {
+    for target in ["gfx90a", "gfx1100"] {
+        succeed(clang(kernels).args(amd(target)).args(["-o", &format!("made/{target}.hsaco")]));
+    }
+    succeed(cuda("ptxas").args(["-arch=sm_90", "text.ptx", "-o", "made/sm_90.cubin"]).current_dir(kernels));
+    succeed(clang(kernels).args(NVIDIA).args(["-nogpulib", "-S", "-o", "made/80.ptx"]));
+    succeed(cuda("ptxas").args(["-arch=sm_80", "made/80.ptx", "-o", "made/sm_80.cubin"]).current_dir(kernels));
+    for (from, to) in [("made/gfx90a.hsaco", "ready_hsaco.hsaco"), ("made/sm_80.cubin", "ready_cubin.cubin")] {
+        fs::copy(kernels.join(from), kernels.join(to)).expect("it can be copied");
+    }
+}
+
+/// A fatbin, a bundle, an offload binary and an archive, with images that nobody asked for, too.
+fn make_containers(kernels: &Path) {
+    succeed(cuda("fatbinary").current_dir(kernels).args([
+        "--create=ready_fatbin.fatbin",
+        // LZ4, which needs no feature.
+        "--compress-mode=speed",
+        "-64",
+        "--image3=kind=elf,sm=80,file=made/sm_80.cubin",
+        "--image3=kind=ptx,sm=90,file=text.ptx",
+        // Not asked for.
+        "--image3=kind=elf,sm=90,file=made/sm_90.cubin",
+    ]));
+    bundle(kernels, "ready_bundle.hipfb", &[]);
+    succeed(llvm("llvm-offload-binary").current_dir(kernels).args([
+        "-o",
+        "ready_offload.offload",
+        "--image=file=made/gfx90a.hsaco,triple=amdgcn-amd-amdhsa,arch=gfx90a,kind=hip",
+        "--image=file=made/sm_80.cubin,triple=nvptx64-nvidia-cuda,arch=sm_80,kind=cuda",
+        "--image=file=text.ptx,triple=nvptx64-nvidia-cuda,arch=compute_90,kind=cuda",
+        "--image=file=bc_amd.bc,triple=amdgcn-amd-amdhsa,arch=gfx942,kind=openmp",
+    ]));
+    let members = ["ready_bundle.hipfb", "made/sm_80.cubin", "intrin.c"];
+    succeed(llvm("llvm-ar").current_dir(kernels).args(["rc", "ready_archive.a"]).args(members));
+}
+
+/// Writes a bundle of the two code objects with clang's bundler.
+pub fn bundle(kernels: &Path, name: &str, options: &[&str]) {
+    succeed(
+        llvm("clang-offload-bundler")
+            .current_dir(kernels)
+            .args(["-type=o", "-bundle-align=4096", "-input=/dev/null", "-input=made/gfx90a.hsaco"])
+            .args(["-input=made/gfx1100.hsaco", &format!("-output={name}")])
+            .arg(
+                "-targets=host-x86_64-unknown-linux-gnu-,hipv4-amdgcn-amd-amdhsa--gfx90a,\
+                 hipv4-amdgcn-amd-amdhsa--gfx1100",
+            )
+            .args(options),
+    );
+}

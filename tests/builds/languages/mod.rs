@@ -1,0 +1,261 @@
+//! Every language for every kind of target, with the real compilers. Other projects' tools judge what an image is for: the
+//! header that `llvm-readelf` shows, `cuobjdump`, the text of PTX, `file`.
+
+mod inputs;
+
+use inputs::{C, bundle, make_inputs};
+use offload_tests::data::read;
+use offload_tests::judges::{assert_is_for, image_file_name};
+use offload_tests::registry::{CLANG, COMPILERS};
+use offload_tests::scenario::{Scenario, kernel};
+use offload_tests::tools::{llvm, llvm_bin, succeed};
+use std::fs;
+use std::path::PathBuf;
+
+offload_tests::tests! {
+    COMPILERS => [every_language_for_every_kind_of_target],
+    CLANG => [
+        compressed_containers_are_taken_apart,
+        a_clang_without_gpuintrin_is_named,
+        rocm_headers_are_used_where_they_are_included,
+    ],
+}
+
+const GPUS: [&str; 5] = ["gfx90a", "gfx1100", "sm_80", "sm_90a", "compute_90"];
+
+const OPENCL: &str = r#"kernel void add(int n, global const float *x, global float *y) {
+#ifdef __AMDGPU__
+  int i = __builtin_amdgcn_workgroup_id_x() * 64 + __builtin_amdgcn_workitem_id_x();
+#else
+  int i = __nvvm_read_ptx_sreg_ctaid_x() * __nvvm_read_ptx_sreg_ntid_x() + __nvvm_read_ptx_sreg_tid_x();
+#endif
+  if (i < n)
+    y[i] += x[i];
+}
+"#;
+
+/// IR without a target triple.
+const IR: &str =
+    "define amdgpu_kernel void @add(ptr addrspace(1) %y) {\n  store i32 1, ptr addrspace(1) %y\n  ret void\n}\n";
+
+/// The modules with the targets that each is built for.
+const MODULES: &[(&str, &[&str])] = &[
+    ("dialect", &["gfx90a", "gfx1100", "sm_80", "sm_90a", "compute_90", "cpu"]),
+    ("hip", &["gfx90a", "gfx1100", "sm_80", "sm_90a", "compute_90", "cpu"]),
+    ("named", &["gfx90a", "gfx1100", "sm_80", "sm_90a", "compute_90", "cpu"]),
+    ("opencl", &GPUS),
+    ("intrin", &GPUS),
+    ("ir_amd", &["gfx90a", "gfx1100"]),
+    ("bc_amd", &["gfx90a", "gfx1100"]),
+    ("ir_nvidia", &["sm_80", "sm_90a", "compute_90"]),
+    ("bc_nvidia", &["sm_80", "sm_90a", "compute_90"]),
+    ("ir_given", &["gfx90a", "gfx1100"]),
+    ("asm", &["gfx90a"]),
+    ("asm_given", &["gfx1100"]),
+    ("text", &["sm_90a", "compute_90"]),
+    ("ready_hsaco", &["gfx90a"]),
+    ("ready_cubin", &["sm_80"]),
+    ("ready_fatbin", &["sm_80", "compute_90"]),
+    ("ready_bundle", &["gfx90a", "gfx1100"]),
+    ("ready_offload", &["gfx90a", "sm_80", "compute_90"]),
+    ("ready_archive", &["gfx90a", "gfx1100", "sm_80"]),
+    // Each image from the source that has it.
+    ("mixed", &["gfx90a", "gfx1100", "sm_80", "compute_90", "cpu"]),
+];
+
+/// The body of the build script.
+const BUILD: &str = r#"let pack = Build::new()
+        .modules(["kernels/dialect.cu", "kernels/hip.hip"])
+        .module(Module::new("named").file(Source::new("kernels/named.inc").language(Language::Cuda)))
+        .modules([
+            Source::new("kernels/opencl.cl").targets(["amd", "nvidia"]),
+            Source::new("kernels/intrin.c").targets(["amd", "nvidia"]),
+        ])
+        .modules(["kernels/ir_amd.ll", "kernels/bc_amd.bc", "kernels/ir_nvidia.ll", "kernels/bc_nvidia.bc"])
+        .modules([Source::new("kernels/ir_given.ll").targets(["amd"])])
+        .modules(["kernels/asm.s"])
+        .modules([Source::new("kernels/asm_given.s").targets(["gfx1100"])])
+        .modules([
+            "kernels/text.ptx",
+            "kernels/ready_hsaco.hsaco",
+            "kernels/ready_cubin.cubin",
+            "kernels/ready_fatbin.fatbin",
+            "kernels/ready_bundle.hipfb",
+            "kernels/ready_offload.offload",
+            "kernels/ready_archive.a",
+        ])
+        .module(Module::new("mixed").files([
+            Source::new("kernels/ready_bundle.hipfb").targets(["gfx1100"]),
+            Source::new("kernels/opencl.cl").targets(["gfx90a"]),
+            Source::new("kernels/ready_cubin.cubin").targets(["sm_80"]),
+            Source::new("kernels/intrin.c").targets(["compute_90"]),
+            Source::new("kernels/dialect.cu").targets(["cpu"]),
+        ]))
+        .archs(["gfx90a", "gfx1100", "sm_80", "sm_90a", "compute_90", "cpu"])
+        .compile("matrix");
+    for module in pack.modules() {
+        for image in module.images() {
+            let kernels = image.kernels().unwrap().join(",");
+            println!("cargo::warning={} {} {:?} {kernels}", module.name(), image.target(), image.origin());
+        }
+    }"#;
+
+fn every_language_for_every_kind_of_target() {
+    let mut scenario = Scenario::new("build_matrix");
+    scenario.feature("offload-build", "containers").build_script(BUILD);
+    let dialect = kernel("add", "y[i]");
+    scenario
+        .write("kernels/dialect.cu", &dialect)
+        .write("kernels/hip.hip", &dialect)
+        .write("kernels/named.inc", &dialect)
+        .write("kernels/opencl.cl", OPENCL)
+        .write("kernels/intrin.c", C)
+        .write("kernels/ir_given.ll", IR);
+    let kernels = scenario.folder.join("kernels");
+    make_inputs(&kernels);
+
+    let printed = scenario.build().passes();
+    let index = scenario.index("debug", "matrix");
+    let found: Vec<(&str, Vec<&str>)> = index
+        .modules
+        .iter()
+        .map(|module| (&*module.name, module.images.iter().map(|image| &*image.target).collect()))
+        .collect();
+    let expected: Vec<(&str, Vec<&str>)> = MODULES.iter().map(|(name, targets)| (*name, targets.to_vec())).collect();
+    assert_eq!(found, expected);
+
+    // What compilers warn of: options that they do not use, libraries that are not found.
+    printed.lacks("unused").lacks("not found");
+    for (module, targets) in MODULES {
+        for target in *targets {
+            assert_is_for(module, target, &image(&scenario, module, target));
+            let origin = match *module {
+                "text" if *target == "compute_90" => "ReadyMade",
+                "mixed" if ["gfx1100", "sm_80"].contains(target) => "ReadyMade",
+                name if name.starts_with("ready_") => "ReadyMade",
+                _ => "Compiled",
+            };
+            let kernels = if *target == "cpu" { "" } else { "add" };
+            let line = format!("{module} {target} {origin} {kernels}");
+            let is_printed = printed.stderr.lines().any(|printed| printed.trim_end().ends_with(line.trim_end()));
+            assert!(is_printed, "no {line} in\n{printed}");
+        }
+    }
+    // What was taken out of a file is that file's own.
+    for (module, target, source) in [
+        ("ready_hsaco", "gfx90a", "gfx90a.hsaco"),
+        ("ready_fatbin", "sm_80", "sm_80.cubin"),
+        ("ready_bundle", "gfx1100", "gfx1100.hsaco"),
+        ("ready_offload", "sm_80", "sm_80.cubin"),
+        ("ready_archive", "gfx90a", "gfx90a.hsaco"),
+        ("mixed", "gfx1100", "gfx1100.hsaco"),
+    ] {
+        let image = image(&scenario, module, target);
+        assert!(read(&image) == read(kernels.join("made").join(source)), "{module} for {target}");
+    }
+}
+
+/// The image of a module. A code object or cubin that is a source stays where it is.
+fn image(scenario: &Scenario, module: &str, target: &str) -> PathBuf {
+    match (module, target) {
+        ("ready_hsaco", _) => scenario.folder.join("kernels/ready_hsaco.hsaco"),
+        ("ready_cubin", _) | ("mixed", "sm_80") => scenario.folder.join("kernels/ready_cubin.cubin"),
+        _ => scenario.output("debug", &format!("matrix/{module}.{}", image_file_name(target))),
+    }
+}
+
+/// With the feature for it, also compressed files are taken apart.
+fn compressed_containers_are_taken_apart() {
+    let mut scenario = Scenario::new("build_compressed");
+    scenario
+        .feature("offload-build", "compression")
+        .pack("compressed", r#".modules(["kernels/zlib.hipfb", "kernels/zstd.bundle"]).archs(["gfx1100", "gfx90a"])"#)
+        .write("kernels/intrin.c", C);
+    let kernels = scenario.folder.join("kernels");
+    fs::create_dir_all(kernels.join("made")).expect("the folder can be made");
+    for target in ["gfx90a", "gfx1100"] {
+        succeed(
+            llvm("clang")
+                .current_dir(&kernels)
+                .args(["-O2", "-ffreestanding", "-nostdlibinc", "-nogpulib", "--target=amdgcn-amd-amdhsa", "intrin.c"])
+                .args([&format!("-mcpu={target}"), "-o", &format!("made/{target}.hsaco")]),
+        );
+    }
+    bundle(&kernels, "zstd.bundle", &["-compress"]);
+    succeed(llvm("clang-offload-bundler").current_dir(&kernels).env("COMPRESSED_BUNDLE_FORMAT_VERSION", "2").args([
+        "-type=o",
+        "-compress",
+        "-input=/dev/null",
+        "-input=made/gfx90a.hsaco",
+        "-input=made/gfx1100.hsaco",
+        "-output=zlib.hipfb",
+        "-targets=host-x86_64-unknown-linux-gnu-,hipv4-amdgcn-amd-amdhsa--gfx90a,hipv4-amdgcn-amd-amdhsa--gfx1100",
+    ]));
+    scenario.build().passes();
+    for module in ["zlib", "zstd"] {
+        for target in ["gfx90a", "gfx1100"] {
+            let image = scenario.output("debug", &format!("compressed/{module}.{target}.hsaco"));
+            assert_is_for(module, target, &image);
+            assert!(read(&image) == read(kernels.join(format!("made/{target}.hsaco"))), "{module} for {target}");
+        }
+    }
+}
+
+/// ROCm as far as clang looks for it: a version, headers, and the libraries for devices, which here are empty.
+fn rocm_headers_are_used_where_they_are_included() {
+    let scenario = Scenario::new("build_rocm_headers");
+    scenario
+        .pack("add", r#".file("kernels/add.hip").archs(["gfx90a", "cpu"])"#)
+        .write(
+            "rocm/include/hip/hip_runtime.h",
+            "#pragma once\n#ifdef OFFLOAD_AMDGPU\n#error \"both headers\"\n#endif\n\
+             #define __global__ __attribute__((global))\n#define FROM_ROCM 1\n",
+        )
+        .write("rocm/include/hip/hip_version.h", "")
+        .write("rocm/bin/.hipVersion", "HIP_VERSION_MAJOR=6\nHIP_VERSION_MINOR=2\nHIP_VERSION_PATCH=1\n")
+        .write(
+            "kernels/add.hip",
+            "#include <hip/hip_runtime.h>\nextern \"C\" __global__ void add(float *y) { *y = FROM_ROCM; }\n",
+        )
+        .write("rocm/empty.ll", "target triple = \"amdgcn-amd-amdhsa\"\n");
+    let libraries = scenario.folder.join("rocm/amdgcn/bitcode");
+    fs::create_dir_all(&libraries).expect("the folder can be made");
+    let on_off = ["daz_opt", "unsafe_math", "finite_only", "correctly_rounded_sqrt", "wavefrontsize64"];
+    let mut names: Vec<String> = ["ocml", "ockl", "hip", "opencl"].map(str::to_owned).to_vec();
+    names.extend(on_off.iter().flat_map(|name| ["on", "off"].map(|value| format!("oclc_{name}_{value}"))));
+    names.extend(["oclc_isa_version_90a", "oclc_abi_version_500", "oclc_abi_version_600"].map(str::to_owned));
+    for name in names {
+        let out = libraries.join(format!("{name}.bc"));
+        succeed(llvm("llvm-as").arg(scenario.folder.join("rocm/empty.ll")).arg("-o").arg(out));
+    }
+    scenario.build().env("ROCM_PATH", scenario.folder.join("rocm")).passes();
+    assert_eq!(scenario.targets("add"), ["gfx90a"], "ROCm's headers are for AMD GPUs");
+    assert_is_for("add", "gfx90a", &scenario.output("debug", "add/gfx90a.hsaco"));
+}
+
+/// A clang's own folder tells what it can do, not its version.
+fn a_clang_without_gpuintrin_is_named() {
+    let scenario = Scenario::new("build_no_gpuintrin");
+    scenario
+        .pack("intrin", r#".file("kernels/intrin.c").archs(["gfx90a", "compute_80"])"#)
+        .write("kernels/intrin.c", C);
+    let real = llvm_bin().join("clang");
+    let clang = scenario.script(
+        "clang",
+        &format!(
+            "if test \"$1\" = -print-resource-dir; then echo /old/clang; else exec '{}' \"$@\"; fi",
+            real.display()
+        ),
+    );
+    let line = format!(
+        "no image for gfx90a, compute_80: kernels/intrin.c needs a header of newer clangs: {} has no gpuintrin.h in \
+         /old/clang/include",
+        clang.display()
+    );
+    scenario
+        .build()
+        .env("OFFLOAD_CLANG", clang)
+        .fails()
+        .has(&line)
+        .has("to compile it: gpuintrin.h came with clang 20");
+}

@@ -1,0 +1,35 @@
+//! TODO
+
+mod build_script;
+mod candle;
+mod compiler_launchers;
+mod compressed_packs;
+mod errors;
+mod kernel_header;
+mod languages;
+mod large_packs;
+mod modules;
+mod nvcc;
+mod prebuilt;
+mod static_library;
+mod targets;
+mod workspaces;
+
+fn main() -> std::process::ExitCode {
+    offload_tests::registry::run([
+        build_script::tests(),
+        candle::tests(),
+        compiler_launchers::tests(),
+        compressed_packs::tests(),
+        errors::tests(),
+        kernel_header::tests(),
+        languages::tests(),
+        large_packs::tests(),
+        modules::tests(),
+        nvcc::tests(),
+        prebuilt::tests(),
+        static_library::tests(),
+        targets::tests(),
+        workspaces::tests(),
+    ])
+}

@@ -1,0 +1,384 @@
+//! Packs of several modules: how programs take them, what other tools read in them, and which sources, options and targets
+//! each module has.
+
+use offload_format::pack_index::IndexModule;
+use offload_tests::data::read;
+use offload_tests::registry::{CLANG, GCC};
+use offload_tests::scenario::{Scenario, kernel};
+use offload_tests::scratch;
+use offload_tests::tools::{llvm, stdout, succeed};
+use std::fs;
+
+offload_tests::tests! {
+    CLANG => [
+        modules_are_taken_by_name,
+        a_wrong_name_does_not_compile,
+        a_module_is_built_for_the_targets_it_supports,
+        sources_of_other_targets_stay_out,
+        options_are_for_a_module_a_source_or_a_target,
+        the_same_modules_make_the_same_bytes,
+        only_the_module_that_changed_is_compiled,
+        generated_sources_are_known_by_their_content,
+        excluded_sources_are_not_built,
+        kernels_are_named_and_required,
+        each_module_has_a_prebuilt_set,
+    ],
+    GCC => [kernels_of_ready_made_images],
+}
+
+/// A package with the kernels `affine`, `scale` and `fp8`, each in a source of its own, and the build script of
+/// [`pack_and_list`].
+fn package(name: &str, calls: &str) -> Scenario {
+    let scenario = Scenario::new(name);
+    for name in ["affine", "scale", "fp8"] {
+        scenario.kernel(name, "1.0f");
+    }
+    pack_and_list(&scenario, calls);
+    scenario
+}
+
+/// Writes a build script that makes the pack "pack" with these calls, and lists the kernels of every image in warnings.
+fn pack_and_list(scenario: &Scenario, calls: &str) {
+    scenario.build_script(&format!(
+        r#"let pack = Build::new(){calls}.compile("pack");
+    for module in pack.modules() {{
+        for image in module.images() {{
+            println!("cargo::warning={{}} {{}} {{:?}}", module.name(), image.target(), image.kernels().unwrap());
+        }}
+    }}"#
+    ));
+}
+
+/// The modules of the pack with their targets, as `affine: gfx90a cpu`.
+fn modules(scenario: &Scenario) -> Vec<String> {
+    let line = |module: &IndexModule| {
+        let targets: Vec<&str> = module.images.iter().map(|image| &*image.target).collect();
+        format!("{}: {}", module.name, targets.join(" "))
+    };
+    scenario.index("debug", "pack").modules.iter().map(line).collect()
+}
+
+/// PTX of a module for `compute_80`.
+fn ptx(scenario: &Scenario, module: &str) -> String {
+    scenario.output_text("debug", &format!("pack/{module}.compute_80.ptx"))
+}
+
+const MAIN: &str = r#"#![forbid(unsafe_code)]
+use offload_format::embedded::Module;
+use offload_format::{Device, KernelPack};
+
+static PACK: KernelPack = offload_embed_macro::include_offload!("pack");
+const AFFINE: Module = PACK.module("affine");
+static SCALE: Module = PACK.module("scale");
+
+fn main() {
+    let folder = std::path::Path::new(env!("OUT_DIR")).join("offload/pack");
+    for (module, kernel) in [(AFFINE, "affine"), (SCALE, "scale"), (PACK.find_module("pack").unwrap(), "own")] {
+        for device in [Device::parse("gfx90a").unwrap(), Device::parse("gfx1100").unwrap(), Device::cuda(8, 0, 12080)] {
+            let Ok(image) = module.select(&device) else { continue };
+            let extension = if image.target().starts_with("gfx") { "hsaco" } else { "ptx" };
+            let name = match module.name() {
+                "pack" => format!("{}.{extension}", image.target()),
+                name => format!("{name}.{}.{extension}", image.target()),
+            };
+            assert!(image.bytes() == std::fs::read(folder.join(name)).unwrap());
+            assert!(image.bytes().windows(kernel.len()).any(|bytes| bytes == kernel.as_bytes()));
+            let align = if PACK.section() == ".hip_fatbin" { 4096 } else { 8 };
+            assert!(extension == "ptx" || image.as_ptr().addr() % align == 0);
+            println!("{} {}", module.name(), image.target());
+        }
+    }
+    assert!(PACK.find_module("other").is_none());
+    println!("{}", PACK.select(&Device::cpu()).unwrap_err());
+}
+"#;
+
+/// One program takes every image by the name of its module; LLVM's tools find them all.
+fn modules_are_taken_by_name() {
+    let scenario = package(
+        "modules_by_name",
+        r#".file("kernels/own.cu").modules(["kernels/affine.cu", "kernels/scale.cu"]).archs(["gfx90a", "compute_80"])"#,
+    );
+    scenario.kernel("own", "1.0f").write("src/main.rs", MAIN);
+    let several = "the pack has 3 modules, each with images of its own: pack, affine, scale; \
+                   select from one of them, as in PACK.module(\"pack\").select(...)\n";
+    for (archs, section) in [("gfx90a compute_80", ".llvm.offloading"), ("gfx90a gfx1100", ".hip_fatbin")] {
+        let ran = scenario.run().env("OFFLOAD_ARCH", archs).passes().stdout;
+        let taken = |module| archs.split(' ').map(move |arch| format!("{module} {arch}\n"));
+        let expected: String = ["affine", "scale", "pack"].into_iter().flat_map(taken).collect();
+        assert_eq!(ran, expected + several, "{archs}");
+
+        let program = scenario.folder.join("listed");
+        fs::copy(scenario.program("debug", "modules_by_name"), &program).expect("the program can be copied");
+        let listing = stdout(&succeed(llvm("llvm-objdump").arg("--offloading").arg(&program)));
+        for arch in archs.split(' ') {
+            // A line of a bundle, or of an offload binary.
+            let lines = [format!("amdgcn-amd-amdhsa--{arch}"), format!("arch            {arch}")];
+            let found = listing.lines().filter(|line| lines.iter().any(|end| line.ends_with(end))).count();
+            assert_eq!(found, 3, "{arch} in\n{listing}");
+        }
+        let header = stdout(&succeed(llvm("llvm-readelf").arg("-SW").arg(&program)));
+        assert_eq!(header.matches(section).count(), 1, "{header}");
+        if section == ".llvm.offloading" {
+            // The strings of each offload binary name its module, by which LLVM's tool extracts the images of one.
+            let pack = scenario.output("debug", "pack.pack");
+            let extracted = scenario.folder.join("extracted.ptx");
+            let image = format!("--image=file={},module=scale,arch=compute_80", extracted.display());
+            succeed(llvm("llvm-offload-binary").arg(&pack).arg(image));
+            assert_eq!(scenario.text("extracted.ptx"), ptx(&scenario, "scale"));
+        }
+    }
+}
+
+fn a_wrong_name_does_not_compile() {
+    let scenario =
+        package("modules_wrong_name", r#".modules(["kernels/affine.cu", "kernels/scale.cu"]).archs(["gfx90a"])"#);
+    scenario.write("src/main.rs", MAIN.replace("PACK.module(\"scale\")", "PACK.module(\"scael\")"));
+    // A pack that is not built has its modules, too.
+    for skip in ["0", "1"] {
+        scenario
+            .check()
+            .env("OFFLOAD_SKIP", skip)
+            .fails()
+            .has("the pack \"pack\" has no module \"scael\"; it has \"affine\", \"scale\"")
+            .has("PACK.module(\"scael\")")
+            .once("error[E0080]");
+    }
+    scenario.write("src/main.rs", MAIN);
+    scenario.check().env("OFFLOAD_SKIP", "1").passes();
+}
+
+fn a_module_is_built_for_the_targets_it_supports() {
+    let scenario = package(
+        "modules_targets",
+        r#".modules(["kernels/affine.cu"])
+        .module(Module::new("scale").file("kernels/scale.cu").targets(["amd", "cpu"]))
+        .module(Module::new("fp8").file("kernels/fp8.cu").targets([">=sm_90", "gfx942"]).allow_empty())"#,
+    );
+    let build = |archs: &str| scenario.build().env("OFFLOAD_ARCH", archs).arg("-vv").passes();
+    let printed = build("gfx90a gfx942:xnack- compute_80 compute_90a cpu");
+    assert_eq!(
+        modules(&scenario),
+        [
+            "affine: gfx90a gfx942:xnack- compute_80 compute_90a cpu",
+            "scale: gfx90a gfx942:xnack- cpu",
+            "fp8: gfx942:xnack- compute_90a"
+        ]
+    );
+    let line =
+        "pack \"pack\": module \"scale\" built for gfx90a, gfx942:xnack-, cpu, of gfx90a, gfx942:xnack-, compute_80,";
+    printed.has(line).lacks("module \"affine\" built for");
+
+    let printed = build("gfx90a cpu");
+    assert_eq!(modules(&scenario), ["affine: gfx90a cpu", "scale: gfx90a cpu", "fp8: "]);
+    printed.has("module \"fp8\" built for none, of gfx90a, cpu in OFFLOAD_ARCH");
+
+    // A pack for AMD GPUs alone has a bundle for each module that has images.
+    build("gfx90a");
+    let pack = read(scenario.output("debug", "pack.pack"));
+    let magic = b"__CLANG_OFFLOAD_BUNDLE__";
+    let at: Vec<usize> = (0..pack.len()).step_by(4096).filter(|at| pack[*at..].starts_with(magic)).collect();
+    assert_eq!(at.len(), 2, "{at:?}");
+}
+
+/// One module of several sources, of which not all are for all targets.
+fn sources_of_other_targets_stay_out() {
+    let scenario = package(
+        "modules_sources",
+        r#".module(Module::new("all").files(["kernels/affine.cu"]).files([
+            Source::new("kernels/scale.cu").targets(["amd"]),
+            Source::new("kernels/fp8.cu").targets(["compute_80"]),
+        ])).archs(["gfx90a", "compute_80"])"#,
+    );
+    scenario.build().passes().has(r#"all gfx90a ["affine", "scale"]"#).has(r#"all compute_80 ["affine", "fp8"]"#);
+}
+
+fn options_are_for_a_module_a_source_or_a_target() {
+    let scenario = package(
+        "modules_options",
+        r#".define("A", "build_a").flag_for("nvidia", "-DN=build_n").flag_for("amd", "-DN=build_amd")
+        .module(Module::new("affine").file("kernels/affine.cu").define("B", "module_b").flag("-DC=module_c"))
+        .module(Module::new("scale")
+            .files(["kernels/plain.cu"])
+            .file(Source::new("kernels/scale.cu").define("B", "source_b").flag_for("compute_80", "-DC=source_c")
+                .flag_for("gfx90a", "-DC=source_gfx90a").flag_for("amd", "-DD=source_amd")))
+        .archs(["gfx90a:xnack-", "gfx1100", "compute_80"])"#,
+    );
+    // A macro that an option defines gives its kernel its name.
+    let of_macro = |name: &str| format!("#ifdef {name}\n{}#endif\n", kernel(name, "1.0f"));
+    let source = |file: &str| format!("// {file}\n{}", ["A", "B", "C", "D", "N"].map(of_macro).concat());
+    scenario
+        .write("kernels/affine.cu", source("affine"))
+        .write("kernels/scale.cu", source("scale"))
+        .kernel("plain", "1.0f");
+    let printed = scenario.build().passes();
+    for line in [
+        r#"affine gfx90a:xnack- ["build_a", "module_b", "module_c", "build_amd"]"#,
+        r#"affine gfx1100 ["build_a", "module_b", "module_c", "build_amd"]"#,
+        r#"affine compute_80 ["build_a", "module_b", "module_c", "build_n"]"#,
+        r#"scale gfx90a:xnack- ["plain", "build_a", "source_b", "source_gfx90a", "source_amd", "build_amd"]"#,
+        r#"scale gfx1100 ["plain", "build_a", "source_b", "source_amd", "build_amd"]"#,
+        r#"scale compute_80 ["plain", "build_a", "source_b", "source_c", "build_n"]"#,
+    ] {
+        printed.has(line);
+    }
+}
+
+fn the_same_modules_make_the_same_bytes() {
+    let calls = r#".modules(["kernels/affine.cu", "kernels/scale.cu"]).archs(["gfx90a", "compute_80", "cpu"])"#;
+    let twins = ["modules_twin", "modules_twin_in_another_folder"].map(|name| package(name, calls));
+    let build = |twin: &Scenario| {
+        twin.build().passes();
+        ["pack.pack", "pack.index"].map(|file| read(twin.output("debug", file)))
+    };
+    let packs = twins.each_ref().map(build);
+    assert!(packs[0] == packs[1], "other bytes in another folder");
+    twins[0].write("build.rs", twins[0].text("build.rs") + "// changed\n");
+    assert!(build(&twins[0]) == packs[1], "other bytes in a second build");
+}
+
+fn only_the_module_that_changed_is_compiled() {
+    const IMAGES: [&str; 4] =
+        ["affine.gfx90a.hsaco", "affine.compute_80.ptx", "scale.gfx90a.hsaco", "scale.compute_80.ptx"];
+    let scenario = package(
+        "modules_changed",
+        r#".modules(["kernels/affine.cu", "kernels/scale.cu"]).archs(["gfx90a", "compute_80"])"#,
+    );
+    let times = || IMAGES.map(|image| scenario.output_time("debug", &format!("pack/{image}")));
+    scenario.build().passes();
+    let before = times();
+    scenario.kernel("scale", "2.0f").build().passes();
+    let after = times();
+    let changed: Vec<&str> = (0..IMAGES.len()).filter(|&at| before[at] != after[at]).map(|at| IMAGES[at]).collect();
+    assert_eq!(changed, ["scale.gfx90a.hsaco", "scale.compute_80.ptx"]);
+}
+
+/// The build script writes a source into `OUT_DIR` each time it runs.
+fn generated_sources_are_known_by_their_content() {
+    let scenario = Scenario::new("modules_generated");
+    let pack_of = |value: &str| {
+        scenario.build_script(&format!(
+            r#"let out = std::env::var("OUT_DIR").unwrap();
+    std::fs::write(format!("{{out}}/made.cu"), {:?}).unwrap();
+    Build::new().modules([format!("{{out}}/made.cu")]).archs(["compute_80"]).compile("pack");"#,
+            kernel("made", value)
+        ));
+    };
+    let build = || scenario.build().arg("-v").passes();
+    let time = || scenario.output_time("debug", "pack/made.compute_80.ptx");
+    pack_of("1.0f");
+    build();
+    let first = ptx(&scenario, "made");
+    assert!(first.contains(".entry made("), "{first}");
+    assert!(!first.contains(&*scenario.folder.to_string_lossy()), "{first}");
+    // The source in OUT_DIR does not make each build run.
+    build().found_fresh("modules_generated");
+    let made = time();
+    // The script writes the same bytes anew, then others.
+    scenario.write("build.rs", scenario.text("build.rs") + "// changed\n");
+    build();
+    assert_eq!(time(), made, "compiled anew without a change");
+    pack_of("2.0f");
+    build();
+    assert!(ptx(&scenario, "made") != first, "the image is still of the old source");
+}
+
+/// The kernels of ready-made images of one file name are kept apart.
+fn kernels_of_ready_made_images() {
+    let scenario = package(
+        "modules_ready_made",
+        r#".module(Module::new("one").file("a/k.hsaco")).module(Module::new("two").file("b/k.hsaco"))
+        .archs(["gfx90a"])"#,
+    );
+    for (folder, image) in [("a", "saxpy/prebuilt/saxpy"), ("b", "one-source/prebuilt/block_sum")] {
+        let bytes = read(scratch::workspace().join("examples").join(format!("{image}.gfx90a.hsaco")));
+        scenario.write(&format!("{folder}/k.hsaco"), bytes);
+    }
+    let records = || {
+        scenario.build().passes();
+        ["one", "two"].map(|module| {
+            let file = format!("pack/work/{module}.gfx90a.kernels");
+            (scenario.output_text("debug", &file), scenario.output_time("debug", &file))
+        })
+    };
+    let first = records();
+    assert!(first[0].0.ends_with("\nsaxpy\n"), "{first:?}");
+    scenario.touch_build_script();
+    assert_eq!(records(), first);
+}
+
+fn excluded_sources_are_not_built() {
+    let scenario = package(
+        "modules_excluded",
+        r#".files(["kernels/own.cu", "kernels/own_test.cu"])
+        .modules(["kernels/affine.cu", "kernels/affine_test.cu", "kernels/scale.cu"])
+        .exclude("kernels/*_test.cu").exclude("kernels/own_*.cu").exclude("kernels/scale.cu")
+        .archs(["compute_80"])"#,
+    );
+    scenario.kernel("own", "1.0f");
+    for name in ["own_test", "affine_test"] {
+        scenario.write(&format!("kernels/{name}.cu"), "#error \"excluded\"\n");
+    }
+    scenario.build().passes();
+    assert_eq!(modules(&scenario), ["pack: compute_80", "affine: compute_80"]);
+}
+
+fn kernels_are_named_and_required() {
+    let calls = |required: &str| {
+        format!(
+            r#".module(Module::new("both").files(["kernels/affine.cu", "kernels/plus.cu"]){required})
+        .archs(["gfx90a", "compute_80", "cpu"])"#
+        )
+    };
+    let scenario =
+        package("modules_kernels", &calls(r#".requires_kernel("affine").requires_kernel_for("nvidia", "fast")"#));
+    let fast = kernel("fast", "1.0f");
+    scenario.write(
+        "kernels/plus.cu",
+        format!("#ifdef OFFLOAD_NVPTX\n{fast}#endif\n__global__ void mangled(int *x) {{ *x = 1; }}\n"),
+    );
+    scenario
+        .build()
+        .passes()
+        .has(r#"both gfx90a ["affine", "_Z7mangledPi"]"#)
+        .has(r#"both compute_80 ["affine", "fast", "_Z7mangledPi"]"#)
+        .has("both cpu []");
+
+    pack_and_list(&scenario, &calls(r#".requires_kernel("fast").requires_kernel("mangled")"#));
+    scenario.build().fails().each_once([
+        "build.rs requires kernels of the module \"both\":",
+        "the image for gfx90a has no kernel fast; it has affine, _Z7mangledPi",
+        "the image for gfx90a has no kernel mangled; it has affine, _Z7mangledPi",
+        "the image for compute_80 has no kernel mangled; it has affine, fast, _Z7mangledPi",
+    ]);
+}
+
+fn each_module_has_a_prebuilt_set() {
+    let scenario = package(
+        "modules_prebuilt",
+        r#".modules(["kernels/affine.cu"]).file("kernels/scale.cu").archs(["gfx90a", "compute_80"])"#,
+    );
+    scenario.build().release().env("OFFLOAD_PREBUILT", "update").passes();
+    let files = scratch::times(&scenario.folder.join("prebuilt"));
+    let files: Vec<_> = files.keys().filter_map(|path| path.file_name()?.to_str()).collect();
+    assert_eq!(
+        files,
+        [
+            "pack.affine.compute_80.ptx",
+            "pack.affine.gfx90a.hsaco",
+            "pack.affine.manifest",
+            "pack.compute_80.ptx",
+            "pack.gfx90a.hsaco",
+            "pack.manifest"
+        ]
+    );
+    let build_from_the_set = || scenario.build().env("OFFLOAD_PREBUILT", "only");
+    build_from_the_set().passes().has("gfx90a, compute_80 from prebuilt/, because OFFLOAD_PREBUILT=only");
+    assert_eq!(modules(&scenario), ["pack: gfx90a compute_80", "affine: gfx90a compute_80"]);
+    // A change of one module's source leaves the other module's set as it should be.
+    scenario.kernel("affine", "2.0f");
+    build_from_the_set()
+        .fails()
+        .has("kernels/affine.cu has changed since prebuilt/pack.affine.manifest was made")
+        .lacks("since prebuilt/pack.manifest");
+}

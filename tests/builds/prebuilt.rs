@@ -1,0 +1,203 @@
+//! Prebuilt sets: how they are made, packaged, moved to other folders, and used where there is no compiler for GPUs.
+
+use offload_tests::data::read;
+use offload_tests::hidden;
+use offload_tests::registry::{CLANG, COMPILERS, Needs, needs};
+use offload_tests::scenario::{Run, Scenario, kernel};
+use offload_tests::scratch;
+use offload_tests::tools::{Tool, cuda, stdout, succeed};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const HIDDEN: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::OwnMounts]);
+
+offload_tests::tests! {
+    HIDDEN => [a_package_is_installed_without_a_compiler],
+    COMPILERS => [a_stale_set_cannot_be_packaged, a_set_that_is_left_out_of_the_package],
+    CLANG => [a_prebuilt_set_can_travel, a_prebuilt_set_of_a_generated_source],
+}
+
+const ARCHS: &str = r#".archs(["gfx90a", "sm_80", "compute_80", "cpu"])"#;
+
+fn build_script(scenario: &Scenario, calls: &str) {
+    scenario.pack("add", &format!(r#".file("kernels/add.cu"){calls}"#));
+}
+
+/// A package as it could be published, with its prebuilt set made.
+fn published(name: &str, include: &str) -> Scenario {
+    let scenario = Scenario::without_sources(name);
+    let manifest = format!(
+        "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\ninclude = {include}\n\n[workspace]\n\n\
+         [dependencies]\noffload-format = \"0.1\"\noffload-embed-macro = \"0.1\"\n\n\
+         [build-dependencies]\noffload-build = \"0.1\"\n"
+    );
+    build_script(&scenario, ARCHS);
+    scenario.write("Cargo.toml", manifest).kernel("add", "1.0f").write(
+        "src/main.rs",
+        "static ADD: offload_format::KernelPack = offload_embed_macro::include_offload!(\"add\");\n\
+         fn main() {\n    for image in ADD.images() {\n        \
+           println!(\"{} {} {}\", image.target(), image.origin(), image.bytes().len());\n    }\n}\n",
+    );
+    update(&scenario).passes();
+    scenario
+}
+
+/// The registry's names lead to this checkout.
+fn cargo<'a>(scenario: &'a Scenario, args: &[&str]) -> Run<'a> {
+    let patches = ["offload-format", "offload-embed-macro", "offload-build"].map(|name| {
+        let path = scratch::workspace().join(name);
+        format!("patch.crates-io.{name}.path={:?}", path.display().to_string())
+    });
+    scenario.cargo(args).args(patches.iter().flat_map(|patch| ["--config", patch]))
+}
+
+/// Makes the prebuilt set.
+fn update(scenario: &Scenario) -> Run<'_> {
+    with_ptxas(cargo(scenario, &["build"]).release()).env("OFFLOAD_PREBUILT", "update")
+}
+
+fn with_ptxas(run: Run<'_>) -> Run<'_> {
+    run.env("OFFLOAD_PTXAS", cuda("ptxas").get_program())
+}
+
+/// `cargo package`, on a machine that has all compilers.
+fn cargo_package(scenario: &Scenario) -> Run<'_> {
+    with_ptxas(cargo(scenario, &["package", "--allow-dirty"]))
+}
+
+/// The folder that `cargo package` has made.
+fn packaged(scenario: &Scenario) -> PathBuf {
+    scenario.target.join("package").join(format!("{}-0.1.0", scenario.name()))
+}
+
+/// `cargo install` of a folder, without compilers; what the program prints.
+fn install(scenario: &Scenario, folder: &Path) -> String {
+    let install = cargo(scenario, &["install", "--offline", "--force"]).without(&["OFFLOAD_CLANG"]);
+    let install = install.arg("--path").arg(folder).arg("--root").arg(scenario.folder.join("installed")).command();
+    let output = succeed(&mut hidden::without_compilers(&install, &scenario.folder.join("path")));
+    let text = offload_tests::scenario::printed(&output);
+    let line = "pack \"add\": gfx90a, compute_80 from prebuilt/, because no clang was found";
+    assert!(text.contains(line), "no {line} in\n{text}");
+    stdout(&succeed(&mut Command::new(scenario.folder.join("installed/bin").join(scenario.name()))))
+}
+
+const WHOLE: &str = r#"["src", "build.rs", "kernels", "prebuilt"]"#;
+
+fn a_package_is_installed_without_a_compiler() {
+    let scenario = published("prebuilt_install", WHOLE);
+    cargo_package(&scenario).passes();
+    let sizes = ["gfx90a.hsaco", "sm_80.cubin", "compute_80.ptx"]
+        .map(|file| read(scenario.folder.join("prebuilt").join(format!("add.{file}"))).len());
+    let expected = format!(
+        "gfx90a prebuilt {}\nsm_80 prebuilt {}\ncompute_80 prebuilt {}\ncpu compiled ",
+        sizes[0], sizes[1], sizes[2]
+    );
+    // Cargo would take a folder below this checkout for a part of its workspace.
+    let manifest = packaged(&scenario).join("Cargo.toml");
+    let text = fs::read_to_string(&manifest).expect("Cargo has written it");
+    scratch::write(&manifest, text + "\n[workspace]\n");
+    let ran = install(&scenario, &packaged(&scenario));
+    assert!(ran.starts_with(&expected), "{ran}\n{expected}");
+
+    // As it comes from a registry, for a version of offload-build whose header is another.
+    let published = scratch::folder("prebuilt_published").join("prebuilt_install-0.1.0");
+    succeed(Command::new("cp").arg("-r").arg(packaged(&scenario)).arg(&published));
+    let manifest = published.join("prebuilt/add.manifest");
+    let text = fs::read_to_string(&manifest).expect("the manifest can be read");
+    let line = text.lines().find(|line| line.ends_with("<offload/kernel.h>")).expect("the header is an input");
+    let other = format!("input {} <offload/kernel.h>", "0".repeat(32));
+    scratch::write(&manifest, text.replace(line, &other));
+    let ran = install(&scenario, &published);
+    assert!(ran.starts_with(&expected), "{ran}\n{expected}");
+}
+
+/// `cargo package` fails with these lines, and the command that they end with mends it.
+fn fails_until_updated(scenario: &Scenario, reasons: &[&str]) {
+    let name = scenario.name();
+    let text = cargo_package(scenario).fails().text().replace("\n  ", "\n");
+    let reasons: String = reasons.iter().map(|reason| format!("  {reason}\n")).collect();
+    let expected = format!(
+        "error: offload-build could not make the pack \"add\"\nthe prebuilt set of this package does not fit it:\n{reasons}\
+         Remake it where the compilers are, then package again:\n  OFFLOAD_PREBUILT=update cargo build --release -p {name}\n"
+    );
+    assert!(text.contains(&expected), "{text}\nis not\n{expected}");
+    update(scenario).args(["-p", name]).passes();
+    cargo_package(scenario).passes();
+}
+
+fn a_stale_set_cannot_be_packaged() {
+    let scenario = published("prebuilt_stale", WHOLE);
+    scenario.kernel("add", "2.0f");
+    fails_until_updated(
+        &scenario,
+        &["gfx90a, sm_80, compute_80: kernels/add.cu has changed since prebuilt/add.manifest was made"],
+    );
+    build_script(&scenario, &format!(".define(\"FAST\", None){ARCHS}"));
+    fails_until_updated(
+        &scenario,
+        &["gfx90a, sm_80, compute_80: prebuilt/add.manifest was made with other options (kernels/add.cu)"],
+    );
+    build_script(&scenario, r#".define("FAST", None).archs(["gfx90a", "gfx1100", "sm_80", "compute_80", "cpu"])"#);
+    fails_until_updated(&scenario, &["gfx1100: prebuilt/add.manifest has no image for it"]);
+    // An ordinary build compiles what has changed, and asks for nothing.
+    scenario.kernel("add", "3.0f");
+    with_ptxas(cargo(&scenario, &["build"])).passes();
+}
+
+fn a_set_that_is_left_out_of_the_package() {
+    let scenario = published("prebuilt_left_out", r#"["src", "build.rs", "kernels", "prebuilt/*.manifest"]"#);
+    cargo_package(&scenario)
+        .fails()
+        .has("gfx90a: prebuilt/add.gfx90a.hsaco cannot be read: No such file")
+        .has("is left out by .gitignore, or by exclude or include in Cargo.toml");
+}
+
+/// A set names no folder of the machine that made it, and making one touches nothing but the set.
+fn a_prebuilt_set_can_travel() {
+    const CALLS: &str = r#"
+        .file(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/add.cu"))
+        .include(concat!(env!("CARGO_MANIFEST_DIR"), "/include"))
+        .archs(["gfx90a", "compute_80"])
+        .prebuilt("kernels")"#;
+    let [there, here] = ["build_set_made", "build_set_used"].map(|name| {
+        let scenario = Scenario::new(name);
+        scenario
+            .pack("add", CALLS)
+            .write("kernels/add.cu", format!("#include \"value.h\"\n{}", kernel("add", "VALUE")))
+            .write("include/value.h", "#define VALUE 1.0f\n")
+            .write("kernels/add.notes.txt", "Not an image.\n");
+        scenario
+    });
+    let one_target = CALLS.replace(", \"compute_80\"", "");
+    there.build().release().env("OFFLOAD_PREBUILT", "update").passes();
+    // One target less: its image goes, and nothing else does.
+    there.pack("add", &one_target).build().release().env("OFFLOAD_PREBUILT", "update").passes();
+    let mut files: Vec<String> = scratch::times(&there.folder.join("kernels"))
+        .keys()
+        .map(|path| path.file_name().expect("a file has a name").to_string_lossy().into_owned())
+        .collect();
+    files.sort_unstable();
+    assert_eq!(files, ["add.cu", "add.gfx90a.hsaco", "add.manifest", "add.notes.txt"]);
+    let manifest = there.text("kernels/add.manifest");
+    assert!(!manifest.contains(&*there.folder.to_string_lossy()), "{manifest}");
+
+    for file in ["add.manifest", "add.gfx90a.hsaco"] {
+        here.write(&format!("kernels/{file}"), read(there.folder.join("kernels").join(file)));
+    }
+    let printed = here.pack("add", &one_target).build().release().env("OFFLOAD_PREBUILT", "only").passes();
+    printed.has("gfx90a from kernels/, because OFFLOAD_PREBUILT=only");
+}
+
+/// What build scripts write themselves is no reason to run them again.
+fn a_prebuilt_set_of_a_generated_source() {
+    const MAIN: &str = r#"let source = std::path::Path::new(&std::env::var("OUT_DIR").unwrap()).join("add.cu");
+    std::fs::copy("kernels/add.cu", &source).unwrap();
+    Build::new().file(source).archs(["gfx90a"]).compile("add");"#;
+    let scenario = Scenario::new("build_set_generated");
+    scenario.build_script(MAIN).kernel("add", "1.0f");
+    scenario.build().release().env("OFFLOAD_PREBUILT", "update").passes();
+    let build = || scenario.build().release().env("OFFLOAD_PREBUILT", "only").arg("-v").passes();
+    build().has("gfx90a from prebuilt/, because OFFLOAD_PREBUILT=only");
+    build().found_fresh("build_set_generated");
+}

@@ -1,0 +1,300 @@
+//! Which targets a pack is built for: names, words that stand for several, variables of the environment.
+
+use offload_tests::registry::{CLANG, COMPILERS, Needs, needs};
+use offload_tests::scenario::{Run, Scenario, Watched, printed};
+use offload_tests::tools::{Tool, cuda, llvm_bin, succeed};
+use std::fs;
+use std::path::PathBuf;
+
+/// Linux knows AMD's GPUs better than the stand-ins.
+const LLVM_WITHOUT_AMD_GPU: Needs = needs(&[Tool::Llvm22, Tool::NoAmdGpu]);
+
+offload_tests::tests! {
+    COMPILERS => [
+        names_in_any_spelling,
+        variables_of_other_programs,
+        build_rs_and_our_variable_come_first,
+        all_major_is_what_it_is_for_nvcc,
+        native_is_each_gpu_once,
+        every_refusal_is_said_before_anything_is_compiled,
+    ],
+    CLANG => [all_major_needs_both_compilers],
+    LLVM_WITHOUT_AMD_GPU => [native_without_a_gpu_is_an_error, native_or_says_what_it_takes],
+}
+
+/// A package that makes the pack "add" with these calls, among which are the targets.
+fn package(name: &str, calls: &str) -> Scenario {
+    let scenario = Scenario::new(name);
+    scenario.pack("add", &format!(r#".file("kernels/add.cu"){calls}"#)).kernel("add", "1.0f");
+    scenario
+}
+
+/// The targets in the pack, built with these variables.
+#[track_caller]
+fn targets(scenario: &Scenario, variables: &[(&str, &str)]) -> Vec<String> {
+    scenario.build().envs(variables.iter().copied()).passes();
+    scenario.targets("add")
+}
+
+/// The name of a program, and the commands of the script that stands for it.
+type StandIn = (&'static str, &'static str);
+
+/// A machine whose tools that look for GPUs are stand-ins, next to a clang and first in PATH.
+struct Machine(PathBuf);
+
+impl Machine {
+    fn new(scenario: &Scenario, stand_ins: &[StandIn]) -> Self {
+        let folder = scenario.folder.join("tools");
+        let _ = fs::remove_dir_all(&folder);
+        scenario.script("tools/clang", &format!("exec '{}' \"$@\"", llvm_bin().join("clang").display()));
+        for (name, commands) in stand_ins {
+            scenario.script(&format!("tools/{name}"), commands);
+        }
+        Self(folder)
+    }
+
+    fn build<'a>(&self, scenario: &'a Scenario) -> Run<'a> {
+        scenario.build().env("OFFLOAD_CLANG", self.0.join("clang")).path([self.0.clone()])
+    }
+
+    /// A build for which Cargo runs the script again: the GPUs of a machine are no reason for that, but another PATH is.
+    fn build_again<'a>(&self, scenario: &'a Scenario, number: usize) -> Run<'a> {
+        self.build(scenario).path([self.0.clone(), format!("/nowhere/{number}").into()])
+    }
+}
+
+fn names_in_any_spelling() {
+    let names = [
+        ("gfx90a:xnack-:sramecc+", "gfx90a:sramecc+:xnack-"),
+        ("gfx90a:sramecc+:xnack-", ""),
+        ("polaris10", "gfx803"),
+        ("gfx11-generic", "gfx11-generic"),
+        ("sm_90a", "sm_90a"),
+        ("sm_80", "sm_80"),
+        ("compute_90", "compute_90"),
+        ("compute_103", "compute_103"),
+        ("cpu", "cpu"),
+        ("sm_80", ""),
+    ];
+    let scenario = package("targets_names", &format!(".archs({:?})", names.map(|it| it.0)));
+    let expected: Vec<&str> = names.iter().map(|it| it.1).filter(|name| !name.is_empty()).collect();
+    // A letter is there if it was asked for, and nowhere else.
+    assert_eq!(targets(&scenario, &[]), expected);
+}
+
+fn variables_of_other_programs() {
+    let scenario = package("targets_field", "");
+    /// Variables, targets, and what is printed for each variable that counts.
+    type Row = (&'static [(&'static str, &'static str)], &'static [&'static str], &'static [&'static str]);
+    let rows: &[Row] = &[
+        (
+            &[("CUDA_COMPUTE_CAP", "80")],
+            &["sm_80"],
+            &["for the targets of CUDA_COMPUTE_CAP=80, since build.rs lists none"],
+        ),
+        (
+            &[("CUDA_COMPUTE_CAPS", "80, 90a;8.6"), ("CUDA_COMPUTE_CAP", "75")],
+            &["sm_80", "sm_90a", "sm_86"],
+            &["CUDA_COMPUTE_CAPS="],
+        ),
+        (&[("CUDAARCHS", "80;90a-real;90-virtual")], &["sm_80", "compute_80", "sm_90a", "compute_90"], &["CUDAARCHS="]),
+        (
+            &[("CUDAARCHS", "80-real;90a-virtual")],
+            &["sm_80", "compute_90a"],
+            &[
+                "compute_90a is all the PTX there is, and its letter binds it to few GPUs: later ones cannot use it, as they could compute_90",
+            ],
+        ),
+        (&[("TORCH_CUDA_ARCH_LIST", "8.0;9.0+PTX")], &["sm_80", "sm_90", "compute_90"], &["TORCH_CUDA_ARCH_LIST="]),
+        (
+            &[("AMDGPU_TARGETS", "gfx90a:xnack-;gfx1100"), ("GPU_TARGETS", "gfx942")],
+            &["gfx90a:xnack-", "gfx1100"],
+            &["AMDGPU_TARGETS="],
+        ),
+        (
+            &[("PYTORCH_ROCM_ARCH", "gfx942"), ("CUDAARCHS", "80-real")],
+            &["sm_80", "gfx942"],
+            &["CUDAARCHS=80-real", "PYTORCH_ROCM_ARCH=gfx942"],
+        ),
+        (&[("HIPARCHS", "gfx942"), ("CUDAARCHS", "OFF")], &["gfx942"], &["HIPARCHS=gfx942"]),
+        // Empty is not set.
+        (&[("CUDAARCHS", ""), ("HIP_ARCH_LIST", "gfx1030 gfx942")], &["gfx1030", "gfx942"], &["HIP_ARCH_LIST="]),
+    ];
+    for (variables, expected, sentences) in rows {
+        let printed = scenario.build().envs(variables.iter().copied()).passes();
+        assert_eq!(scenario.targets("add"), *expected, "{variables:?}");
+        let lines = printed.stderr.lines().filter(|line| line.contains("for the targets of ")).count();
+        assert_eq!(lines, sentences.len(), "{variables:?}: {printed}");
+        printed.each_once(*sentences);
+    }
+    scenario.build().fails().has("no targets: build.rs names none");
+}
+
+fn build_rs_and_our_variable_come_first() {
+    const FOREIGN: [(&str, &str); 3] =
+        [("CUDAARCHS", "75"), ("AMDGPU_TARGETS", "gfx942"), ("CUDA_COMPUTE_CAP", "nonsense")];
+    let listed = package("targets_listed", r#".archs(["gfx90a"])"#);
+    listed.build().envs(FOREIGN).passes().lacks("for the targets of");
+    assert_eq!(listed.targets("add"), ["gfx90a"]);
+    let bare = package("targets_bare", "");
+    let [a, b, c] = FOREIGN;
+    assert_eq!(targets(&bare, &[a, b, c, ("OFFLOAD_ARCH", "gfx1100")]), ["gfx1100"]);
+    assert_eq!(targets(&bare, &[a, b, ("OFFLOAD_ARCH_targets_bare", "compute_80")]), ["compute_80"]);
+}
+
+/// nvcc is asked what it would make, of which the compilers here may know less.
+fn all_major_is_what_it_is_for_nvcc() {
+    let scenario = package("targets_all_major", r#".archs(["all-major"])"#);
+    let ours = targets(&scenario, &[]);
+    scenario.write("x.cu", "__global__ void x() {}\n");
+    let mut nvcc = cuda("nvcc");
+    nvcc.current_dir(&scenario.folder).args(["-arch=all-major", "--dryrun", "-c", "x.cu"]);
+    let text = printed(&succeed(&mut nvcc));
+    let theirs: Vec<String> = text
+        .split("--image3=kind=")
+        .skip(1)
+        .filter_map(|rest| {
+            let (kind, rest) = rest.split_once(",sm=")?;
+            let number = rest.split(',').next()?;
+            Some(format!("{}_{number}", if kind == "elf" { "sm" } else { "compute" }))
+        })
+        .collect();
+    assert!(theirs.len() > 5, "{text}");
+    let sorted = |mut list: Vec<String>| {
+        list.sort_unstable();
+        list
+    };
+    assert_eq!(sorted(ours), sorted(theirs));
+    // In a list of the environment it means the same; a target that is listed before it is there once.
+    let all = targets(&scenario, &[("OFFLOAD_ARCH", "sm_80 all-major")]);
+    assert_eq!((all[0].as_str(), all.len()), ("sm_80", 7), "{all:?}");
+}
+
+fn all_major_needs_both_compilers() {
+    let scenario = package("targets_no_ptxas", r#".archs(["all-major"])"#);
+    scenario.build().env("OFFLOAD_PTXAS", "/bin/false").fails().each_once([
+        "the target 'all-major' (from build.rs) is what ptxas and clang of this machine know: ",
+        "OFFLOAD_ARCH=\"sm_80;compute_90\"",
+    ]);
+}
+
+fn native_is_each_gpu_once() {
+    const SMI: &str = "[ \"$*\" = '--query-gpu=compute_cap --format=csv,noheader' ] && printf '9.0\\n8.0\\n9.0\\n'";
+    const AMD: &str = "echo 'gfx90a:sramecc+:xnack-'; echo gfx1100; echo gfx90a:sramecc+:xnack-";
+    const NONE: &str = "exit 1";
+    const ENUMERATOR: &str = "echo gfx000; echo gfx942";
+    let rows: &[(&[StandIn], &[&str])] = &[
+        (&[("nvidia-smi", SMI), ("amdgpu-arch", AMD)], &["sm_90", "sm_80", "gfx90a", "gfx1100", "compute_80"]),
+        (&[("nvidia-smi", SMI), ("nvptx-arch", "echo sm_75"), ("amdgpu-arch", "")], &["sm_90", "sm_80", "compute_80"]),
+        // A driver that is broken, and a letter that nobody asked for.
+        (
+            &[
+                ("nvidia-smi", "echo 'NVIDIA-SMI has failed'; exit 9"),
+                ("nvptx-arch", "echo sm_90a"),
+                ("amdgpu-arch", NONE),
+            ],
+            &["sm_90", "compute_80"],
+        ),
+        (
+            &[("nvidia-smi", NONE), ("nvptx-arch", NONE), ("amdgpu-arch", ""), ("rocm_agent_enumerator", ENUMERATOR)],
+            &["gfx942", "compute_80"],
+        ),
+    ];
+    let scenario = package("targets_native", r#".archs(["native", "compute_80"])"#);
+    for (number, (stand_ins, expected)) in rows.iter().enumerate() {
+        Machine::new(&scenario, stand_ins).build_again(&scenario, number).passes();
+        assert_eq!(scenario.targets("add"), *expected, "{stand_ins:?}");
+    }
+    // A vendor's variable asks for that vendor's GPUs.
+    let bare = package("targets_native_of_one", "");
+    let machine = Machine::new(&bare, &[("nvidia-smi", SMI), ("amdgpu-arch", AMD)]);
+    for (variable, expected) in [
+        ("CUDAARCHS", &["sm_90", "sm_80"][..]),
+        ("AMDGPU_TARGETS", &["gfx90a", "gfx1100"]),
+        ("OFFLOAD_ARCH", &["sm_90", "sm_80", "gfx90a", "gfx1100"]),
+    ] {
+        machine.build(&bare).env(variable, "native").passes();
+        assert_eq!(bare.targets("add"), expected, "{variable}");
+    }
+}
+
+/// Programs that know of no GPU.
+const NO_GPU: &[StandIn] = &[
+    ("nvidia-smi", "echo 'NVIDIA-SMI has failed'; exit 9"),
+    ("nvptx-arch", "exit 1"),
+    ("amdgpu-arch", "exit 0"),
+    ("rocm_agent_enumerator", "echo gfx000"),
+];
+
+fn native_without_a_gpu_is_an_error() {
+    let scenario = package("targets_no_gpu", "");
+    let machine = Machine::new(&scenario, NO_GPU);
+    let line = |rest: &str| format!("  {}/{rest}\n", machine.0.display());
+    let nvidia = [
+        line("nvidia-smi ended with exit status: 9: NVIDIA-SMI has failed"),
+        line("nvptx-arch ended with exit status: 1"),
+    ];
+    let amd = [
+        line("amdgpu-arch names none"),
+        line("rocm_agent_enumerator says 'gfx000'"),
+        "  AMD: no /sys/class/kfd/kfd/topology/nodes\n".to_owned(),
+    ];
+    let cure =
+        "as in OFFLOAD_ARCH=sm_80, or let build.rs say what is built where there is none: .native_or([\"sm_80\"])";
+    let build = |variable: &str| machine.build(&scenario).env(variable, "native").fails();
+    build("OFFLOAD_ARCH")
+        .once("the target 'native' (from OFFLOAD_ARCH) is the GPU of this machine, and none was found:")
+        .each_once(&nvidia)
+        .each_once(&amd)
+        .once(cure);
+    build("CUDAARCHS")
+        .once("the target 'native' (from CUDAARCHS) is the NVIDIA GPU of this machine, and none was found:")
+        .each_once(&nvidia)
+        .once(cure);
+}
+
+fn native_or_says_what_it_takes() {
+    let scenario =
+        package("targets_native_or", r#".native_or(["gfx90a", "compute_80"]).archs(["gfx90a", "compute_90"])"#);
+    let machine = Machine::new(&scenario, NO_GPU);
+    machine.build(&scenario).passes().once("no GPU here, so for gfx90a, compute_80 in place of native");
+    assert_eq!(scenario.targets("add"), ["gfx90a", "compute_80", "compute_90"]);
+    // Words stand for several there, too, and an empty list is none.
+    for (number, (others, reason)) in [
+        (
+            "\"gfx90a\", \"native\"",
+            "the target 'native' (from build.rs) is the GPU of this machine, and none was found",
+        ),
+        ("", "no targets: there is no GPU here, and build.rs says .native_or([])"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let other = package(&format!("targets_native_or_{number}"), &format!(".native_or::<&str>([{others}])"));
+        machine.build(&other).fails().once(reason);
+    }
+    // The list in the environment takes the place of all that.
+    machine.build(&scenario).env("OFFLOAD_ARCH", "gfx1030").passes();
+    assert_eq!(scenario.targets("add"), ["gfx1030"]);
+    let one_gpu = [("nvidia-smi", "exit 9"), ("nvptx-arch", ""), ("amdgpu-arch", "echo gfx1100")];
+    let machine = Machine::new(&scenario, &one_gpu);
+    machine.build_again(&scenario, 0).passes().lacks("no GPU here");
+    assert_eq!(scenario.targets("add"), ["gfx1100", "gfx90a", "compute_90"]);
+}
+
+fn every_refusal_is_said_before_anything_is_compiled() {
+    let scenario = package(
+        "targets_refused",
+        r#".archs(["gfx90a", "gfx9999", "sm_999", "compute_80", "compute_99", "sm_70", "gfx99-generic", "cpu"])"#,
+    );
+    let watched = Watched::new(&scenario);
+    let [clang, ptxas, log] = ["clang", "ptxas", "log"].map(|name| scenario.folder.join("watched").join(name));
+    let printed = watched.set(scenario.build()).fails();
+    for target in ["gfx9999", "sm_999", "compute_99", "gfx99-generic"] {
+        printed.once(&format!("no image for {target}: {} refuses it\n", clang.display()));
+    }
+    printed.once(&format!("no image for sm_70: {} refuses it\n", ptxas.display()));
+    printed.once("could not make the pack");
+    assert!(log.is_file(), "the compilers were not asked");
+    watched.compilations().assert_none("targets are refused");
+}

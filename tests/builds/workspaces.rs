@@ -1,0 +1,209 @@
+//! Several packages in one workspace: packs of one that others embed, and one list of targets for packages that support few.
+
+use offload_format::pack_index::Index;
+use offload_tests::data::read;
+use offload_tests::registry::{CLANG, COMPILERS};
+use offload_tests::scenario::Scenario;
+use offload_tests::tools::{cuda, llvm, stdout, succeed};
+use std::fs;
+
+offload_tests::tests! {
+    CLANG => [
+        a_pack_of_a_dependency_is_embedded,
+        a_dependency_that_offers_no_pack,
+        a_part_that_is_empty,
+    ],
+    COMPILERS => [each_package_builds_its_part],
+}
+
+const ADD: &str = "#![forbid(unsafe_code)]\npub static ADD: offload_format::KernelPack = \
+                   offload_embed_macro::include_offload!(\"add\");\n";
+
+const OTHER: &str =
+    "pub static OTHER: offload_format::KernelPack = offload_embed_macro::include_offload!(\"Other-one\");\n";
+
+/// A program that has the packs of three crates, which are one, and writes it into the file that its argument names.
+const MAIN: &str = r#"fn main() {
+    let packs = [&shared_kernels::ADD, &shared_first::ADD, &shared_second::ADD];
+    for pack in packs {
+        assert!(std::ptr::eq(pack.bytes(), packs[0].bytes()));
+    }
+    assert_eq!(std::hint::black_box(&shared_first::OTHER).bytes()[..2], [0x10, 0xff]);
+    for image in packs[0].images() {
+        println!("{}", image.target());
+    }
+    std::fs::write(std::env::args().nth(1).unwrap(), packs[0].bytes()).unwrap();
+}
+"#;
+
+fn a_pack_of_a_dependency_is_embedded() {
+    let workspace = Scenario::workspace(
+        "shared_pack",
+        &[
+            ("shared-kernels", "links = \"gpu-kernels\"", ""),
+            ("shared_first", "", "shared-kernels = { path = \"../shared-kernels\" }"),
+            ("shared_second", "", "shared-kernels = { path = \"../shared-kernels\" }"),
+            (
+                "shared_program",
+                "",
+                "shared_first = { path = \"../shared_first\" }\nshared_second = { path = \"../shared_second\" }\n\
+                 shared-kernels = { path = \"../shared-kernels\" }",
+            ),
+        ],
+    );
+    let [kernels, program] = ["shared-kernels", "shared_program"].map(|name| workspace.member(name));
+    let packs_for = |archs: &str| {
+        kernels.build_script(&format!(
+            r#"Build::new().file("kernels/add.cu").archs({archs}).compile("add");
+    Build::new().file("kernels/add.cu").archs(["compute_80"]).compile("Other-one");"#
+        ));
+    };
+    packs_for(r#"["gfx90a", "compute_80", "cpu"]"#);
+    kernels.kernel("add", "1.0f").write("src/lib.rs", ADD);
+    for member in ["shared_first", "shared_second"] {
+        workspace
+            .member(member)
+            .build_script(
+                r#"embed_from("gpu-kernels", "add");
+    embed_from("gpu-kernels", "Other-one");"#,
+            )
+            .write("src/lib.rs", format!("{ADD}{OTHER}"));
+    }
+    program.write("src/main.rs", MAIN);
+    fs::remove_file(program.folder.join("src/lib.rs")).expect("it was written");
+
+    let copy = workspace.folder.join("copy");
+    for profile in ["debug", "release"] {
+        let run = || program.run().profile(profile).arg("--").arg(&copy).passes().stdout;
+        let pack = || read(kernels.output(profile, "add.pack"));
+        assert_eq!(run(), "gfx90a\ncompute_80\ncpu\n");
+        let first = pack();
+        assert!(read(&copy) == first, "another pack in the program");
+        // Three crates embed it, and the program has it once.
+        let listed = workspace.folder.join("program");
+        fs::copy(program.program(profile, "shared_program"), &listed).expect("the program can be copied");
+        let listing = stdout(&succeed(llvm("llvm-objdump").arg("--offloading").arg(&listed)));
+        assert_eq!(
+            listing.matches("OFFLOADING IMAGE").count(),
+            4,
+            "three images, and one of the other pack:\n{listing}"
+        );
+
+        // An edit in the package with the kernels reaches those that embed them, and so does another list of targets.
+        kernels.kernel("add", "2.0f");
+        run();
+        let second = pack();
+        assert!(second != first, "the pack is still of the old source");
+        assert!(read(&copy) == second, "an older pack in the program");
+        packs_for(r#"["compute_80"]"#);
+        assert_eq!(run(), "compute_80\n");
+        // A pack that is not built is not built for all of them.
+        workspace.check().env("OFFLOAD_SKIP", "1").passes();
+        packs_for(r#"["gfx90a", "compute_80", "cpu"]"#);
+        kernels.kernel("add", "1.0f");
+    }
+}
+
+fn a_dependency_that_offers_no_pack() {
+    let workspace = Scenario::workspace(
+        "no_pack",
+        &[
+            ("no_pack_kernels", "links = \"some-kernels\"", ""),
+            ("no_pack_program", "", "no_pack_kernels = { path = \"../no_pack_kernels\" }"),
+        ],
+    );
+    let [kernels, program] = ["no_pack_kernels", "no_pack_program"].map(|name| workspace.member(name));
+    kernels.pack("add", r#".file("kernels/add.cu").archs(["gfx90a"])"#).kernel("add", "1.0f");
+    for (links, pack, expected) in [
+        (
+            "some-kernels",
+            "mul",
+            "the dependency with links = \"some-kernels\" has no pack \"mul\": its build.rs makes \"add\"",
+        ),
+        ("other", "add", "no dependency offers packs under links = \"other\".\n"),
+        ("other", "add", "needs, in its Cargo.toml, links = \"other\" under [package], and"),
+    ] {
+        program.build_script(&format!("embed_from({links:?}, {pack:?});"));
+        let printed = program.build().fails();
+        printed.has(&format!("error: offload-build could not make the pack \"{pack}\""));
+        assert!(printed.stderr.replace("\n  ", "\n").contains(expected), "{printed}");
+        // Cargo would show lines for itself before the reason.
+        printed.lacks("cargo::");
+    }
+}
+
+/// A workspace of packages, each with a pack "add" that these calls limit to some targets.
+fn limited(name: &str, members: [(&str, &str); 3]) -> Scenario {
+    let workspace = Scenario::workspace(name, &members.map(|(member, _)| (member, "", "")));
+    for (member, calls) in members {
+        let member = workspace.member(member);
+        member.pack("add", &format!(r#".file("kernels/add.cu"){calls}.archs(["cpu"])"#)).kernel("add", "1.0f");
+    }
+    workspace
+}
+
+/// The targets of a package's pack, or why there are none.
+fn targets(member: &Scenario) -> String {
+    match Index::parse(&member.output_text("debug", "add.index")).expect("it can be read") {
+        Index::Built(index) => index.images().map(|image| &*image.target).collect::<Vec<_>>().join(" "),
+        Index::Absent { why, .. } => format!("none: {why}"),
+    }
+}
+
+fn each_package_builds_its_part() {
+    let workspace = limited(
+        "parts",
+        [
+            ("part_hopper", r#".targets(["sm_90a"])"#),
+            ("part_cuda", r#".targets(["nvidia"])"#),
+            ("part_amd", r#".targets(["amd"])"#),
+        ],
+    );
+    let build = |of: &Scenario, archs: &str| {
+        of.build().env("OFFLOAD_ARCH", archs).env("OFFLOAD_PTXAS", cuda("ptxas").get_program()).passes()
+    };
+    // An ordinary build, without -v, prints what is left out.
+    let printed = build(&workspace, "sm_80;sm_90a;gfx1100");
+    for (member, left) in [("part_hopper", "sm_90a"), ("part_cuda", "sm_80, sm_90a"), ("part_amd", "gfx1100")] {
+        assert_eq!(targets(&workspace.member(member)), left.replace(", ", " "));
+        printed.has(&format!(
+            "warning: {member}@0.1.0: pack \"add\": built for {left}, of sm_80, sm_90a, gfx1100 in OFFLOAD_ARCH\n"
+        ));
+    }
+    // Where nothing is left out, nothing is printed.
+    build(&workspace.member("part_cuda"), "sm_80;sm_90a").lacks("built for");
+}
+
+fn a_part_that_is_empty() {
+    let workspace = limited(
+        "empty_parts",
+        [
+            ("empty_error", r#".targets(["sm_90a"])"#),
+            ("empty_allowed", r#".targets(["sm_90a"]).allow_empty()"#),
+            ("empty_amd", r#".targets(["amd"])"#),
+        ],
+    );
+    let [error, allowed, amd] = ["empty_error", "empty_allowed", "empty_amd"].map(|name| workspace.member(name));
+    error.build().env("OFFLOAD_ARCH", "gfx1100").fails().has(
+        "no target is left for the module \"add\": the pack is for sm_90a, as build.rs says; the list is gfx1100. \
+         Add a target, or let the module have no images: .allow_empty()",
+    );
+
+    allowed.write(
+        "src/main.rs",
+        "static ADD: offload_format::KernelPack = offload_embed_macro::include_offload!(\"add\");\n\
+         fn main() {\n    println!(\"{}\", ADD.select(&offload_format::Device::cpu()).unwrap_err());\n}\n",
+    );
+    allowed
+        .build()
+        .env("OFFLOAD_ARCH", "gfx1100")
+        .passes()
+        .has("pack \"add\": built for none, of gfx1100 in OFFLOAD_ARCH\n");
+    assert_eq!(targets(&allowed), "none: it supports none of the targets gfx1100");
+    assert_eq!(
+        allowed.start("debug").passes().stdout,
+        "no image for the CPU: the pack was not built: it supports none of the targets gfx1100\n"
+    );
+    amd.build().env("OFFLOAD_ARCH", "gfx1100").passes();
+    assert_eq!(targets(&amd), "gfx1100");
+}

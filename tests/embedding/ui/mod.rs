@@ -1,0 +1,161 @@
+//! What a user reads when `include_offload!` cannot do what stands there: for each file of `cases`, the messages and places
+//! that are checked in beside it. Of what the compiler says only the macro's own words count, not how it frames them.
+
+use offload_format::bundle::BundleBuilder;
+use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
+use offload_tests::data::{assert_as_checked_in, read};
+use offload_tests::package::{Package, printed};
+use offload_tests::registry::NOTHING;
+use offload_tests::scratch::workspace;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+offload_tests::tests! {
+    NOTHING => [every_case_says_what_is_checked_in, without_a_build_script, with_all_containers],
+}
+
+fn every_case_says_what_is_checked_in() {
+    every_case("ui", "cases", true, None);
+}
+
+fn without_a_build_script() {
+    every_case("ui_no_script", "no_script", false, None);
+}
+
+fn with_all_containers() {
+    every_case("ui_containers", "containers", true, Some("containers"));
+}
+
+/// The sources in a folder here, by name.
+fn cases(folder: &str) -> Vec<PathBuf> {
+    let files = fs::read_dir(workspace().join("tests/embedding/ui").join(folder)).expect("the folder is there");
+    let mut files: Vec<PathBuf> = files.flatten().map(|entry| entry.path()).collect();
+    files.retain(|path| path.extension().is_some_and(|it| it == "rs"));
+    files.sort();
+    assert!(!files.is_empty(), "{folder} has no cases");
+    files
+}
+
+/// All cases are binaries of one package, checked in one go.
+fn every_case(name: &str, folder: &str, has_script: bool, feature: Option<&str>) {
+    let package = Package::new(name);
+    if let Some(feature) = feature {
+        package.feature("offload-embed-macro", feature);
+    }
+    let cases = cases(folder);
+    for case in &cases {
+        let file = case.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        package.write(&format!("src/bin/{file}"), read(case));
+    }
+    if has_script {
+        package.write("build.rs", read(workspace().join("tests/embedding/ui/build.rs")));
+        write_files(&package);
+    }
+    let output = package.cargo(&["check", "--bins", "--keep-going", "--message-format=json"]).output();
+    let output = output.expect("cargo starts");
+    let mut found: BTreeMap<String, String> = BTreeMap::new();
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let line: Value = serde_json::from_str(line).expect("Cargo prints JSON");
+        if line["reason"] == "compiler-message" {
+            let target = line["target"]["name"].as_str().unwrap_or_default().to_owned();
+            *found.entry(target).or_default() += &message(&line["message"], &package.folder);
+        }
+    }
+    for case in &cases {
+        let name = case.file_stem().unwrap_or_default().to_string_lossy();
+        let text = found.get(&*name).unwrap_or_else(|| panic!("{name} has no error:\n{}", printed(&output)));
+        assert_as_checked_in(&case.with_extension("txt"), text);
+    }
+}
+
+/// `<what is said>` and below it `--> <line>:<column> <what stands there>`; nothing for summaries.
+fn message(message: &Value, folder: &Path) -> String {
+    let text = message["message"].as_str().unwrap_or_default();
+    let spans = message["spans"].as_array().map_or(&[][..], Vec::as_slice);
+    let Some(span) = spans.iter().find(|span| span["is_primary"] == true) else { return String::new() };
+    // A panic while the program is compiled: some versions say it in the message, others beside the place.
+    const PANICKED: &str = "evaluation panicked: ";
+    let all = [text].into_iter().chain(spans.iter().filter_map(|span| span["label"].as_str()));
+    let panicked = all.filter_map(|text| text.strip_prefix(PANICKED)).next();
+    let text = panicked.unwrap_or(text);
+    let line = &span["text"][0];
+    let (from, to) = (line["highlight_start"].as_u64(), line["highlight_end"].as_u64());
+    let (from, to) = (from.unwrap_or(1) as usize - 1, to.unwrap_or(1) as usize - 1);
+    let here = line["text"].as_str().and_then(|text| text.get(from..to)).unwrap_or_default();
+    format!("{}\n --> {}:{} {here}\n", anywhere(text, folder), span["line_start"], span["column_start"])
+}
+
+/// Without what differs from machine to machine: folders, hashes.
+fn anywhere(text: &str, folder: &Path) -> String {
+    let text = text.replace(&folder.display().to_string(), "$PACKAGE");
+    let mut words = Vec::new();
+    for word in text.split(' ') {
+        let word = match word.find("/out/offload") {
+            // <target>/debug/build/<package>-<hash>/out/offload
+            Some(at) => format!("$OUT_DIR{}", &word[at + "/out".len()..]),
+            None => word.to_owned(),
+        };
+        let is_hash = |part: &&str| part.len() == 32 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let hash = word.split(['_', '.']).find(is_hash).map(str::to_owned);
+        words.push(hash.map_or(word.clone(), |hash| word.replace(&hash, "<hash>")));
+    }
+    words.join(" ")
+}
+
+/// What the cases embed by their paths, and what build.rs makes packs of.
+fn write_files(package: &Package) {
+    let image = |name: &str| read(workspace().join("tests/corpus/image").join(name));
+    let code_object = image("saxpy.gfx90a.hsaco");
+    let (cubin, ptx) = (image("saxpy.sm_90.cubin"), image("saxpy.compute_80.ptx"));
+    let mut unaligned = BundleBuilder::new();
+    let mut bundle = BundleBuilder::hip();
+    for builder in [&mut unaligned, &mut bundle] {
+        let entry = builder.entry("hipv4-amdgcn-amd-amdhsa--gfx90a", code_object.len() as u64);
+        entry.expect("the name is right");
+    }
+    let binary = |kind, bytes: &[u8]| {
+        let mut builder = OffloadBinaryBuilder::new();
+        let image = builder.image(kind, OffloadKind::CUDA, bytes.len() as u64);
+        image.string("triple", "nvptx64-nvidia-cuda").string("arch", "sm_90");
+        builder.layout(Version::V1).to_vec(&[bytes])
+    };
+    // Eight bytes more or less, so that nothing is between the text and the next binary.
+    let mut full = ptx.clone();
+    while !full.len().is_multiple_of(8) {
+        full.push(b'\n');
+    }
+    let unlinked = {
+        let mut object = code_object.clone();
+        object[16] = 1;
+        object
+    };
+    // From version 2 on nothing is between images.
+    let odd = [&*code_object, b"\0"].concat();
+    let mut two = OffloadBinaryBuilder::new();
+    for arch in ["gfx90a", "gfx90a:xnack-"] {
+        two.image(ImageKind::OBJECT, OffloadKind::HIP, odd.len() as u64).string("arch", arch);
+    }
+    let whole = bundle.layout().to_vec(&[b"", &code_object]);
+    package
+        .write("kernels/saxpy.hsaco", &code_object)
+        .write("kernels/saxpy.cubin", &cubin)
+        .write("src/bin/files/saxpy.hsaco", &code_object)
+        .write("src/bin/files/saxpy.hipfb", &whole)
+        .write("src/bin/files/saxpy.ob", binary(ImageKind::CUBIN, &cubin))
+        .write("src/bin/files/unaligned.hipfb", unaligned.layout().to_vec(&[&code_object]))
+        .write("src/bin/files/unaligned.ob", two.layout(Version::V2).to_vec(&[&odd, &odd]))
+        .write("src/bin/files/no_nul.ob", binary(ImageKind::PTX, &full))
+        .write("src/bin/files/unlinked.o", unlinked)
+        .write("src/bin/files/saxpy.cu", "__global__ void saxpy() {}\n")
+        .write("src/bin/files/empty.hsaco", "")
+        .write("src/bin/files/words.txt", "nothing for a GPU\n")
+        .write("src/bin/files/library.a", read(workspace().join("tests/corpus/archive/lib.a")))
+        .write("src/bin/files/host.o", read(workspace().join("tests/corpus/fat_file/hip_nordc.o")))
+        .write("src/bin/files/device.bc", b"BC\xC0\xDE\x35\x14\0\0")
+        .write("src/bin/files/compressed.hipfb", read(workspace().join("tests/corpus/compressed/v3_zstd.ccob")))
+        .write("src/bin/files/two.hipfb", [&*whole, &*whole].concat())
+        .write("src/bin/files/saxpy.fatbin", read(workspace().join("tests/corpus/nv_fatbin/group.fatbin")))
+        .write("src/bin/files/cut.hipfb", &whole[..5000]);
+}

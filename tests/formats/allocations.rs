@@ -1,0 +1,160 @@
+//! Parsing and iterating allocate nothing: every view, over every file of the corpus.
+
+use offload_format::archive::Archive;
+use offload_format::bundle::{Bundle, EntryId, EntryTable};
+use offload_format::compressed::{CompressedBundle, Found};
+use offload_format::embedded::{ImageRecord, ModuleRecord, Origin, PackImageKind};
+use offload_format::fat_file::{FileKind, find};
+use offload_format::host_object::{self, CargoTarget, DeviceSection, Machine};
+use offload_format::image::{Bitcode, Image, Kernels};
+use offload_format::nv_fatbin::NvFatbins;
+use offload_format::object_bundle::ObjectBundle;
+use offload_format::offload_binary::OffloadBinaries;
+use offload_format::target::{PtxVersion, TargetId};
+use offload_format::text_bundle::{CommentLeader, TextBundle};
+use offload_format::{Device, KernelPack};
+use offload_tests::counting::Allocated;
+use offload_tests::data::{corpus, corpus_folders, read};
+use offload_tests::registry::{NOTHING, Test};
+
+offload_tests::tests! {
+    NOTHING => [allocations_are_seen, an_image_of_a_pack_is_selected];
+    VIEWS.iter().map(|(name, view)| Test::new(module_path!(), name, NOTHING, move || allocates_nothing(name, *view))),
+}
+
+/// Reads some bytes to the end, and returns how many items there were.
+type View = fn(&[u8]) -> usize;
+
+const VIEWS: &[(&str, View)] = &[
+    ("bundle", |bytes| {
+        let entries = Bundle::parse(bytes).into_iter().flat_map(|bundle| bundle.entries());
+        entries.map(|entry| entry.code_object().len().min(1) + ids(entry.id_str())).sum()
+    }),
+    ("image_for_a_device", |bytes| {
+        let device = TargetId::parse("gfx906:sramecc+:xnack-");
+        let found = Bundle::parse(bytes).ok().and_then(|bundle| bundle.find_hip(&device.ok()?));
+        usize::from(found.is_some())
+    }),
+    ("entry_table", |bytes| {
+        let entries = EntryTable::parse(bytes).into_iter().flat_map(|table| table.entries());
+        entries.map(|entry| ids(entry.id_str())).sum()
+    }),
+    ("text_bundle", |bytes| {
+        let bundles = CommentLeader::ALL.into_iter().filter_map(|leader| TextBundle::parse(bytes, leader).ok());
+        bundles.flat_map(|bundle| bundle.entries()).map(|entry| ids(entry.id_str())).sum()
+    }),
+    ("object_bundle", |bytes| {
+        let entries = ObjectBundle::parse(bytes).into_iter().flat_map(|bundle| bundle.entries());
+        entries.map(|entry| entry.code_object().len().min(1) + ids(entry.id_str())).sum()
+    }),
+    ("compressed_header", |bytes| {
+        let _ = Found::parse(bytes);
+        CompressedBundle::parse(bytes).map_or(0, |bundle| bundle.payload().len())
+    }),
+    ("offload_binary", |bytes| {
+        let images = OffloadBinaries::new(bytes).flatten().flat_map(|(_, binary)| binary.images());
+        images.map(|image| image.strings().count() + usize::from(image.arch().is_some())).sum()
+    }),
+    ("nv_fatbin", |bytes| {
+        let entries = NvFatbins::new(bytes).flatten().flat_map(|(_, fatbin)| fatbin.entries());
+        entries.flat_map(|entry| entry.images()).map(|image| 1 + image.name().len() + image.options().len()).sum()
+    }),
+    ("archive", |bytes| {
+        let Ok(archive) = Archive::parse(bytes) else { return 0 };
+        let symbols = archive.symbols().into_iter().flatten();
+        let members = symbols.filter_map(|symbol| archive.member_at(symbol.member_offset()).ok());
+        members.chain(archive.members()).map(|member| member.name().len()).sum()
+    }),
+    ("fat_file", |bytes| {
+        let mut places = usize::from(FileKind::identify(bytes).is_some());
+        find(bytes, |_, container| places += usize::from(container.is_ok()));
+        places
+    }),
+    ("image", |bytes| usize::from(Image::parse(bytes).is_ok())),
+    ("kernels", |bytes| {
+        let kernels = Kernels::parse(bytes).into_iter().flatten();
+        kernels.map(|kernel| kernel.name.len() + kernel.arguments.count()).sum()
+    }),
+    ("bitcode", |bytes| Bitcode::parse(bytes).map_or(0, |bitcode| bitcode.defined_globals().count())),
+];
+
+/// The parts of a bundle entry ID, if it is one: an error has a copy of the text.
+fn ids(text: &str) -> usize {
+    if text.matches('-').count() < 4 {
+        return 0;
+    }
+    EntryId::parse(text).map_or(0, |id| 1 + id.target_id().map_or(0, |target| target.features().count()))
+}
+
+/// The corpus, and a Mach-O object.
+fn files() -> Vec<(String, Vec<u8>)> {
+    let files = corpus_folders().into_iter().flat_map(|folder| corpus(&folder));
+    let mut files: Vec<_> = files.map(|file| (file.display().to_string(), read(&file))).collect();
+    let mac = CargoTarget { arch: "aarch64", os: "macos", pointer_width: "64", endian: "little" };
+    let machine = Machine::of(&mac).expect("a machine that objects are written for");
+    let bundle = read(&corpus("bundle")[0]);
+    let object = host_object::write(machine, DeviceSection::HipFatbin, "pack", bundle.len() as u64);
+    files.push(("a Mach-O object".to_owned(), object.expect("it is small").to_vec(&[&bundle])));
+    files
+}
+
+fn allocates_nothing(name: &str, view: View) {
+    let mut items = 0;
+    for (file, bytes) in files() {
+        let (found, allocated) = Allocated::during(|| view(&bytes));
+        assert_eq!(allocated, Allocated::default(), "{name} of {file}");
+        items += found;
+    }
+    assert!(items > 0, "nothing was read");
+}
+
+fn allocations_are_seen() {
+    let (copy, allocated) = Allocated::during(|| b"1234".to_vec());
+    assert_eq!((allocated.count, allocated.total, allocated.largest), (1, 4, 4), "{copy:?}");
+}
+
+const fn image(target: &'static str, kind: PackImageKind) -> ImageRecord {
+    let code = ImageRecord::code(target, kind);
+    ImageRecord { target, kind, offset: 0, size: 8, origin: Origin::Compiled, kernels: None, code }
+}
+
+const CODE_OBJECT: PackImageKind = PackImageKind::CodeObject { version: 6 };
+const PTX: PackImageKind = PackImageKind::Ptx { version: PtxVersion::new(8, 0) };
+
+/// As the macro makes them, with images of all kinds.
+static PACK: KernelPack = KernelPack::new(
+    "pack",
+    ".llvm.offloading",
+    &[0; 16],
+    &[
+        image("gfx906:sramecc+:xnack-", CODE_OBJECT),
+        image("gfx90a:xnack-", CODE_OBJECT),
+        image("gfx90a:xnack+", CODE_OBJECT),
+        image("gfx9-4-generic", CODE_OBJECT),
+        image("gfx1100", CODE_OBJECT),
+        image("gfx11-generic", CODE_OBJECT),
+        image("sm_80", PackImageKind::Cubin),
+        image("sm_90a", PackImageKind::Cubin),
+        image("compute_80", PTX),
+        image("cpu", PackImageKind::SharedObject { triple: "x86_64-unknown-linux-gnu" }),
+        image("cpu", PackImageKind::SharedObject { triple: "aarch64-unknown-linux-gnu" }),
+    ],
+    &[ModuleRecord { name: "pack", first: 0, count: 11, registered: None }],
+);
+
+fn an_image_of_a_pack_is_selected() {
+    for (device, target) in [
+        (Device::hip("gfx90a:sramecc+:xnack+").unwrap(), "gfx90a:xnack+"),
+        (Device::hip("gfx942:sramecc+:xnack-").unwrap(), "gfx9-4-generic"),
+        (Device::parse("Strix Halo").unwrap(), "gfx11-generic"),
+        (Device::cuda(9, 0, 12080), "sm_90a"),
+        (Device::cuda(12, 0, 12080), "compute_80"),
+    ] {
+        let (choice, allocated) = Allocated::during(|| PACK.select(&device).unwrap());
+        assert_eq!((choice.target(), allocated), (target, Allocated::default()), "{device}");
+    }
+    if cfg!(all(target_os = "linux", target_env = "gnu", any(target_arch = "x86_64", target_arch = "aarch64"))) {
+        let (choice, allocated) = Allocated::during(|| PACK.select(&Device::cpu()).unwrap());
+        assert_eq!((choice.target(), allocated), ("cpu", Allocated::default()));
+    }
+}

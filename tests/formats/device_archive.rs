@@ -1,0 +1,390 @@
+//! Device-specific archives beside those of `clang-offload-bundler -type=a -unbundle`: the same bytes.
+
+use offload_format::ErrorKind;
+use offload_format::archive::Archive;
+use offload_format::bundle::{BundleBuilder, EntryId};
+use offload_format::device_archive::{UnbundleOptions, unbundle};
+use offload_tests::data::{Random, assert_same_bytes, read};
+use offload_tests::registry::{LLVM, NOTHING};
+use offload_tests::scratch::{self, workspace};
+use offload_tests::tools::{llvm, stdout, succeed};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+offload_tests::tests! {
+    NOTHING => [what_llvm_took, entries_of_a_binary_bundle_stay_in_file_order, malformed_members],
+    LLVM => [
+        members_of_all_forms,
+        random_archives,
+        thin_archives,
+        names_of_members,
+        hip_for_openmp,
+        linkers_take_ours,
+        no_more_memory_than_allowed,
+    ],
+}
+
+const HOST: &str = "host-x86_64-unknown-linux-gnu";
+
+fn gfx(target_id: &str) -> String {
+    format!("openmp-amdgcn-amd-amdhsa--{target_id}")
+}
+
+/// Our archives for these targets, from an archive whose members have their bytes in it.
+fn ours(hda: &[u8], targets: &[String], options: &UnbundleOptions) -> Vec<Vec<u8>> {
+    let archive = Archive::parse(hda).unwrap();
+    let members = archive.members().map(|member| (member.name(), member.data().unwrap()));
+    ours_of(members, targets, options)
+}
+
+fn ours_of<'a>(
+    members: impl Iterator<Item = (&'a [u8], &'a [u8])>,
+    targets: &[String],
+    options: &UnbundleOptions,
+) -> Vec<Vec<u8>> {
+    let requested: Vec<EntryId<'_>> = targets.iter().map(|target| EntryId::parse(target).unwrap()).collect();
+    let archives = unbundle(members, &requested, options).unwrap();
+    archives.iter().map(|archive| archive.to_vec().unwrap()).collect()
+}
+
+/// LLVM's, from the file `hda.a`.
+fn theirs(folder: &Path, targets: &[String], options: &[&str]) -> Vec<Vec<u8>> {
+    let mut tool = llvm("clang-offload-bundler");
+    tool.current_dir(folder).args(["-type=a", "-unbundle", "-allow-missing-bundles", "-input=hda.a"]).args(options);
+    tool.arg(format!("-targets={}", targets.join(",")));
+    let outputs: Vec<PathBuf> = (0..targets.len()).map(|number| folder.join(format!("out{number}.a"))).collect();
+    succeed(tool.args(outputs.iter().map(|output| format!("-output={}", output.display()))));
+    outputs.into_iter().map(read).collect()
+}
+
+/// Both are the same; returns ours.
+#[track_caller]
+fn compare(folder: &Path, targets: &[String]) -> Vec<Vec<u8>> {
+    let ours = ours(&read(folder.join("hda.a")), targets, &UnbundleOptions::default());
+    for ((ours, theirs), target) in ours.iter().zip(theirs(folder, targets, &[])).zip(targets) {
+        assert_same_bytes(ours, &theirs, target);
+    }
+    ours
+}
+
+/// Names of an archive's members, and its symbols.
+fn inside(archive: &[u8]) -> (Vec<String>, Vec<String>) {
+    let archive = Archive::parse(archive).unwrap();
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    let names = archive.members().map(|member| text(member.name())).collect();
+    (names, archive.symbols().unwrap().map(|symbol| text(symbol.name())).collect())
+}
+
+fn what_llvm_took() {
+    let hda = read(corpus("lib.a"));
+    for (target, file, members) in [
+        (gfx("gfx906"), "out_gfx906.a", 1),
+        (gfx("gfx906:sramecc+:xnack+"), "out_gfx906_full.a", 2),
+        ("openmp-nvptx64-nvidia-cuda--sm_70".to_owned(), "out_sm70.a", 1),
+        (HOST.to_owned(), "out_host.a", 2),
+        (gfx("gfx90a"), "out_missing.a", 0),
+    ] {
+        let found = ours(&hda, core::slice::from_ref(&target), &UnbundleOptions::default());
+        assert_same_bytes(&found[0], &read(corpus(file)), &target);
+        assert_eq!(inside(&found[0]).0.len(), members, "{target}");
+    }
+}
+
+/// What device code is in archives: bitcode, an object, a linked code object, and bytes that nobody knows.
+fn payloads(folder: &Path) -> Vec<Vec<u8>> {
+    scratch::write(folder.join("device.c"), "int device_function(int x) { return x; } int device_variable = 3;\n");
+    let mut payloads = vec![b"unknown bytes".to_vec()];
+    for (number, options) in [&["-emit-llvm", "-c"][..], &["-c"], &["-fPIC"]].iter().enumerate() {
+        let mut tool = llvm("clang");
+        tool.current_dir(folder).args(["--target=amdgcn-amd-amdhsa", "-mcpu=gfx90a", "-nogpulib", "-O1"]);
+        succeed(tool.args(*options).args(["device.c", "-o", &format!("device{number}")]));
+        payloads.push(read(folder.join(format!("device{number}"))));
+    }
+    payloads
+}
+
+/// An object for the host.
+fn host(folder: &Path) -> Vec<u8> {
+    scratch::write(
+        folder.join("host.c"),
+        "int host_function(int x) { return x; } static int local; int *p = &local;\n",
+    );
+    succeed(llvm("clang").current_dir(folder).args(["--target=x86_64-linux-gnu", "-c", "host.c", "-o", "host.o"]));
+    read(folder.join("host.o"))
+}
+
+/// Writes a bundle with LLVM's tool.
+fn bundle(folder: &Path, name: &str, options: &[&str], entries: &[(String, &[u8])]) {
+    let mut tool = llvm("clang-offload-bundler");
+    let ids: Vec<&str> = entries.iter().map(|(id, _)| id.as_str()).collect();
+    tool.current_dir(folder).args(options).arg(format!("-targets={}", ids.join(","))).arg(format!("-output={name}"));
+    for (number, (_, bytes)) in entries.iter().enumerate() {
+        scratch::write(folder.join(format!("in{number}")), bytes);
+        tool.arg(format!("-input=in{number}"));
+    }
+    succeed(&mut tool);
+}
+
+/// Puts members into `hda.a`.
+fn archive(folder: &Path, options: &[&str], names: &[impl AsRef<str>]) {
+    let _ = fs::remove_file(folder.join("hda.a"));
+    let names = names.iter().map(AsRef::as_ref);
+    succeed(llvm("llvm-ar").current_dir(folder).args(["qcSD"]).args(options).arg("hda.a").args(names));
+}
+
+fn members_of_all_forms() {
+    let folder = scratch::folder("device-archive-forms");
+    let (host, payloads) = (host(&folder), payloads(&folder));
+    let entries = |first: &[u8], number: usize| {
+        let device = |offset: usize| payloads[(number + offset) % payloads.len()].clone();
+        [
+            (HOST.to_owned(), first.to_vec()),
+            (gfx("gfx90a"), device(0)),
+            (gfx("gfx906:sramecc+:xnack-"), device(1)),
+            ("openmp-nvptx64-nvidia-cuda--sm_70".to_owned(), device(2)),
+        ]
+    };
+    let forms: [(&str, &[u8], &[&str]); 4] = [
+        ("object.o", &host, &["-type=o"]),
+        ("binary.bc", b"text for the host", &["-type=bc"]),
+        ("compressed.bc", b"text for the host", &["-type=bc", "-compress"]),
+        ("binary with host object.o", &host, &["-type=bc"]),
+    ];
+    for (number, (name, first, options)) in forms.iter().enumerate() {
+        let entries = entries(first, number);
+        let entries: Vec<(String, &[u8])> = entries.iter().map(|(id, bytes)| (id.clone(), bytes.as_slice())).collect();
+        bundle(&folder, name, options, &entries);
+    }
+    scratch::write(folder.join("plain.txt"), "no bundle");
+    scratch::write(folder.join("empty"), "");
+    scratch::write(folder.join("plain.o"), &host);
+    let names =
+        ["plain.txt", "object.o", "binary.bc", "empty", "compressed.bc", "plain.o", "binary with host object.o"];
+    archive(&folder, &[], &names);
+    let targets = [
+        gfx("gfx90a"),
+        gfx("gfx906:sramecc+:xnack-"),
+        "openmp-nvptx64-nvidia-cuda--sm_70".into(),
+        HOST.into(),
+        gfx("gfx1100"),
+    ];
+    let found = compare(&folder, &targets);
+    assert!(found[..4].iter().all(|archive| inside(archive).0.len() == 4));
+    // The host's come from two objects: the one stripped of its bundle, and the one in a binary bundle.
+    assert_eq!(inside(&found[3]).1, ["host_function", "p", "host_function", "p"]);
+    assert_eq!(inside(&found[0]).1.len(), 4);
+    assert_eq!(found[4], b"!<arch>\n");
+    // Any code for gfx906 with these features serves a target that names them; one archive for several targets at once.
+    compare(&folder, &[gfx("gfx90a:xnack+"), gfx("gfx90a:xnack-"), gfx("gfx90a:sramecc+:xnack+")]);
+    compare(&folder, &[gfx("gfx906")]);
+}
+
+fn random_archives() {
+    let folder = scratch::folder("device-archive-random");
+    let (host, payloads) = (host(&folder), payloads(&folder));
+    let mut random = Random::new(11);
+    for _ in 0..12 {
+        let mut names = Vec::new();
+        for number in 0..1 + random.below(5) {
+            let name = format!(
+                "{}{number}{}",
+                ["m", "a longer name of a member ", "x.y"][random.below(3)],
+                ["", ".o", ".bc"][random.below(3)]
+            );
+            let mut entries: Vec<(String, &[u8])> = vec![(HOST.to_owned(), &host)];
+            // One for each processor: in a bundle of the binary form LLVM has an order of its own for more.
+            for processor in ["gfx906", "gfx908", "gfx90a"] {
+                let features = ["", ":xnack+", ":xnack-", ":sramecc+:xnack-"][random.below(4)];
+                if random.below(3) > 0 {
+                    entries.push((gfx(&format!("{processor}{features}")), &payloads[random.below(payloads.len())]));
+                }
+            }
+            let options: &[&str] = [&["-type=o"][..], &["-type=bc"], &["-type=bc", "-compress"]][random.below(3)];
+            bundle(&folder, &name, options, &entries);
+            names.push(name);
+        }
+        archive(&folder, &[], &names);
+        let targets = ["gfx906:sramecc+:xnack-", "gfx908:xnack+", "gfx908:xnack-", "gfx90a"].map(gfx);
+        compare(&folder, &targets);
+        compare(&folder, &[HOST.to_owned()]);
+    }
+}
+
+fn thin_archives() {
+    let folder = scratch::folder("device-archive-thin");
+    let (host, payloads) = (host(&folder), payloads(&folder));
+    fs::create_dir(folder.join("sub")).unwrap();
+    let entries = [(HOST.to_owned(), host.as_slice()), (gfx("gfx90a"), payloads[1].as_slice())];
+    bundle(&folder, "sub/m.o", &["-type=o"], &entries);
+    bundle(&folder, "n.bc", &["-type=bc"], &entries);
+    archive(&folder, &["--thin"], &["sub/m.o", "n.bc"]);
+    let bytes = read(folder.join("hda.a"));
+    let thin = Archive::parse(&bytes).unwrap();
+    assert!(thin.is_thin());
+    let files: Vec<(&[u8], Vec<u8>)> = thin
+        .members()
+        .map(|member| (member.name(), read(folder.join(str::from_utf8(member.name()).unwrap()))))
+        .collect();
+    let targets = [gfx("gfx90a"), HOST.to_owned()];
+    let members = files.iter().map(|(name, bytes)| (*name, bytes.as_slice()));
+    let ours = ours_of(members, &targets, &UnbundleOptions::default());
+    assert_eq!(ours, theirs(&folder, &targets, &[]));
+    assert_eq!(inside(&ours[0]).0[0], "m-openmp-amdgcn-amd-amdhsa--gfx90am.bc");
+}
+
+fn names_of_members() {
+    let folder = scratch::folder("device-archive-names");
+    let targets = [
+        gfx("gfx906:sramecc+:xnack+"),
+        "openmp-nvptx64-nvidia-cuda--sm_70".to_owned(),
+        "hip-spirv64-amd-amdhsa--amdgcnspirv".to_owned(),
+        "openmp-aarch64-unknown-linux-gnu-".to_owned(),
+    ];
+    let entries: Vec<(String, &[u8])> = targets.iter().map(|target| (target.clone(), &b"code"[..])).collect();
+    let mut entries = entries;
+    entries.insert(0, (HOST.to_owned(), b""));
+    let names = ["a.o", "name with.dots.o", "noextension", ".hidden", "a:b.c", "ends.", "a.very_long_extension"];
+    for name in names {
+        bundle(&folder, name, &["-type=bc"], &entries);
+    }
+    archive(&folder, &[], &names);
+    let found = compare(&folder, &targets);
+    assert_eq!(inside(&found[0]).0[4], "a_b-openmp-amdgcn-amd-amdhsa--gfx906_sramecc+_xnack+a_b.bc");
+    assert_eq!(inside(&found[1]).0[1], "name with.dots-openmp-nvptx64-nvidia-cuda-unknown-sm_70name with.dots.cubin");
+}
+
+fn hip_for_openmp() {
+    let folder = scratch::folder("device-archive-hip-openmp");
+    bundle(
+        &folder,
+        "m.bc",
+        &["-type=bc"],
+        &[(HOST.to_owned(), b""), ("hip-amdgcn-amd-amdhsa--gfx906".to_owned(), b"code")],
+    );
+    archive(&folder, &[], &["m.bc"]);
+    let targets = [gfx("gfx906")];
+    assert_eq!(compare(&folder, &targets), [b"!<arch>\n"]);
+    let mut options = UnbundleOptions::default();
+    options.hip_openmp_compatible = true;
+    let ours = ours(&read(folder.join("hda.a")), &targets, &options);
+    assert_eq!(ours, theirs(&folder, &targets, &["-hip-openmp-compatible"]));
+    assert_eq!(inside(&ours[0]).0.len(), 1);
+}
+
+/// What archives are for: a linker finds the member that defines a symbol.
+fn linkers_take_ours() {
+    let folder = scratch::folder("device-archive-link");
+    let payloads = payloads(&folder);
+    for (number, form) in [(1, "bitcode"), (2, "object")] {
+        let entries = [(HOST.to_owned(), &b""[..]), (gfx("gfx90a"), &payloads[number])];
+        bundle(&folder, "m.bc", &["-type=bc", "-compress"], &entries);
+        archive(&folder, &[], &["m.bc"]);
+        let found = ours(&read(folder.join("hda.a")), &[gfx("gfx90a")], &UnbundleOptions::default());
+        scratch::write(folder.join("device.a"), &found[0]);
+        scratch::write(
+            folder.join("use.c"),
+            "int device_function(int);\n__attribute__((amdgpu_kernel)) void kernel(int *p) { *p = device_function(*p); }\n",
+        );
+        let mut tool = llvm("clang");
+        tool.current_dir(&folder).args([
+            "--target=amdgcn-amd-amdhsa",
+            "-mcpu=gfx90a",
+            "-nogpulib",
+            "-Wl,--no-undefined",
+        ]);
+        succeed(tool.args(["use.c", "device.a", "-o", "linked"]));
+        let symbols = stdout(&succeed(llvm("llvm-nm").current_dir(&folder).arg("linked")));
+        assert!(symbols.contains("kernel.kd"), "{form}: {symbols}");
+    }
+}
+
+fn entries_of_a_binary_bundle_stay_in_file_order() {
+    let mut builder = BundleBuilder::new();
+    let ids =
+        ["hipv4-amdgcn-amd-amdhsa--gfx906", "hip-amdgcn-amd-amdhsa--gfx906:xnack+", "hip-amdgcn-amd-amdhsa1.2--gfx906"];
+    for id in ids {
+        builder.entry(id, 1).unwrap();
+    }
+    let bundle = builder.layout().to_vec(&[b"1", b"2", b"3"]);
+    let requested = [EntryId::parse("hip-amdgcn-amd-amdhsa--gfx906:xnack+").unwrap()];
+    let found = unbundle([(&b"m"[..], &bundle[..])], &requested, &UnbundleOptions::default()).unwrap();
+    assert_eq!(found[0].members().map(|(_, bytes)| bytes).collect::<Vec<_>>(), [b"1", b"2", b"3"]);
+}
+
+fn malformed_members() {
+    let requested = [EntryId::parse("hip-amdgcn-amd-amdhsa--gfx906").unwrap()];
+    let found = |name: &[u8], data: &[u8]| {
+        unbundle([(&b"first"[..], &b"plain"[..]), (name, data)], &requested, &UnbundleOptions::default())
+            .and_then(|archives| archives[0].to_vec())
+            .map(|archive| inside(&archive).0.len())
+    };
+    let mut good = 0;
+    for file in ["bundle", "malformed", "compressed"] {
+        for entry in fs::read_dir(workspace().join("tests/corpus").join(file)).unwrap().flatten() {
+            let bytes = read(entry.path());
+            for length in (0..bytes.len()).step_by(1 + bytes.len() / 300).chain([bytes.len()]) {
+                match found(b"m", &bytes[..length]) {
+                    Ok(members) => good += members,
+                    Err(error) => assert!(error.to_string().starts_with("entry 1, "), "{error}"),
+                }
+            }
+        }
+    }
+    assert!(good > 100, "{good}");
+
+    let mut builder = BundleBuilder::new();
+    builder.entry("hip-amdgcn-amd-amdhsa--gfx906", 24).unwrap();
+    let bundle = builder.layout().to_vec(&[b"\x7fELF\x02\x01\x01 and nothing more"]);
+    assert_eq!(
+        found(b"m", &bundle).unwrap_err().to_string(),
+        "entry 0, symbol table of an object file is malformed (at offset 0)"
+    );
+    let bundle = builder.layout().to_vec(&[b"BC\xc0\xde and nothing that is"]);
+    assert_eq!(found(b"m", &bundle).unwrap(), 1, "bitcode that cannot be read has no symbols");
+    assert_eq!(
+        found(b"line\nend", &bundle).unwrap_err().to_string(),
+        "entry 0, name of an archive member is malformed (at offset 0)"
+    );
+    let (bad, at) = (read(workspace().join("tests/corpus/malformed/bad_id.bc")), "entry 1, bundle entry ID");
+    assert!(found(b"m", &bad).unwrap_err().to_string().starts_with(at));
+}
+
+fn no_more_memory_than_allowed() {
+    let folder = scratch::folder("device-archive-limit");
+    let code = vec![7; 100_000];
+    let entries = [(HOST.to_owned(), &b""[..]), (gfx("gfx906"), &code), (gfx("gfx908"), &code)];
+    bundle(&folder, "m.bc", &["-type=bc", "-compress"], &entries);
+    let member = read(folder.join("m.bc"));
+    let [gfx906, gfx908] = ["gfx906", "gfx908"].map(gfx);
+    let requested = [EntryId::parse(&gfx906).unwrap(), EntryId::parse(&gfx908).unwrap()];
+    let mut options = UnbundleOptions::default();
+    for (limit, fits) in [(1000, false), (201_000, true), (399_999, true), (401_000, true)] {
+        options.limit = limit;
+        let result = unbundle([(&b"m"[..], &member[..])], &requested, &options);
+        assert_eq!(result.is_ok(), fits, "{limit}");
+        // The same member twice: four code objects.
+        let result = unbundle([(&b"m"[..], &member[..]), (b"n", &member)], &requested, &options);
+        assert_eq!(
+            result.as_ref().err().map(|it| matches!(it.kind(), ErrorKind::LimitExceeded { .. })),
+            (limit < 400_000).then_some(true)
+        );
+    }
+    // Stripped hosts count too.
+    let host = host(&folder);
+    bundle(&folder, "m.o", &["-type=o"], &[(HOST.to_owned(), &host), (gfx("gfx906"), &code)]);
+    let (member, requested) = (read(folder.join("m.o")), [EntryId::parse(HOST).unwrap()]);
+    options.limit = 100;
+    let error = unbundle([(&b"m"[..], &member[..])], &requested, &options).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::LimitExceeded { limit: 100, .. }), "{error}");
+    // Code objects that are borrowed do not, but their names, which repeat that of the member.
+    let requested = [EntryId::parse(&gfx906).unwrap()];
+    assert!(!unbundle([(&b"m"[..], &member[..])], &requested, &options).unwrap()[0].is_empty());
+    let error = unbundle([(&[b'm'; 50][..], &member[..])], &requested, &options).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::LimitExceeded { limit: 100, .. }), "{error}");
+}
+
+// ----------------------------------------------------------------------------------------------------------- helpers
+
+fn corpus(file: &str) -> PathBuf {
+    workspace().join("tests/corpus/archive").join(file)
+}

@@ -1,0 +1,116 @@
+//! All formats: what the `object` crate reads, over sizes and names that nobody thought of, and what cannot be written.
+
+use super::{named_object, some_bytes, target};
+use object::{BinaryFormat, Object, ObjectKind, ObjectSection, ObjectSymbol, SectionFlags, SymbolScope};
+use offload_format::host_object::{self, CargoTarget, DeviceSection, Machine, ObjectFormat};
+use offload_tests::registry::NOTHING;
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+
+offload_tests::tests! {
+    NOTHING => [
+        another_reader_finds_what_was_written,
+        what_is_too_large_is_an_error,
+        other_hosts_are_refused,
+    ],
+}
+
+/// A host, and what the reader calls its format and its processor.
+type Host = (&'static str, &'static str, BinaryFormat, object::Architecture);
+
+const HOSTS: [Host; 8] = [
+    ("x86_64", "linux", BinaryFormat::Elf, object::Architecture::X86_64),
+    ("aarch64", "android", BinaryFormat::Elf, object::Architecture::Aarch64),
+    ("riscv64", "freebsd", BinaryFormat::Elf, object::Architecture::Riscv64),
+    ("loongarch64", "linux", BinaryFormat::Elf, object::Architecture::LoongArch64),
+    ("x86_64", "windows", BinaryFormat::Coff, object::Architecture::X86_64),
+    ("aarch64", "windows", BinaryFormat::Coff, object::Architecture::Aarch64),
+    ("x86_64", "macos", BinaryFormat::MachO, object::Architecture::X86_64),
+    ("aarch64", "macos", BinaryFormat::MachO, object::Architecture::Aarch64),
+];
+
+fn another_reader_finds_what_was_written() {
+    let host = prop::sample::select(HOSTS.to_vec());
+    let section = prop::sample::select(DeviceSection::ALL.to_vec());
+    let size = 0..10_000_usize;
+    let symbol = "[A-Za-z_$.][A-Za-z0-9_$.]{0,60}";
+    let result = TestRunner::new(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() }).run(
+        &(host, section, size, symbol),
+        |(host, section, size, symbol)| {
+            let payload = some_bytes(size);
+            let file = named_object(&target(host.0, host.1), section, &symbol, &payload);
+            check(host, section, &payload, &symbol, &file);
+            Ok(())
+        },
+    );
+    result.unwrap();
+}
+
+fn check(host: Host, device: DeviceSection, pack: &[u8], name: &str, file: &[u8]) {
+    let object = object::File::parse(file).unwrap();
+    assert_eq!((object.kind(), object.format(), object.architecture()), (ObjectKind::Relocatable, host.2, host.3));
+    // A COFF object says nothing of the kind.
+    assert!(object.is_little_endian() && (object.is_64() || host.2 == BinaryFormat::Coff));
+    let format = match host.2 {
+        BinaryFormat::Elf => ObjectFormat::Elf,
+        BinaryFormat::Coff => ObjectFormat::Coff,
+        _ => ObjectFormat::MachO,
+    };
+
+    let found = |section: &object::Section<'_, '_>| {
+        DeviceSection::from_names(format, section.segment_name().unwrap().unwrap_or(""), section.name().unwrap())
+    };
+    let sections: Vec<_> = object.sections().filter(|section| found(section).is_some()).collect();
+    let [section] = &sections[..] else { panic!("{} sections with device code", sections.len()) };
+    assert_eq!(found(section), Some(device));
+    assert_eq!((section.size(), section.align()), (pack.len() as u64, device.align()));
+    assert!(section.data().unwrap() == pack, "other bytes than were written");
+    assert_eq!(section.relocations().count(), 0);
+    if let SectionFlags::Coff { characteristics } = section.flags() {
+        let dropped = object::pe::IMAGE_SCN_LNK_REMOVE | object::pe::IMAGE_SCN_MEM_DISCARDABLE;
+        assert_eq!((characteristics & dropped).0, 0, "the section would not be in the image");
+    }
+
+    let symbols: Vec<_> = object.symbols().filter(|symbol| symbol.is_global()).collect();
+    let [symbol] = &symbols[..] else { panic!("{} global symbols", symbols.len()) };
+    let machine = Machine::of(&target(host.0, host.1)).unwrap();
+    assert_eq!(symbol.name(), Ok(&*machine.linker_name(name)));
+    assert_eq!((symbol.address(), symbol.section_index()), (0, Some(section.index())));
+    assert_eq!(symbol.scope(), SymbolScope::Linkage);
+}
+
+fn what_is_too_large_is_an_error() {
+    for (arch, os, format, _) in HOSTS {
+        let machine = Machine::of(&target(arch, os)).unwrap();
+        let write = |size| host_object::write(machine, DeviceSection::HipFatbin, "pack", size);
+        let largest = if format == BinaryFormat::Elf { 1 << 62 } else { (1 << 32) - 4097 };
+        let layout = write(largest).unwrap();
+        assert!(layout.size() > largest && layout.size() < largest + 8192);
+        for size in [largest + 1, u64::MAX] {
+            let message = write(size).unwrap_err().to_string();
+            let expected = format!("{} objects have room for {largest} bytes; there are {size}", machine.format());
+            assert_eq!(message, expected);
+        }
+    }
+}
+
+fn other_hosts_are_refused() {
+    let linux = target("x86_64", "linux");
+    assert!(Machine::of(&linux).is_some());
+    let refused = [
+        // x32, big-endian AArch64, 32-bit processors, other systems.
+        CargoTarget { pointer_width: "32", ..linux },
+        CargoTarget { arch: "aarch64", endian: "big", ..linux },
+        CargoTarget { arch: "x86", pointer_width: "32", os: "windows", ..linux },
+        CargoTarget { arch: "s390x", endian: "big", ..linux },
+        CargoTarget { arch: "powerpc64", ..linux },
+        CargoTarget { arch: "riscv64", os: "windows", ..linux },
+        CargoTarget { arch: "arm64ec", os: "windows", ..linux },
+        CargoTarget { arch: "aarch64", os: "ios", ..linux },
+        CargoTarget { os: "none", ..linux },
+        CargoTarget { arch: "wasm64", os: "unknown", ..linux },
+    ];
+    for target in refused {
+        assert_eq!(Machine::of(&target), None, "{target:?}");
+    }
+}

@@ -1,0 +1,47 @@
+//! TODO
+
+mod allocations;
+mod archives;
+mod compressed;
+mod device_archive;
+mod fat_file;
+mod golden;
+mod host_object;
+mod hostile;
+mod kernels;
+mod no_std;
+mod nv_fatbin;
+mod object_bundle;
+mod offload_binary;
+mod properties;
+mod real_files;
+mod target_ids;
+mod text_bundle;
+mod versus_llvm;
+
+// `hostile` and `allocations` weigh what readers allocate.
+#[global_allocator]
+static ALLOCATOR: offload_tests::counting::Counting = offload_tests::counting::Counting;
+
+fn main() -> std::process::ExitCode {
+    offload_tests::registry::run([
+        allocations::tests(),
+        archives::tests(),
+        compressed::tests(),
+        device_archive::tests(),
+        fat_file::tests(),
+        golden::tests(),
+        host_object::tests(),
+        hostile::tests(),
+        kernels::tests(),
+        no_std::tests(),
+        nv_fatbin::tests(),
+        object_bundle::tests(),
+        offload_binary::tests(),
+        properties::tests(),
+        real_files::tests(),
+        target_ids::tests(),
+        text_bundle::tests(),
+        versus_llvm::tests(),
+    ])
+}

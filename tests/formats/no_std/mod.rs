@@ -1,0 +1,72 @@
+//! offload-format without std: a static library with its own panic handler and allocator, in a C program.
+
+use offload_tests::data::{corpus, read};
+use offload_tests::registry::GCC;
+use offload_tests::scenario::Scenario;
+use offload_tests::scratch::workspace;
+use offload_tests::tools::{stdout, succeed};
+use std::process::Command;
+
+offload_tests::tests! {
+    GCC => [a_library_without_std],
+}
+
+/// The features that do not need std.
+const FEATURES: [&str; 2] = ["", "object"];
+
+const MANIFEST: &str = r#"[package]
+name = "offload-no-std"
+version = "0.1.0"
+edition = "2024"
+
+[workspace]
+
+[lib]
+crate-type = ["staticlib"]
+
+[profile.release]
+panic = "abort"
+
+[features]
+object = ["offload-format/object"]
+
+[dependencies]
+offload-format = { path = "PATH", features = ["containers"] }
+"#;
+
+fn a_library_without_std() {
+    for features in FEATURES {
+        let scenario = Scenario::without_sources("offload-no-std");
+        let sources = workspace().join("tests/formats/no_std");
+        scenario
+            .write("Cargo.toml", MANIFEST.replace("PATH", &workspace().join("offload-format").display().to_string()))
+            .write("src/lib.rs", read(sources.join("lib.rs")))
+            .write("main.c", read(sources.join("main.c")));
+        scenario.build().release().args(["--features", features]).passes();
+        let library = scenario.target.join("release/liboffload_no_std.a");
+        let program = scenario.folder.join("program");
+        scenario.tool("gcc").arg("main.c").arg(&library).arg("-o").arg(&program).passes();
+
+        // Nothing of std was linked in.
+        let symbols = stdout(&succeed(Command::new("nm").arg("-C").arg(&library)));
+        assert!(symbols.contains("code_object_size"), "nm lists symbols");
+        let of_std = symbols.lines().find(|line| line.contains(" std::") || line.contains("<std::"));
+        assert_eq!(of_std, None, "features: {features}");
+
+        for (file, expected, places) in [
+            ("bundle/basic.bc", "9 1", 1),
+            ("bundle/concat.bc", "9 2", 1),
+            ("compressed/concat_padded.ccob", "-2 2", 1),
+            ("offload_binary/multi.bin", "-2 2", 1),
+            ("malformed/oob_first.bc", "-2 0", 1),
+            ("fat_file/hip_nordc.o", "-2 0", 1),
+            ("archive/lib.a", "-2 0", 2),
+        ] {
+            let folder = file.split('/').next().expect("a path has a first part");
+            let path = corpus(folder).into_iter().find(|path| path.ends_with(file)).expect("a file of the corpus");
+            let found = stdout(&succeed(Command::new(&program).arg(path)));
+            let places = if features == "object" { places } else { 0 };
+            assert_eq!(found.trim(), format!("{expected} {places}"), "{file}, features: {features}");
+        }
+    }
+}

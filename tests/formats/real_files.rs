@@ -1,0 +1,402 @@
+//! Device code that this project did not make: libraries that others have published, of Debian's clang 15 to AMD's clang 23 and
+//! CUDA 11.8 to 13.5. What we and `offload` find in them is what LLVM's tools, `roc-obj-ls` and `cuobjdump` find; where one of
+//! these is wrong or does not know the file, another judges.
+
+use offload_format::bundle::Bundle;
+use offload_format::fat_file::wrappers;
+use offload_format::image::{Image, Kernels};
+use offload_format::target::TargetId;
+use offload_tests::data::{assert_same_bytes, read};
+use offload_tests::judges::{self, cuobjdump_extracts, objdump_extracts, readobj_lists, roc_obj_lists, section_ranges};
+use offload_tests::published::{self, OneBundle, bundles, fatbin_images, path};
+use offload_tests::registry::{Needs, needs};
+use offload_tests::tools::{Tool, llvm, stdout, succeed};
+use offload_tests::{own, scratch};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const ROCM: Needs = needs(&[Tool::PublishedRocm, Tool::Llvm22]);
+const ROC_OBJ: Needs = needs(&[Tool::PublishedRocm, Tool::Llvm22, Tool::RocObj]);
+const ROCRAND: Needs = needs(&[Tool::PublishedRocrand, Tool::Llvm22, Tool::RocObj]);
+const ALL: Needs = needs(&[Tool::PublishedRocm, Tool::PublishedCuda]);
+const CUDA: Needs = needs(&[Tool::PublishedCuda, Tool::Llvm22, Tool::Cuda]);
+
+offload_tests::tests! {
+    ROC_OBJ => [plain_bundles],
+    ROCRAND => [targets_with_features],
+    ROCM => [
+        compressed_bundles,
+        bundles_in_a_dll,
+        code_objects_are_for_the_targets_that_bundles_name,
+        wrappers_point_to_the_bundles,
+    ],
+    CUDA => [fatbins, fatbins_in_a_dll, wrappers_point_to_the_fatbins],
+    ALL => [offload_takes_all],
+}
+
+// ------------------------------------------------------------------------------------------------------ what we find
+
+/// The entries with their offsets and sizes, of the hosts none.
+fn listed(bundles: &[OneBundle<'_>]) -> Vec<judges::Listed> {
+    let mut all = Vec::new();
+    for bundle in bundles {
+        let entries = bundle.parsed().entries();
+        all.extend(entries.filter(|entry| !entry.id_str().starts_with("host")).map(|entry| {
+            (entry.id_str().to_owned(), bundle.start() + entry.offset(), entry.code_object().len() as u64)
+        }));
+    }
+    all
+}
+
+/// A link to a published file in the folder of a test: `llvm-objdump` writes beside the file that it is given.
+fn linked(folder: &Path, file: &str) -> PathBuf {
+    let path = path(file);
+    let link = folder.join(path.file_name().expect("a file has a name"));
+    std::os::unix::fs::symlink(&path, &link).expect("the scratch folder can be written");
+    link
+}
+
+/// What `offload` says of an image, and the file that it is extracted to.
+type OfOffload = (Value, PathBuf);
+
+/// What `offload ls --json` and `offload extract` make of a file, which say the same about sizes, hashes and places.
+fn by_offload(folder: &Path, path: &Path, file: &[u8]) -> Vec<OfOffload> {
+    let offload = || Command::new(own::tool("offload"));
+    let listing = succeed(offload().args(["ls", "--json"]).arg(path));
+    let mut listing: Value = serde_json::from_slice(&listing.stdout).expect("JSON");
+    assert_eq!(listing["size"], file.len(), "{}", path.display());
+    let Value::Array(images) = listing["images"].take() else { panic!("no array of images") };
+    let extracted = stdout(&succeed(offload().args(["extract", "--empty", "-o"]).arg(folder.join("ours")).arg(path)));
+    let extracted: Vec<PathBuf> = extracted.lines().map(PathBuf::from).collect();
+    assert_eq!(images.len(), extracted.len(), "{}", path.display());
+    let sums = stdout(&succeed(Command::new("sha256sum").args(&extracted)));
+    for ((image, extracted), sum) in images.iter().zip(&extracted).zip(sums.lines()) {
+        let bytes = read(extracted);
+        assert_eq!(image["size"], bytes.len(), "{image}");
+        assert_eq!(image["sha256"].as_str(), sum.split(' ').next(), "{image}");
+        if let Some(offset) = image["offset"].as_u64() {
+            assert_same_bytes(&file[offset as usize..][..bytes.len()], &bytes, &image.to_string());
+        }
+    }
+    images.into_iter().zip(extracted).collect()
+}
+
+/// How many containers of which kind are in which section.
+fn containers(images: &[OfOffload]) -> BTreeMap<String, usize> {
+    let key = |image: &Value| [&image["section"], &image["container"]].map(|it| it.as_str().unwrap_or("-")).join(" ");
+    let containers: BTreeSet<_> =
+        images.iter().map(|(image, _)| (image["container_index"].as_u64(), key(image))).collect();
+    containers.into_iter().fold(BTreeMap::new(), |mut counts, (_, key)| {
+        *counts.entry(key).or_default() += 1;
+        counts
+    })
+}
+
+/// The bundle entries that `offload` extracts are these, in this order.
+struct Entries(std::vec::IntoIter<OfOffload>);
+
+impl Entries {
+    /// The next one is this.
+    #[track_caller]
+    fn assert_next(&mut self, id: &str, bytes: &[u8]) {
+        let (image, extracted) = self.0.next().expect("as many images");
+        assert_eq!(image["entry_id"], id);
+        assert_same_bytes(&read(&extracted), bytes, id);
+        fs::remove_file(extracted).expect("what was written can be removed");
+    }
+
+    #[track_caller]
+    fn assert_end(mut self) {
+        assert!(self.0.next().is_none(), "more images");
+    }
+}
+
+// -------------------------------------------------------------------------------------------------------------- bundles
+
+fn plain_bundles() {
+    let folder = scratch::folder("real-files-plain");
+    assert_plain_bundles(&folder, published::ONNXRUNTIME, 95, 9);
+    assert_plain_bundles(&folder, published::JAX_ROCM60, 1, 12);
+}
+
+fn targets_with_features() {
+    let folder = scratch::folder("real-files-features");
+    assert_plain_bundles(&folder, published::ROCRAND, 1, 8);
+    assert_code_objects_are_for_their_targets(published::ROCRAND);
+    let file = path(published::ROCRAND);
+    // gfx90a has an image with xnack and one without, the others only the latter.
+    for (target, expect) in [
+        ("gfx90a:xnack+", &["gfx90a:xnack+"][..]),
+        ("gfx90a:sramecc+:xnack-", &["gfx90a:xnack-"]),
+        ("gfx906:xnack-", &["gfx906:xnack-"]),
+        ("gfx906:xnack+", &[]),
+        ("gfx1030", &["gfx1030"]),
+    ] {
+        let extract = |how: &str, target: &str| {
+            let mut offload = Command::new(own::tool("offload"));
+            offload.args(["extract", how, target, "-o"]).arg(folder.join(how)).arg(&file);
+            offload.output().expect("offload starts")
+        };
+        let output = extract("--target", target);
+        let chosen = stdout(&output);
+        let chosen: Vec<&str> = chosen.lines().collect();
+        assert_eq!((chosen.len(), output.status.success()), (expect.len(), !expect.is_empty()), "{target}: {output:?}");
+        for (chosen, id) in chosen.iter().zip(expect) {
+            let named = stdout(&extract("--exact", id));
+            assert_same_bytes(&read(chosen), &read(named.trim_end()), target);
+        }
+    }
+}
+
+fn assert_plain_bundles(folder: &Path, name: &str, count: usize, entries: usize) {
+    let path = linked(folder, name);
+    let file = read(&path);
+    let bundles = bundles(&file);
+    assert_eq!(bundles.len(), count, "{name}");
+    assert!(bundles.iter().all(|it| it.version.is_none() && it.parsed().entries().count() == entries), "{name}");
+    let ours = listed(&bundles);
+    assert_eq!(ours.len(), count * (entries - 1), "{name}");
+    assert_eq!(ours, readobj_lists(&path), "{name}");
+    assert_eq!(ours, roc_obj_lists(&path), "{name}");
+    let parsed: Vec<_> = bundles.iter().map(OneBundle::parsed).collect();
+    let mut ours = parsed.iter().flat_map(Bundle::entries);
+    let by_offload = by_offload(folder, &path, &file);
+    assert_eq!(containers(&by_offload), [(".hip_fatbin bundle".to_owned(), count)].into(), "{name}");
+    let mut by_offload = Entries(by_offload.into_iter());
+    for (id, extracted) in objdump_extracts(&path) {
+        let entry = ours.next().expect("as many entries");
+        assert_eq!(entry.id_str(), id, "{name}");
+        let theirs = read(&extracted);
+        assert_same_bytes(entry.code_object(), &theirs, &format!("{name}, {id}"));
+        by_offload.assert_next(&id, &theirs);
+        // Half a gigabyte in all.
+        fs::remove_file(&extracted).expect("what was written can be removed");
+    }
+    assert!(ours.next().is_none(), "{name}");
+    by_offload.assert_end();
+}
+
+/// `llvm-objdump` writes other bytes here, so `clang-offload-bundler` judges, which reads a bundle by itself.
+fn compressed_bundles() {
+    let folder = scratch::folder("real-files-compressed");
+    let files = [
+        (published::BITSANDBYTES_ROCM64, 2, 15),
+        (published::BITSANDBYTES_ROCM715, 3, 26),
+        (published::JAX_ROCM7, 3, 28),
+    ];
+    for (name, version, entries) in files {
+        let path = linked(&folder, name);
+        let file = read(&path);
+        let bundles = bundles(&file);
+        assert_eq!(bundles.len(), 2, "{name}");
+        assert!(bundles.iter().all(|it| it.version == Some(version)), "{name}");
+        assert!(bundles.iter().all(|it| it.parsed().entries().count() == entries), "{name}");
+        assert_eq!(listed(&bundles), readobj_lists(&path), "{name}");
+        assert_are_unbundled(&folder, &path, &bundles);
+        // What it takes for the code objects.
+        let extracted: Vec<_> = objdump_extracts(&path).into_iter().filter(|(id, _)| !id.starts_with("host")).collect();
+        for ((id, offset, size), (theirs, extracted)) in listed(&bundles).into_iter().zip(extracted) {
+            assert_eq!(id, theirs, "{name}");
+            let [start, end] = [offset, offset + size].map(|at| (at as usize).min(file.len()));
+            let extracted = read(extracted);
+            assert_same_bytes(&file[start..end], &extracted[..end - start], &format!("{name}, {id}, llvm-objdump"));
+        }
+    }
+}
+
+/// Of DLLs, none of these tools reads the section.
+fn bundles_in_a_dll() {
+    let folder = scratch::folder("real-files-dll");
+    let path = path(published::BITSANDBYTES_ROCM72_DLL);
+    let file = read(&path);
+    let bundles = bundles(&file);
+    assert_eq!(bundles.len(), 2);
+    assert!(bundles.iter().all(|it| it.version == Some(3) && it.parsed().entries().count() == 8));
+    let [(start, size)] = section_ranges(&path, ".hip_fat", "PointerToRawData:", "RawDataSize:")[..] else {
+        panic!("one section")
+    };
+    assert_eq!(bundles[0].range.start as u64, start);
+    assert!(bundles[1].range.end as u64 <= start + size);
+    assert_are_unbundled(&folder, &path, &bundles);
+}
+
+/// `clang-offload-bundler` finds the same entries in each compressed bundle of a file, cut out.
+fn assert_are_unbundled(folder: &Path, path: &Path, bundles: &[OneBundle<'_>]) {
+    let file = read(path);
+    let by_offload = by_offload(folder, path, &file);
+    let section = if path.extension().is_some_and(|it| it == "dll") { ".hip_fat" } else { ".hip_fatbin" };
+    assert_eq!(containers(&by_offload), [(format!("{section} compressed-bundle"), bundles.len())].into());
+    let mut by_offload = Entries(by_offload.into_iter());
+    let tool = || {
+        let mut tool = llvm("clang-offload-bundler");
+        tool.current_dir(folder).args(["-type=o", "-input=bundle"]);
+        tool
+    };
+    for bundle in bundles {
+        scratch::write(folder.join("bundle"), &file[bundle.range.clone()]);
+        let parsed = bundle.parsed();
+        let listing = stdout(&succeed(tool().arg("-list")));
+        let theirs: BTreeSet<&str> = listing.lines().collect();
+        assert_eq!(parsed.entries().map(|entry| entry.id_str()).collect::<BTreeSet<_>>(), theirs);
+        let mut unbundle = tool();
+        let ids: Vec<&str> = parsed.entries().map(|entry| entry.id_str()).collect();
+        unbundle.arg("-unbundle").arg(format!("-targets={}", ids.join(",")));
+        unbundle.args((0..ids.len()).map(|number| format!("-output=entry-{number}")));
+        succeed(&mut unbundle);
+        for (number, entry) in parsed.entries().enumerate() {
+            let theirs = read(folder.join(format!("entry-{number}")));
+            assert_same_bytes(entry.code_object(), &theirs, entry.id_str());
+            by_offload.assert_next(entry.id_str(), &theirs);
+        }
+    }
+    by_offload.assert_end();
+}
+
+/// The code objects' own headers name targets that serve those of their entries, and all their kernels can be read.
+fn code_objects_are_for_the_targets_that_bundles_name() {
+    for name in published::ROCM {
+        assert_code_objects_are_for_their_targets(name);
+    }
+}
+
+fn assert_code_objects_are_for_their_targets(name: &str) {
+    let file = read(path(name));
+    let mut kernels = 0;
+    for bundle in bundles(&file) {
+        for entry in bundle.parsed().entries().filter(|entry| !entry.code_object().is_empty()) {
+            let image = Image::parse(entry.code_object()).expect("an image");
+            let Image::CodeObject(header) = image else { panic!("{name}: {image:?}") };
+            let own = header.target_id().expect("a target ID");
+            let (_, target) = entry.id_str().rsplit_once("--").expect("a target ID");
+            let [own, target] = [&own, target].map(|text| TargetId::parse(text).expect("a target ID"));
+            assert!(own.provides_for(&target), "{name}: {own} under {target}");
+            kernels += Kernels::parse(entry.code_object()).expect("kernels").count();
+        }
+    }
+    assert!(kernels > 0, "{name}");
+}
+
+// -------------------------------------------------------------------------------------------------------------- fatbins
+
+/// The same images with the same bytes, in any order. What is not compressed may have up to 7 zeros behind it.
+#[track_caller]
+fn assert_same_images(mut ours: Vec<(String, Vec<u8>)>, mut theirs: Vec<(String, Vec<u8>)>, what: &str) {
+    for images in [&mut ours, &mut theirs] {
+        images.sort();
+    }
+    let names = |images: &[(String, Vec<u8>)]| images.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&ours), names(&theirs), "{what}");
+    for ((name, ours), (_, theirs)) in ours.iter().zip(&theirs) {
+        let (common, zeros) = ours.split_at_checked(theirs.len()).unwrap_or((ours, b"1"));
+        assert_same_bytes(common, theirs, &format!("{what}, {name}"));
+        assert!(zeros.len() < 8 && zeros.iter().all(|&byte| byte == 0), "{what}, {name}: {zeros:?}");
+    }
+}
+
+/// What `offload` extracts, under `cuobjdump`'s names; the counts are of fatbins in `.nv_fatbin` and in `__nv_relfatbin`.
+fn images_by_offload(folder: &Path, path: &Path, file: &[u8], counts: [usize; 2]) -> Vec<(String, Vec<u8>)> {
+    let images = by_offload(folder, path, file);
+    let is_dll = path.extension().is_some_and(|it| it == "dll");
+    let sections = if is_dll { [".nv_fatb", "__nv_rel"] } else { [".nv_fatbin", "__nv_relfatbin"] };
+    let counts = sections.into_iter().zip(counts).filter(|(_, count)| *count > 0);
+    assert_eq!(containers(&images), counts.map(|(section, count)| (format!("{section} fatbin"), count)).collect());
+    let image = |(image, extracted): OfOffload| {
+        let [arch, kind] = ["target_id", "image_kind"].map(|key| image[key].as_str().expect("a name").to_owned());
+        (format!("{}.{kind}", arch.replace("compute", "sm")), read(extracted))
+    };
+    let images = images.into_iter().map(image).collect();
+    fs::remove_dir_all(folder.join("ours")).expect("what was written can be removed");
+    images
+}
+
+fn fatbins() {
+    let folder = scratch::folder("real-files-fatbins");
+    let files = [
+        (published::BITSANDBYTES_CUDA118, [1, 6], 7 * 7 + 6),
+        (published::BITSANDBYTES_CUDA132, [1, 6], 7 * 7 + 6),
+        (published::NVJPEG12, [11, 0], 11 * 15 + 10),
+        (published::NVJPEG13, [10, 0], 10 * 11),
+        (published::CUDADEVRT, [0, 1], 12),
+    ];
+    for (name, fatbins, count) in files {
+        let path = path(name);
+        let file = read(&path);
+        let (ours, starts) = fatbin_images(&file);
+        assert_eq!((starts.len(), ours.len()), (fatbins.iter().sum(), count), "{name}");
+        let theirs = cuobjdump_extracts(&path, &folder);
+        assert_same_images(ours, theirs.clone(), name);
+        assert_same_images(images_by_offload(&folder, &path, &file, fatbins), theirs, name);
+    }
+}
+
+/// `cuobjdump` on Linux finds nothing in a DLL; it takes the sections.
+fn fatbins_in_a_dll() {
+    let folder = scratch::folder("real-files-fatbins-dll");
+    let dll = path(published::BITSANDBYTES_CUDA132_DLL);
+    let file = read(&dll);
+    let (ours, starts) = fatbin_images(&file);
+    assert_eq!((starts.len(), ours.len()), (7, 7 * 7 + 6));
+    let mut theirs = Vec::new();
+    for section in [".nv_fatb", "__nv_rel"] {
+        let dumped = folder.join("section.fatbin");
+        let argument = format!("--dump-section={section}={}", dumped.display());
+        succeed(llvm("llvm-objcopy").arg(argument).arg(&dll).arg(folder.join("rest")));
+        theirs.extend(cuobjdump_extracts(&dumped, &folder));
+    }
+    assert_same_images(ours, theirs.clone(), published::BITSANDBYTES_CUDA132_DLL);
+    assert_same_images(images_by_offload(&folder, &dll, &file, [1, 6]), theirs, published::BITSANDBYTES_CUDA132_DLL);
+}
+
+// ----------------------------------------------------------------------------------------------------------------- all
+
+/// Commands of `offload` that have nothing to say against any of the files.
+const COMMANDS: [&[&str]; 3] = [&["ls"], &["verify"], &["size"]];
+
+fn offload_takes_all() {
+    for command in COMMANDS {
+        for name in published::ROCM.into_iter().chain(published::CUDA) {
+            let output = succeed(Command::new(own::tool("offload")).args(command).arg(path(name)));
+            assert!(!output.stdout.is_empty() && output.stderr.is_empty(), "{command:?} {name}: {output:?}");
+        }
+    }
+}
+
+// ------------------------------------------------------------------------------------------------------------- wrappers
+
+/// Where the images of the wrappers start, in their order; as many as fit into the section, by `llvm-readobj`.
+fn wrapped(name: &str, file: &[u8], section: &str) -> BTreeSet<u64> {
+    let mut starts = BTreeSet::new();
+    let mut count = 0;
+    wrappers(file, |wrapper| {
+        let image = wrapper.image().expect("an image");
+        starts.insert((image.as_ptr() as usize - file.as_ptr() as usize) as u64);
+        count += 1;
+    });
+    let is_dll = name.ends_with(".dll");
+    let section = if is_dll { &section[..8] } else { section };
+    let size = if is_dll { "VirtualSize:" } else { "Size:" };
+    let [(_, size)] = section_ranges(&path(name), section, size, size)[..] else { panic!("{name}: one section") };
+    assert_eq!(count * 24, size, "{name}");
+    starts
+}
+
+fn wrappers_point_to_the_bundles() {
+    for name in published::ROCM {
+        let file = read(path(name));
+        let starts = bundles(&file).iter().map(|bundle| bundle.range.start as u64).collect();
+        assert_eq!(wrapped(name, &file, ".hipFatBinSegment"), starts, "{name}");
+    }
+}
+
+/// But for one of nvJPEG 12, whose cubins have no kernels: no wrapper points to it.
+fn wrappers_point_to_the_fatbins() {
+    for name in published::CUDA.into_iter().filter(|name| !name.ends_with(".a")) {
+        let file = read(path(name));
+        let (_, starts) = fatbin_images(&file);
+        let left_out = if name == published::NVJPEG12 { 1 } else { 0 };
+        assert_eq!(wrapped(name, &file, ".nvFatBinSegment"), starts.into_iter().skip(left_out).collect(), "{name}");
+    }
+}

@@ -1,0 +1,147 @@
+//! LLVM's libomptarget 22, which finds the images for its own CPU in offload binaries, and runs them.
+//!
+//! It looks at the ELF header only, and loads images with the dynamic linker: it does not ask which system and which C
+//! library an image is for. So there are no images here that differ in nothing else: docs/formats.md, "Selection".
+
+use super::{Image, assert_same_choice};
+use offload_format::offload_binary::{ImageKind, OffloadBinaries, OffloadBinaryBuilder, OffloadKind, Version};
+use offload_format::select::{Device, judge, select};
+use offload_tests::data::read;
+use offload_tests::registry::needs;
+use offload_tests::scratch;
+use offload_tests::stand_ins::{Staged, compile};
+use offload_tests::tools::{Tool, llvm, shared_library, succeed};
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+offload_tests::tests! { needs(&[Tool::Llvm22, Tool::OmpTarget, Tool::Gcc]) => [alone, among_others] }
+
+const TRIPLES: [&str; 10] = [
+    "x86_64-unknown-linux-gnu",
+    "aarch64-unknown-linux-gnu",
+    "aarch64_be-unknown-linux-gnu",
+    "i686-unknown-linux-gnu",
+    "armv7-unknown-linux-gnueabihf",
+    "riscv64-unknown-linux-gnu",
+    "powerpc64le-unknown-linux-gnu",
+    "x86_64-pc-windows-msvc",
+    "x86_64-apple-macos13",
+    "gfx90a",
+];
+
+static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| scratch::folder("agreement-cpu"));
+
+static LOAD: LazyLock<PathBuf> = LazyLock::new(|| {
+    let load = FOLDER.join("omp_load");
+    compile("omp_load.c", &["-ldl"], &load);
+    load
+});
+
+/// A library for each triple; what its kernel writes is its place in the list.
+static IMAGES: LazyLock<Vec<Image>> = LazyLock::new(|| {
+    let source = FOLDER.join("fill.c");
+    // The runtime gives every argument 64 bits, after one of its own.
+    let text = "#ifdef _WIN32\n__declspec(dllexport)\n#endif\n\
+                void fill(void *own, unsigned long long n, long long *y) { while (n) y[--n] = TARGET; }\n";
+    scratch::write(&source, text);
+    let compiled = TRIPLES.iter().enumerate().map(|(number, triple)| {
+        let [object, library] = ["o", "so"].map(|extension| FOLDER.join(format!("{triple}.{extension}")));
+        let target = if *triple == "gfx90a" { "amdgcn-amd-amdhsa" } else { triple };
+        let mut clang = llvm("clang");
+        clang.args(["-O1", "-ffreestanding", "-fno-builtin", "-c"]).arg(format!("--target={target}"));
+        if !triple.contains("windows") {
+            clang.arg("-fPIC");
+        }
+        if target != *triple {
+            clang.args([&format!("-mcpu={triple}"), "-nogpulib"]);
+        }
+        succeed(clang.arg(format!("-DTARGET={number}")).arg(&source).arg("-o").arg(&object));
+        link(triple, &object, &library);
+        Image { target: (*triple).to_owned(), bytes: read(&library) }
+    });
+    compiled.collect()
+});
+
+fn link(triple: &str, object: &Path, library: &Path) {
+    let mut lld = match triple {
+        _ if triple.contains("windows") => {
+            let mut lld = llvm("lld-link");
+            lld.args(["/dll", "/noentry", "/nodefaultlib"]).arg(format!("/out:{}", library.display()));
+            succeed(lld.arg(object));
+            return;
+        }
+        _ if triple.contains("apple") => {
+            let mut lld = llvm("ld64.lld");
+            lld.args(["-dylib", "-arch", "x86_64", "-platform_version", "macos", "13.0", "13.0"]);
+            lld.args(["-undefined", "dynamic_lookup"]);
+            lld
+        }
+        _ => {
+            let mut lld = llvm("ld.lld");
+            lld.arg("-shared");
+            lld
+        }
+    };
+    succeed(lld.arg(object).arg("-o").arg(library));
+}
+
+/// An offload binary for each image, in a row.
+fn pack(images: &[&Image]) -> Vec<u8> {
+    let mut file = Vec::new();
+    for image in images {
+        let mut builder = OffloadBinaryBuilder::new();
+        let entry = builder.image(ImageKind::OBJECT, OffloadKind::OPENMP, image.bytes.len() as u64);
+        match image.target.starts_with("gfx") {
+            true => entry.string("triple", "amdgcn-amd-amdhsa").string("arch", &image.target),
+            false => entry.string("triple", &image.target),
+        };
+        file.extend(builder.layout(Version::V1).to_vec(&[&image.bytes]));
+    }
+    file
+}
+
+/// Which of the images runs.
+fn ran<'i>(images: &[&'i Image], name: &str) -> Option<&'i str> {
+    let file = pack(images);
+    let path = FOLDER.join(format!("{name}.pack"));
+    scratch::write(&path, &file);
+    let library = shared_library("libomptarget.so.22.1").expect("Tool::OmpTarget was checked");
+    let mut args = vec![library.display().to_string(), path.display().to_string()];
+    for binary in OffloadBinaries::new(&file) {
+        let (at, binary) = binary.expect("it was just written");
+        args.extend(binary.images().map(|image| format!("{}:{}", at + image.offset(), image.data().len())));
+    }
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let outcome = Staged::new(&LOAD, &FOLDER).run(&args, &FOLDER.join(format!("{name}.log")));
+    let number = outcome.stdout.trim_end().parse::<usize>().ok();
+    // If nothing runs, the runtime prints an error and ends the process.
+    assert_eq!(outcome.status == Some(0), number.is_some(), "{outcome:#?}");
+    let refused = outcome.stderr.contains("while offloading is mandatory");
+    assert_eq!(refused, number.is_none(), "{outcome:#?}");
+    number.map(|number| TRIPLES[number])
+}
+
+fn alone() {
+    let mut fits = 0;
+    for image in &*IMAGES {
+        let ours = judge(image, &Device::cpu()).ok().map(|_| image);
+        assert_same_choice(ours, ran(&[image], "alone"), &image.target);
+        fits += usize::from(ours.is_some());
+    }
+    assert_eq!(fits, 1, "this machine's own");
+    // It does not ask for the C library: an image of another one runs, if it needs none.
+    let own = IMAGES.iter().find(|image| judge(*image, &Device::cpu()).is_ok()).expect("there is one");
+    let other = Image { target: own.target.replace("-gnu", "-musl"), bytes: own.bytes.clone() };
+    assert!(judge(&other, &Device::cpu()).is_err());
+    assert!(ran(&[&other], "musl").is_some());
+}
+
+fn among_others() {
+    let mut images: Vec<&Image> = IMAGES.iter().collect();
+    for _ in 0..images.len() {
+        images.rotate_left(1);
+        let ours = select(images.iter().copied(), &Device::cpu()).ok().map(|choice| choice.into_image());
+        let order: Vec<&str> = images.iter().map(|image| image.target.as_str()).collect();
+        assert_same_choice(ours, ran(&images, "among-others"), &order.join(" "));
+    }
+}

@@ -1,0 +1,146 @@
+//! AMD's HIP runtime of version 5.2, on every GPU that it knows and that our rules tell apart: gfx906 and gfx90a in all
+//! their modes, gfx1030. It takes code objects of version 4 only and knows no generic targets.
+
+use super::{Image, assert_same_choice};
+use offload_format::bundle::{BundleBuilder, HIP_ENTRY_PREFIX};
+use offload_format::select::{Device, judge, select};
+use offload_tests::data::read;
+use offload_tests::registry::needs;
+use offload_tests::scratch;
+use offload_tests::stand_ins::hsa::{self, RUNTIME};
+use offload_tests::stand_ins::{Staged, compile, described};
+use offload_tests::tools::{Tool, llvm, succeed};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
+offload_tests::tests! { needs(&[Tool::Llvm22, Tool::Hip5, Tool::Gcc]) => [alone, together] }
+
+pub const CODE_OBJECT_VERSION: u32 = 4;
+
+const DEVICES: [&str; 10] = [
+    "gfx906:sramecc+:xnack+",
+    "gfx906:sramecc+:xnack-",
+    "gfx906:sramecc-:xnack+",
+    "gfx906:sramecc-:xnack-",
+    "gfx90a:sramecc+:xnack+",
+    "gfx90a:sramecc+:xnack-",
+    "gfx90a:sramecc-:xnack+",
+    "gfx90a:sramecc-:xnack-",
+    "gfx1030",
+    // Nothing is for it.
+    "gfx1031",
+];
+
+static LIBRARIES: LazyLock<PathBuf> = LazyLock::new(|| hsa::libraries("agreement-hsa"));
+
+/// The program that gives a file to the runtime.
+static LOAD: LazyLock<PathBuf> = LazyLock::new(|| {
+    let load = LIBRARIES.join("hip_load");
+    compile("hip_load.c", &["-ldl"], &load);
+    load
+});
+
+/// Code objects for every target ID of the devices' processors.
+static IMAGES: LazyLock<Vec<Image>> = LazyLock::new(|| {
+    let folder = scratch::folder("agreement-hip-images");
+    let source = folder.join("saxpy.c");
+    scratch::write(&source, "#include <gpuintrin.h>\n__gpu_kernel void saxpy(float *y) { *y = TARGET; }\n");
+    let mut targets = vec!["gfx1030".to_owned()];
+    for processor in ["gfx906", "gfx90a"] {
+        for sramecc in ["", ":sramecc+", ":sramecc-"] {
+            targets.extend(["", ":xnack+", ":xnack-"].map(|xnack| format!("{processor}{sramecc}{xnack}")));
+        }
+    }
+    let compiled = targets.into_iter().enumerate().map(|(number, target)| {
+        let file = folder.join(format!("{number}.hsaco"));
+        let mut clang = llvm("clang");
+        clang.args(["--target=amdgcn-amd-amdhsa", "-O2", "-ffreestanding", "-nogpulib", "-nostdlib"]);
+        clang.arg(format!("-mcpu={target}")).arg(format!("-mcode-object-version={CODE_OBJECT_VERSION}"));
+        // The stand-in knows images by their bytes: no two are the same.
+        succeed(clang.arg(format!("-DTARGET={number}")).arg(&source).arg("-o").arg(&file));
+        Image { target, bytes: read(&file) }
+    });
+    compiled.collect()
+});
+
+/// Which of the images the runtime loads of a file that holds them; the name is that of a log which no other run has.
+fn loaded<'i>(file: &[u8], images: &[&'i Image], device: &str, name: &str) -> Option<&'i str> {
+    let path = LIBRARIES.join(format!("{name}.file"));
+    scratch::write(&path, file);
+    let args = [RUNTIME, path.to_str().expect("the target folder's name is UTF-8"), "saxpy"];
+    let outcome =
+        Staged::new(&LOAD, &LIBRARIES).with("FAKE_GPU", device).run(&args, &LIBRARIES.join(format!("{name}.log")));
+    let found = outcome.log.first().and_then(|line| line.strip_prefix("code object: "));
+    let image = found.map(|found| {
+        let image = images.iter().find(|image| described(&image.bytes) == found);
+        image.unwrap_or_else(|| panic!("{device}: the runtime loads what it was not given: {outcome:#?}"))
+    });
+    // Where nothing fits, it ends the process or returns an error.
+    assert_eq!(outcome.status == Some(0), image.is_some(), "{device}: {outcome:#?}");
+    image.map(|image| image.target.as_str())
+}
+
+/// A bundle as in `.hip_fatbin`; `None` for images that may not be in one bundle.
+fn bundle(images: &[&Image]) -> Option<Vec<u8>> {
+    let mut builder = BundleBuilder::hip();
+    for image in images {
+        builder.entry(&format!("{HIP_ENTRY_PREFIX}{}", image.target), image.bytes.len() as u64).ok()?;
+    }
+    let mut payloads: Vec<&[u8]> = vec![b""];
+    payloads.extend(images.iter().map(|image| image.bytes.as_slice()));
+    Some(builder.layout().to_vec(&payloads))
+}
+
+fn alone() {
+    let mut fits = 0;
+    for image in &*IMAGES {
+        for (form, file) in [("bundle", bundle(&[image]).expect("one image")), ("code object", image.bytes.clone())] {
+            for device in DEVICES {
+                let ours = judge(image, &Device::hip(device).unwrap()).ok().map(|_| image);
+                let how = format!("a {form} for {} on {device}", image.target);
+                assert_same_choice(ours, loaded(&file, &[image], device, "alone"), &how);
+                fits += usize::from(ours.is_some());
+            }
+        }
+    }
+    assert!(fits > DEVICES.len(), "{fits}");
+}
+
+/// Pairs of images for one processor, and bundles with all images that may be in one. Of a pair for two processors at
+/// most one image fits: that is what `alone` tests.
+fn together() {
+    let (mut bundles, mut chosen) = (0, BTreeSet::new());
+    let processor = |image: &Image| image.target.split(':').next().map(str::to_owned);
+    let mut sets: Vec<Vec<&Image>> = Vec::new();
+    for (number, a) in IMAGES.iter().enumerate() {
+        sets.extend(
+            IMAGES[..number].iter().filter(|b| processor(a) == processor(b)).flat_map(|b| [vec![a, b], vec![b, a]]),
+        );
+    }
+    // Images that name the same features: one choice for gfx906, one for gfx90a.
+    let features = |image: &Image| ["sramecc", "xnack"].map(|name| image.target.contains(name));
+    for names in [[false, false], [false, true], [true, false], [true, true]] {
+        for others in [[false, false], [false, true], [true, false], [true, true]] {
+            let wanted = |image: &&Image| match image.target.starts_with("gfx906") {
+                true => features(image) == names,
+                false => image.target == "gfx1030" || features(image) == others,
+            };
+            let set: Vec<&Image> = IMAGES.iter().filter(wanted).collect();
+            sets.push(set.iter().rev().copied().collect());
+            sets.push(set);
+        }
+    }
+    for set in sets {
+        let Some(file) = bundle(&set) else { continue };
+        bundles += 1;
+        let names = set.iter().map(|image| image.target.as_str()).collect::<Vec<_>>().join(", ");
+        for device in DEVICES {
+            let ours =
+                select(set.iter().copied(), &Device::hip(device).unwrap()).ok().map(|choice| choice.into_image());
+            assert_same_choice(ours, loaded(&file, &set, device, "together"), &format!("{names} on {device}"));
+            chosen.extend(ours.map(|image| image.target.as_str()));
+        }
+    }
+    assert_eq!((bundles, chosen.len()), (32 + 2 * 2 * (1 + 1 + 6), IMAGES.len()));
+}

@@ -1,0 +1,48 @@
+//! Vendors' own programs choose the images that our rules choose, for every device that the program knows: every image
+//! alone, which shows what fits, and images together, which shows what comes first.
+//!
+//! docs/formats.md, "Selection", lists where they choose otherwise.
+
+mod cpu;
+mod hip;
+mod nvidia;
+
+use offload_format::select::{Candidate, Code};
+use offload_format::target::{NvidiaArch, NvidiaCode, TargetId};
+
+offload_tests::tests! { ; hip::tests(), nvidia::tests(), cpu::tests() }
+
+/// An image, for the rules and for a judge.
+#[derive(Debug, Clone, PartialEq)]
+struct Image {
+    /// `gfx90a:xnack-`, `sm_90a`, `compute_80`, a target triple.
+    target: String,
+    bytes: Vec<u8>,
+}
+
+impl Candidate for Image {
+    fn code(&self) -> Code<'_> {
+        match NvidiaArch::parse(&self.target) {
+            Ok(arch) if arch.code == NvidiaCode::Ptx => {
+                let header = offload_format::image::PtxHeader::parse(&self.bytes).expect("the image is PTX");
+                Code::Ptx { arch, version: Some(header.version()) }
+            }
+            Ok(arch) => Code::Cubin(arch),
+            Err(_) if self.target.starts_with("gfx") => {
+                let id = TargetId::parse(&self.target).expect("a target ID");
+                Code::Amdgpu { id, version: Some(hip::CODE_OBJECT_VERSION) }
+            }
+            Err(_) => Code::Cpu(&self.target),
+        }
+    }
+
+    fn label(&self) -> &str {
+        &self.target
+    }
+}
+
+/// Compares our choice with the judge's; `how` describes what the judge was given.
+#[track_caller]
+fn assert_same_choice(ours: Option<&Image>, theirs: Option<&str>, how: &str) {
+    assert_eq!(ours.map(|image| image.target.as_str()), theirs, "{how}: ours is on the left");
+}

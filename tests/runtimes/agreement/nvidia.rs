@@ -1,0 +1,257 @@
+//! nvJitLink of CUDA 13.5, for every GPU that it knows; and the driver, where there is a GPU.
+//!
+//! nvJitLink calls a GPU of compute capability 9.0 `sm_90a`: to `sm_90` it gives nothing that is for 9.0 alone.
+
+use super::{Image, assert_same_choice};
+use libloading::{Library, Symbol};
+use offload_format::nv_fatbin::{HostOs, NvFatbinBuilder};
+use offload_format::select::{Device, judge, select};
+use offload_format::target::{NvidiaArch, NvidiaCode};
+use offload_tests::data::read;
+use offload_tests::jit_link::JitLink;
+use offload_tests::registry::needs;
+use offload_tests::scratch;
+use offload_tests::tools::{Tool, cuda, succeed};
+use std::ffi::{CString, c_char, c_int, c_uint, c_void};
+use std::path::Path;
+use std::ptr;
+
+offload_tests::tests! {
+    needs(&[Tool::Cuda, Tool::NvJitLink]) => [alone, pairs],
+    needs(&[Tool::Cuda, Tool::NvidiaGpu]) => [driver],
+}
+
+const ARCHS: [&str; 23] = [
+    "75", "80", "86", "87", "88", "89", "90", "90a", "100", "100a", "100f", "103", "103a", "103f", "110", "110a",
+    "110f", "120", "120a", "120f", "121", "121a", "121f",
+];
+
+/// Compute capabilities, and what nvJitLink calls a GPU that has it.
+const DEVICES: [(u32, u32, &str); 12] = [
+    (7, 5, "sm_75"),
+    (8, 0, "sm_80"),
+    (8, 6, "sm_86"),
+    (8, 7, "sm_87"),
+    (8, 8, "sm_88"),
+    (8, 9, "sm_89"),
+    (9, 0, "sm_90a"),
+    (10, 0, "sm_100a"),
+    (10, 3, "sm_103a"),
+    (11, 0, "sm_110a"),
+    (12, 0, "sm_120a"),
+    (12, 1, "sm_121a"),
+];
+
+/// The driver of CUDA 13.5: nvJitLink compiles the PTX that it does.
+const DRIVER: u32 = 13050;
+
+/// A cubin and PTX for each architecture, each with one kernel, called after it.
+fn images(folder: &Path, options: &[&str]) -> Vec<Image> {
+    let mut images = Vec::new();
+    for arch in ARCHS {
+        for name in [format!("sm_{arch}"), format!("compute_{arch}")] {
+            let arch = NvidiaArch::parse(&name).unwrap();
+            let version = arch.lowest_ptx().unwrap();
+            let text = format!(
+                ".version {version}\n.target {}\n.address_size 64\n.visible .entry {}()\n{{\n\tret;\n}}\n",
+                arch.with_code(NvidiaCode::Cubin),
+                kernel(&name)
+            );
+            let bytes = match arch.code {
+                NvidiaCode::Ptx => text.into_bytes(),
+                NvidiaCode::Cubin => {
+                    let [source, cubin] = ["ptx", "cubin"].map(|extension| folder.join(format!("{name}.{extension}")));
+                    scratch::write(&source, text);
+                    succeed(
+                        cuda("ptxas").args(options).arg(format!("-arch={name}")).arg(&source).arg("-o").arg(&cubin),
+                    );
+                    read(&cubin)
+                }
+            };
+            images.push(Image { target: name, bytes });
+        }
+    }
+    images
+}
+
+fn kernel(target: &str) -> String {
+    format!("from_{target}")
+}
+
+fn fatbin(images: &[&Image]) -> Vec<u8> {
+    let mut builder = NvFatbinBuilder::new(HostOs::Linux);
+    for image in images {
+        let arch = NvidiaArch::parse(&image.target).unwrap();
+        match arch.code {
+            NvidiaCode::Cubin => builder.cubin(arch, &image.bytes).unwrap(),
+            NvidiaCode::Ptx => builder.ptx(&image.bytes).unwrap(),
+        };
+    }
+    let payloads: Vec<&[u8]> = images.iter().map(|image| image.bytes.as_slice()).collect();
+    builder.layout().to_vec(&payloads)
+}
+
+/// Which of the images nvJitLink takes its code from.
+fn linked<'i>(library: &JitLink, fatbin: &[u8], images: &[&'i Image], gpu: &str) -> Option<&'i str> {
+    let cubin = library.link(fatbin, gpu)?;
+    let has = |image: &&&Image| {
+        // In the string table, between NULs: no name is the start of another.
+        let name = format!("\0{}\0", kernel(&image.target));
+        cubin.windows(name.len()).any(|window| window == name.as_bytes())
+    };
+    let image = images.iter().find(has).unwrap_or_else(|| panic!("{gpu}: there is no kernel in what was linked"));
+    Some(&image.target)
+}
+
+// nvJitLink takes no code from cubins that ptxas made without `-c`.
+const RELOCATABLE: &[&str] = &["-c"];
+
+fn alone() {
+    let images = images(&scratch::folder("agreement-nvidia-alone"), RELOCATABLE);
+    let library = JitLink::load();
+    let mut fits = 0;
+    for image in &images {
+        let fatbin = fatbin(&[image]);
+        for (major, minor, gpu) in DEVICES {
+            let ours = judge(image, &Device::cuda(major, minor, DRIVER)).ok().map(|_| image);
+            let theirs = linked(&library, &fatbin, &[image], gpu);
+            assert_same_choice(ours, theirs, &format!("{} on {gpu}", image.target));
+            fits += usize::from(ours.is_some());
+        }
+    }
+    assert!(fits > images.len(), "{fits}");
+}
+
+fn pairs() {
+    let images = images(&scratch::folder("agreement-nvidia-pairs"), RELOCATABLE);
+    let library = JitLink::load();
+    let (mut same, mut other) = (0, 0);
+    for (number, a) in images.iter().enumerate() {
+        for b in &images[..number] {
+            for pair in [[a, b], [b, a]] {
+                let fatbin = fatbin(&pair);
+                for (major, minor, gpu) in DEVICES {
+                    let device = Device::cuda(major, minor, DRIVER);
+                    // Of the others one fits or none, which is what `alone` is about.
+                    if !pair.iter().all(|image| judge(image, &device).is_ok()) {
+                        continue;
+                    }
+                    let ours = select(pair, &device).ok().map(|choice| choice.into_image());
+                    let expected = newer_ptx(pair).or(ours);
+                    let theirs = linked(&library, &fatbin, &pair, gpu);
+                    assert_same_choice(
+                        expected,
+                        theirs,
+                        &format!("{} and {} on {gpu}", pair[0].target, pair[1].target),
+                    );
+                    *if expected == ours { &mut same } else { &mut other } += 1;
+                }
+            }
+        }
+    }
+    assert!(same > 1000, "{same} pairs with the same choice");
+    assert!(other > 50, "{other} pairs of which nvJitLink takes the newer PTX");
+}
+
+/// The PTX of a pair with machine code, if it is for a higher compute capability. nvJitLink chooses it then; by
+/// NVIDIA's guide machine code that fits comes before any PTX.
+fn newer_ptx(pair: [&Image; 2]) -> Option<&Image> {
+    let [a, b] = pair.map(|image| NvidiaArch::parse(&image.target).unwrap());
+    let [ptx, cubin] = match (a.code, b.code) {
+        (NvidiaCode::Ptx, NvidiaCode::Cubin) => [(a, pair[0]), (b, pair[1])],
+        (NvidiaCode::Cubin, NvidiaCode::Ptx) => [(b, pair[1]), (a, pair[0])],
+        _ => return None,
+    };
+    (ptx.0.number() > cubin.0.number()).then_some(ptx.1)
+}
+
+/// Every image by itself, and all of them in one fatbin, on the GPU that is there.
+fn driver() {
+    let images = images(&scratch::folder("agreement-nvidia-driver"), &[]);
+    let driver = Driver::start();
+    let device = Device::cuda(driver.major, driver.minor, driver.version);
+    for image in &images {
+        let ours = judge(image, &device);
+        let theirs = driver.loads(&image.bytes, &[image]);
+        assert_same_choice(ours.is_ok().then_some(image), theirs, &format!("{} on {device}: {ours:?}", image.target));
+    }
+    let all: Vec<&Image> = images.iter().collect();
+    let ours = select(all.iter().copied(), &device).ok().map(|choice| choice.into_image());
+    assert_same_choice(ours, driver.loads(&fatbin(&all), &all), &format!("all on {device}"));
+}
+
+/// CUDA's driver, with the context of its first GPU.
+struct Driver {
+    library: Library,
+    major: u32,
+    minor: u32,
+    version: u32,
+}
+
+impl Driver {
+    fn start() -> Self {
+        // SAFETY: loading NVIDIA's driver runs its initialisers, which have no requirements. The types of the functions
+        // are those of cuda.h; every pointer is to memory that lives as long as the call and is as large as the
+        // function takes.
+        unsafe {
+            let library = Library::new("libcuda.so.1").expect("Tool::NvidiaGpu was checked");
+            let init: Symbol<'_, unsafe extern "C" fn(c_uint) -> c_int> = library.get(b"cuInit").unwrap();
+            assert_eq!(init(0), 0, "cuInit");
+            let mut version = 0;
+            let get: Symbol<'_, unsafe extern "C" fn(*mut c_int) -> c_int> =
+                library.get(b"cuDriverGetVersion").unwrap();
+            assert_eq!(get(&mut version), 0, "cuDriverGetVersion");
+            let mut device: c_int = 0;
+            let get: Symbol<'_, unsafe extern "C" fn(*mut c_int, c_int) -> c_int> =
+                library.get(b"cuDeviceGet").unwrap();
+            assert_eq!(get(&mut device, 0), 0, "cuDeviceGet");
+            let attribute: Symbol<'_, unsafe extern "C" fn(*mut c_int, c_int, c_int) -> c_int> =
+                library.get(b"cuDeviceGetAttribute").unwrap();
+            let [major, minor] = [75, 76].map(|number| {
+                let mut value = 0;
+                assert_eq!(attribute(&mut value, number, device), 0, "cuDeviceGetAttribute");
+                value as u32
+            });
+            let mut context: *mut c_void = ptr::null_mut();
+            let retain: Symbol<'_, unsafe extern "C" fn(*mut *mut c_void, c_int) -> c_int> =
+                library.get(b"cuDevicePrimaryCtxRetain").unwrap();
+            assert_eq!(retain(&mut context, device), 0, "cuDevicePrimaryCtxRetain");
+            let set: Symbol<'_, unsafe extern "C" fn(*mut c_void) -> c_int> = library.get(b"cuCtxSetCurrent").unwrap();
+            assert_eq!(set(context), 0, "cuCtxSetCurrent");
+            Self { library, major, minor, version: version as u32 }
+        }
+    }
+
+    /// Which of the images the driver loads of what it is given; `None` if it refuses that.
+    fn loads<'i>(&self, given: &[u8], images: &[&'i Image]) -> Option<&'i str> {
+        // At a multiple of 8, and with the NUL that PTX ends in.
+        let mut aligned = vec![0_u64; given.len() / 8 + 1];
+        for (word, chunk) in aligned.iter_mut().zip(given.chunks(8)) {
+            let mut bytes = [0; 8];
+            bytes[..chunk.len()].copy_from_slice(chunk);
+            *word = u64::from_ne_bytes(bytes);
+        }
+        // SAFETY: as in `start`; the context is current to this thread, and a module is used between its loading and
+        // unloading.
+        unsafe {
+            let load: Symbol<'_, unsafe extern "C" fn(*mut *mut c_void, *const c_void) -> c_int> =
+                self.library.get(b"cuModuleLoadData").unwrap();
+            let mut module: *mut c_void = ptr::null_mut();
+            if load(&mut module, aligned.as_ptr().cast()) != 0 {
+                return None;
+            }
+            let find: Symbol<'_, unsafe extern "C" fn(*mut *mut c_void, *mut c_void, *const c_char) -> c_int> =
+                self.library.get(b"cuModuleGetFunction").unwrap();
+            let has = |image: &&&Image| {
+                let name = CString::new(kernel(&image.target)).unwrap();
+                let mut function: *mut c_void = ptr::null_mut();
+                find(&mut function, module, name.as_ptr()) == 0
+            };
+            let found = images.iter().find(has).map(|image| image.target.as_str());
+            let unload: Symbol<'_, unsafe extern "C" fn(*mut c_void) -> c_int> =
+                self.library.get(b"cuModuleUnload").unwrap();
+            assert_eq!(unload(module), 0, "cuModuleUnload");
+            Some(found.expect("what was loaded has the kernel of an image"))
+        }
+    }
+}

@@ -1,0 +1,436 @@
+//! AMD's own reader of HIP bundles, `libamd_comgr`, finds the image that our rules choose. It needs no GPU: the HIP
+//! runtime hands it the first bytes of a bundle and the name of the device, and so do these tests.
+//!
+//! What comgr 2.4 (ROCm 5.2.3) does, and what is left out for that reason:
+//! * It knows 33 processors, gfx600 to gfx1036. For a device of another name it finds the entry of that very name and
+//!   no other: `gfx942` for `gfx942`, nothing for `gfx942:sramecc+:xnack-`. Devices are the known ones, images are all.
+//! * It knows no generic targets: `gfx9-generic` is not found for `gfx900`. (Newer runtimes turn the device into its
+//!   generic target and ask once more.) Images are those for one processor.
+//! * Asked for several devices in one call it stops after the first that is found, so each is asked for alone.
+
+use libloading::Library;
+use offload_format::Device;
+use offload_format::bundle::{Bundle, BundleBuilder, Entry, HIP_ENTRY_PREFIX, HIP_HOST_ENTRY_ID, HIP_TABLE_LIMIT};
+use offload_format::select::{Candidate, Code, judge, select};
+use offload_format::target::{TargetId, amdgpu};
+use offload_tests::data::Random;
+use offload_tests::registry::needs;
+use offload_tests::scenario::Scenario;
+use offload_tests::tools::{Tool, llvm, stdout, succeed};
+use offload_tests::{own, scratch};
+use std::collections::BTreeSet;
+use std::ffi::{CStr, CString, c_char};
+use std::fs;
+use std::process::Command;
+use std::ptr;
+use std::sync::{LazyLock, Mutex, MutexGuard};
+
+offload_tests::tests! {
+    needs(&[Tool::Comgr]) => [
+        features_of_the_known_processors,
+        every_device_and_every_image,
+        the_first_entry_that_fits,
+        the_table_ends_within_the_first_4096_bytes,
+        offload_select,
+    ],
+    needs(&[Tool::Comgr, Tool::Llvm22]) => [the_pack_of_a_linked_program],
+}
+
+/// An image of a bundle, for the rules.
+#[derive(Clone, Copy)]
+struct Image<'a> {
+    target: &'a str,
+    offset: u64,
+    size: u64,
+}
+
+impl<'a> Image<'a> {
+    fn of_entry(entry: &Entry<'a>) -> Option<Self> {
+        let target = entry.id_str().strip_prefix(HIP_ENTRY_PREFIX)?;
+        Some(Self { target, offset: entry.offset(), size: entry.code_object().len() as u64 })
+    }
+}
+
+impl Candidate for Image<'_> {
+    fn code(&self) -> Code<'_> {
+        Code::Amdgpu { id: TargetId::parse(self.target).expect("an entry of ours has a target ID"), version: None }
+    }
+
+    fn label(&self) -> &str {
+        self.target
+    }
+}
+
+/// A processor's target IDs with every combination of states (any, on, off) of these features.
+fn with_states(processor: &str, features: &[&str]) -> Vec<String> {
+    let mut ids = vec![processor.to_owned()];
+    for feature in features {
+        ids = ids
+            .iter()
+            .flat_map(|id| {
+                ["", "+", "-"].map(|sign| if sign.is_empty() { id.clone() } else { format!("{id}:{feature}{sign}") })
+            })
+            .collect();
+    }
+    ids
+}
+
+/// Every device that comgr knows, in every state that our table has for it, reported or not.
+fn devices(comgr: &Comgr) -> Vec<String> {
+    let known = comgr.processors();
+    assert!(known.len() >= 33, "{known:?}");
+    known
+        .iter()
+        .filter(|name| !amdgpu::is_generic(name))
+        .flat_map(|name| {
+            let row = amdgpu::find(name).unwrap_or_else(|| panic!("no row for {name}"));
+            with_states(row.name, row.features)
+        })
+        .collect()
+}
+
+fn one_entry(kind: &str, target: &str) -> Vec<u8> {
+    let mut builder = BundleBuilder::new();
+    builder.align(256).entry(&format!("{kind}-amdgcn-amd-amdhsa--{target}"), 7).unwrap();
+    builder.layout().to_vec(&[b"7 bytes"])
+}
+
+/// comgr takes a device name with the features that our table gives its processor, and with no other feature.
+fn features_of_the_known_processors() {
+    let comgr = comgr();
+    for name in comgr.processors() {
+        let row = amdgpu::find(&name).unwrap_or_else(|| panic!("no row for {name}"));
+        assert!(comgr.knows(&name), "{name}");
+        for feature in ["sramecc", "xnack", "wavefrontsize64"] {
+            for sign in ["+", "-"] {
+                let device = format!("{name}:{feature}{sign}");
+                assert_eq!(comgr.knows(&device), row.features.contains(&feature), "{device}");
+            }
+        }
+    }
+}
+
+fn every_device_and_every_image() {
+    let comgr = comgr();
+    let devices = devices(&comgr);
+    let (mut pairs, mut found) = (0, 0);
+    for row in amdgpu::PROCESSORS.iter().filter(|row| !amdgpu::is_generic(row.name)) {
+        for target in with_states(row.name, row.features) {
+            for kind in ["hipv4", "hip"] {
+                let bundle = one_entry(kind, &target);
+                let entry = Bundle::parse(&bundle).unwrap().entries().next().unwrap();
+                let image = Image { target: &target, offset: entry.offset(), size: 7 };
+                for device in &devices {
+                    let ours = judge(&image, &Device::hip(device).unwrap());
+                    let expected = ours.is_ok().then_some((image.offset, image.size));
+                    assert_eq!(comgr.lookup(&bundle, device), Ok(expected), "{kind} {target} for {device}: {ours:?}");
+                    pairs += 1;
+                    found += usize::from(ours.is_ok());
+                }
+            }
+        }
+    }
+    assert!(found >= 2 * devices.len(), "{found} of {pairs} pairs fit");
+    assert!(found < pairs, "{found} of {pairs} pairs fit");
+}
+
+/// Bundles as no tool writes them: entries of all kinds that were ever written, in any order, several that fit.
+fn the_first_entry_that_fits() {
+    let comgr = comgr();
+    let mut random = Random::new(3);
+    let mut pick = |list: &[&str]| list[random.below(list.len())].to_owned();
+    let (mut found, mut second) = (BTreeSet::new(), 0);
+    for _ in 0..2000 {
+        let (mut table, mut entries) = (Vec::new(), Vec::new());
+        for _ in 0..pick(&["1", "2", "4", "6"]).parse().unwrap() {
+            let kind = pick(&["hip", "hipv4", "hcc", "openmp"]);
+            let target = pick(&["gfx906", "gfx90a"])
+                + &pick(&["", ":sramecc+", ":sramecc-"])
+                + &pick(&["", ":xnack+", ":xnack-"]);
+            let id = format!("{kind}-amdgcn-amd-amdhsa--{target}");
+            let (offset, size) = (4096 + 16 * entries.len() as u64, 1 + entries.len() as u64);
+            table.extend([offset, size, id.len() as u64].map(u64::to_le_bytes).concat());
+            table.extend_from_slice(id.as_bytes());
+            entries.push(kind);
+        }
+        let mut bundle = [&b"__CLANG_OFFLOAD_BUNDLE__"[..], &(entries.len() as u64).to_le_bytes(), &table].concat();
+        bundle.resize(4096 + 16 * entries.len(), 0);
+        let device = pick(&["gfx906", "gfx90a"]) + &pick(&[":sramecc+", ":sramecc-"]) + &pick(&[":xnack+", ":xnack-"]);
+        let entry = Bundle::parse(&bundle).unwrap().find_hip(&TargetId::parse(&device).unwrap());
+        let ours = entry.map(|entry| (entry.offset(), entry.code_object().len() as u64));
+        assert_eq!(comgr.lookup(&bundle, &device), Ok(ours), "{device} in {:?}", Bundle::parse(&bundle).unwrap());
+        if let Some((_, size)) = ours {
+            found.insert(entries[size as usize - 1].clone());
+            second += usize::from(size > 1);
+        }
+    }
+    assert_eq!(found.len(), 3, "kinds of entries: {found:?}");
+    assert!(second > 100, "{second} entries that are not the first");
+}
+
+/// A bundle with an entry table of so many bytes, which ends with an entry for gfx90a.
+fn bundle_with_table(size: usize) -> Vec<u8> {
+    let last = format!("{HIP_ENTRY_PREFIX}gfx90a");
+    let mut ids = vec![HIP_HOST_ENTRY_ID.to_owned()];
+    // The bytes that are left for entries before the last one. An entry is 24 bytes and its ID.
+    let left = |ids: &[String]| size - 32 - ids.iter().chain([&last]).map(|id| 24 + id.len()).sum::<usize>();
+    while left(&ids) > 200 {
+        ids.push(format!("{HIP_ENTRY_PREFIX}gfx{}", 7000 + ids.len()));
+    }
+    // A processor whose name fills what is left.
+    ids.push(format!("{:0<1$}", format!("{HIP_ENTRY_PREFIX}gfx8"), left(&ids) - 24));
+    ids.push(last);
+    let mut builder = BundleBuilder::new();
+    for id in &ids {
+        builder.align(64).entry(id, 1).unwrap();
+    }
+    let layout = builder.layout();
+    assert_eq!(layout.pieces()[0].size(), size as u64);
+    layout.to_vec(&vec![b"x".as_slice(); ids.len()])
+}
+
+fn the_table_ends_within_the_first_4096_bytes() {
+    let comgr = comgr();
+    let device = "gfx90a:sramecc+:xnack-";
+    for (table, readable) in [(4096, true), (4097, false)] {
+        let bundle = bundle_with_table(table);
+        let found = Ok(Some((bundle.len() as u64 - 1, 1)));
+        assert_eq!(comgr.lookup(&bundle, device), found, "{table}");
+        let shown = &bundle[..HIP_TABLE_LIMIT as usize];
+        assert_eq!(comgr.lookup(shown, device), if readable { found } else { Err(ERROR) }, "{table}");
+    }
+}
+
+/// The command line chooses what comgr does, in files that it has written itself.
+fn offload_select() {
+    let comgr = comgr();
+    let folder = scratch::folder("comgr-select");
+    scratch::write(folder.join("junk"), "no header says what this is for");
+    let code_object = scratch::workspace().join("tests/corpus/image/saxpy.gfx90a.hsaco");
+    let code_object = format!("gfx90a={}", code_object.display());
+    let states = |processor| with_states(processor, &["sramecc", "xnack"]);
+    let mut devices: Vec<String> = ["gfx906", "gfx908", "gfx90a"].into_iter().flat_map(states).collect();
+    devices.extend(["gfx803", "gfx1030", "gfx1010:xnack+", "gfx1010:xnack-", "gfx900"].map(str::to_owned));
+    let mut chosen = BTreeSet::new();
+    for (number, targets) in [
+        &["gfx906=junk", "gfx908=junk", &code_object][..],
+        &["gfx906:xnack-=junk", "gfx906:xnack+=junk", "fiji=junk", "gfx1010:xnack-=junk"],
+        &["gfx90a:sramecc+:xnack-=junk", "gfx90a:sramecc-:xnack-=junk", "gfx90a:xnack+:sramecc+=junk"],
+        &["gfx900=junk", "hip-amdgcn-amd-amdhsa--gfx906=junk", "hipv4-amdgcn-amd-amdhsa--gfx1030=junk"],
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let offload = || Command::new(own::tool("offload"));
+        succeed(offload().current_dir(&folder).args(["bundle", "-o", "bundle"]).args(targets));
+        let bundle = fs::read(folder.join("bundle")).unwrap();
+        for device in &devices {
+            let output =
+                offload().current_dir(&folder).args(["select", "bundle", "--json", "-d", device]).output().unwrap();
+            let json = stdout(&output);
+            let field = |name: &str| {
+                let start = format!("  \"{name}\": ");
+                json.lines().find_map(|line| line.strip_prefix(&start)?.trim_end_matches(',').parse::<u64>().ok())
+            };
+            let ours = field("offset").zip(field("size"));
+            assert_eq!(output.status.success(), ours.is_some(), "{json}");
+            assert_eq!(comgr.lookup(&bundle, device), Ok(ours), "{device} in {targets:?}");
+            chosen.extend(ours.map(|ours| (number, ours)));
+        }
+    }
+    assert_eq!(chosen.len(), 13, "every image is some device's");
+}
+
+/// What is in the section of a program that Cargo linked.
+fn the_pack_of_a_linked_program() {
+    let scenario = Scenario::without_sources("comgr-pack");
+    scenario
+        .pack(
+            "fill",
+            r#"
+        .file("kernels/fill.cu")
+        .archs(["gfx906:sramecc+:xnack-", "gfx906:sramecc+:xnack+", "gfx90a:xnack-", "gfx90a:xnack+"])
+        .archs(["gfx1030", "gfx908", "gfx900", "gfx1010:xnack-"])"#,
+        )
+        .write("kernels/fill.cu", "extern \"C\" __global__ void fill(int *p) { p[threadIdx.x] = 7; }\n")
+        .write(
+            "src/main.rs",
+            r#"//! Prints what each device named on the command line gets: offset and size in the pack, or "none".
+            static FILL: offload_format::KernelPack = offload_embed_macro::include_offload!("fill");
+            fn main() {
+                assert_eq!(FILL.bytes().as_ptr() as usize % 4096, 0);
+                for name in std::env::args().skip(1) {
+                    match FILL.select(&offload_format::Device::hip(&name).unwrap()) {
+                        Ok(image) => println!("{name} {} {}", image.offset(), image.bytes().len()),
+                        Err(_) => println!("{name} none"),
+                    }
+                }
+            }"#,
+        );
+    scenario.build().passes();
+
+    let dump = scenario.folder.join("hip_fatbin");
+    let mut objcopy = llvm("llvm-objcopy");
+    objcopy.arg(format!("--dump-section=.hip_fatbin={}", dump.display())).arg(scenario.program("debug", "comgr-pack"));
+    succeed(objcopy.arg(scenario.folder.join("copy")));
+    let section = fs::read(&dump).unwrap();
+    let bundle = Bundle::parse(&section).unwrap();
+    let images: Vec<Image> = bundle.entries().filter_map(|entry| Image::of_entry(&entry)).collect();
+    assert_eq!(images.len(), 8, "{bundle:?}");
+
+    let comgr = comgr();
+    let devices = devices(&comgr);
+    let printed = scenario.start("debug").args(&devices).passes();
+    let mut lines = printed.stdout.lines();
+    let mut chosen = BTreeSet::new();
+    for device in &devices {
+        let ours =
+            select(images.iter().copied(), &Device::hip(device).unwrap()).ok().map(|image| (image.offset, image.size));
+        let program_says = match ours {
+            Some((offset, size)) => format!("{device} {offset} {size}"),
+            None => format!("{device} none"),
+        };
+        assert_eq!(lines.next(), Some(program_says.as_str()));
+        assert_eq!(comgr.lookup(&section, device), Ok(ours), "{device}");
+        // All that the runtime shows to comgr.
+        assert_eq!(comgr.lookup(&section[..HIP_TABLE_LIMIT as usize], device), Ok(ours), "{device}");
+        chosen.extend(ours);
+    }
+    assert_eq!(chosen.len(), images.len(), "every image is some device's");
+}
+
+// ---------------------------------------------------------------------------------------------------- the library
+
+/// `amd_comgr_data_t`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Data {
+    handle: u64,
+}
+
+/// `amd_comgr_metadata_node_t`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct MetadataNode {
+    handle: u64,
+}
+
+/// `amd_comgr_code_object_info_t`.
+#[repr(C)]
+struct CodeObjectInfo {
+    isa: *const c_char,
+    size: usize,
+    offset: u64,
+}
+
+/// `AMD_COMGR_DATA_KIND_FATBIN`.
+const KIND_FATBIN: u32 = 0x10;
+
+/// `AMD_COMGR_STATUS_ERROR`.
+const ERROR: u32 = 1;
+
+/// `AMD_COMGR_STATUS_ERROR_INVALID_ARGUMENT`.
+const INVALID_ARGUMENT: u32 = 2;
+
+/// The functions of `libamd_comgr.so.2` that the HIP runtime looks up code objects with.
+struct Comgr {
+    isa_count: unsafe extern "C" fn(*mut usize) -> u32,
+    isa_name: unsafe extern "C" fn(usize, *mut *const c_char) -> u32,
+    isa_metadata: unsafe extern "C" fn(*const c_char, *mut MetadataNode) -> u32,
+    destroy_metadata: unsafe extern "C" fn(MetadataNode) -> u32,
+    create_data: unsafe extern "C" fn(u32, *mut Data) -> u32,
+    set_data: unsafe extern "C" fn(Data, usize, *const c_char) -> u32,
+    release_data: unsafe extern "C" fn(Data) -> u32,
+    lookup: unsafe extern "C" fn(Data, *mut CodeObjectInfo, usize) -> u32,
+    /// What the functions lie in.
+    _library: Library,
+}
+
+/// The library, for one test at a time: it is not documented as thread-safe. It stays loaded, since loading it again
+/// aborts the process: "CommandLine Error: Option 'disassemble' registered more than once!".
+fn comgr() -> MutexGuard<'static, Comgr> {
+    static COMGR: LazyLock<Mutex<Comgr>> = LazyLock::new(|| Mutex::new(Comgr::load()));
+    // A test that failed leaves nothing that the next one could see.
+    COMGR.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+impl Comgr {
+    fn load() -> Self {
+        // SAFETY: loading AMD's library runs its initialisers, which have no requirements. The types of the functions
+        // are those of amd_comgr.h, version 2, which the library's file name stands for.
+        unsafe {
+            let library = Library::new("libamd_comgr.so.2").unwrap();
+            Self {
+                isa_count: *library.get("amd_comgr_get_isa_count").unwrap(),
+                isa_name: *library.get("amd_comgr_get_isa_name").unwrap(),
+                isa_metadata: *library.get("amd_comgr_get_isa_metadata").unwrap(),
+                destroy_metadata: *library.get("amd_comgr_destroy_metadata").unwrap(),
+                create_data: *library.get("amd_comgr_create_data").unwrap(),
+                set_data: *library.get("amd_comgr_set_data").unwrap(),
+                release_data: *library.get("amd_comgr_release_data").unwrap(),
+                lookup: *library.get("amd_comgr_lookup_code_object").unwrap(),
+                _library: library,
+            }
+        }
+    }
+
+    /// The processors that the library knows.
+    fn processors(&self) -> Vec<String> {
+        let mut count = 0;
+        // SAFETY: writes the count to the place given.
+        assert_eq!(unsafe { (self.isa_count)(&mut count) }, 0);
+        let name = |index| {
+            let mut name = ptr::null();
+            // SAFETY: the index is below the count; the name that is stored is a C string that lives as long as the
+            // library is loaded.
+            let name = unsafe {
+                assert_eq!((self.isa_name)(index, &mut name), 0);
+                CStr::from_ptr(name)
+            };
+            let name = name.to_str().unwrap();
+            name.strip_prefix("amdgcn-amd-amdhsa--").unwrap_or_else(|| panic!("{name}")).to_owned()
+        };
+        (0..count).map(name).collect()
+    }
+
+    /// Whether a device of this name exists for the library.
+    fn knows(&self, device: &str) -> bool {
+        let isa = isa_name(device);
+        let mut node = MetadataNode { handle: 0 };
+        // SAFETY: the name is a C string that lives for the call; the node is destroyed if, and only if, one was made.
+        let status = unsafe {
+            let status = (self.isa_metadata)(isa.as_ptr(), &mut node);
+            if status == 0 {
+                assert_eq!((self.destroy_metadata)(node), 0);
+            }
+            status
+        };
+        assert!(status == 0 || status == INVALID_ARGUMENT, "{device}: status {status}");
+        status == 0
+    }
+
+    /// Offset and size of the entry that the library finds for a device; its status, if it is not success.
+    fn lookup(&self, bundle: &[u8], device: &str) -> Result<Option<(u64, u64)>, u32> {
+        let isa = isa_name(device);
+        let mut info = CodeObjectInfo { isa: isa.as_ptr(), size: 0, offset: 0 };
+        let mut data = Data { handle: 0 };
+        // SAFETY: a data object is made, given bytes and a length that belong together, used for one query that has
+        // room for one answer, and released; bytes and name live until then.
+        let status = unsafe {
+            assert_eq!((self.create_data)(KIND_FATBIN, &mut data), 0);
+            assert_eq!((self.set_data)(data, bundle.len(), bundle.as_ptr().cast()), 0);
+            let status = (self.lookup)(data, &mut info, 1);
+            assert_eq!((self.release_data)(data), 0);
+            status
+        };
+        match status {
+            0 => Ok((info.size > 0).then_some((info.offset, info.size as u64))),
+            _ => Err(status),
+        }
+    }
+}
+
+/// A device's name in the library's form.
+fn isa_name(device: &str) -> CString {
+    CString::new(format!("amdgcn-amd-amdhsa--{device}")).expect("a device name has no NUL")
+}

@@ -1,0 +1,245 @@
+//! The example with a CUDA driver: with a stand-in that has whatever GPUs a test asks for, and, where there is one,
+//! with NVIDIA's own.
+
+use offload_tests::data::read;
+use offload_tests::registry::{GCC, needs};
+use offload_tests::scenario::Scenario;
+use offload_tests::scratch;
+use offload_tests::stand_ins::{Outcome, Staged, compile, described, release};
+use offload_tests::tools::{Tool, stdout, succeed};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+
+offload_tests::tests! {
+    GCC => [
+        each_gpu_gets_its_image_byte_for_byte,
+        without_a_fitting_image_the_cpu_runs,
+        of_several_gpus_the_first_that_fits_runs,
+        wrong_results_are_found,
+        errors_while_running_are_told,
+        errors_while_looking_for_gpus_are_told,
+        errors_while_cleaning_up_are_no_failure,
+        unusable_drivers_are_told_from_absent_ones,
+        no_driver_is_needed_to_start,
+    ],
+    needs(&[Tool::Gcc, Tool::NvidiaGpu]) => [a_real_gpu_computes_the_right_result],
+}
+
+/// The release build of the example, with the images that come with it.
+static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| {
+    release(&Scenario::copy_of("examples/saxpy", "saxpy-cuda-driver"), &[("OFFLOAD_PREBUILT", "only")])
+});
+
+/// The folder of the stand-in.
+static DRIVER: LazyLock<PathBuf> = LazyLock::new(|| driver("cuda-driver", &[]));
+
+fn driver(name: &str, flags: &[&str]) -> PathBuf {
+    let folder = scratch::folder(name);
+    let flags: Vec<&str> = ["-shared", "-fPIC", "-Wl,-soname,libcuda.so.1"].iter().chain(flags).copied().collect();
+    compile("cuda_driver.c", &flags, &folder.join("libcuda.so.1"));
+    folder
+}
+
+/// The example on pretended GPUs; AMD's runtime, if there is one, has none.
+fn on_gpus(capabilities: &str) -> Staged {
+    staged(&DRIVER).with("FAKE_GPU", capabilities)
+}
+
+fn staged(libraries: &Path) -> Staged {
+    Staged::new(&PROGRAM, libraries).with("HIP_VISIBLE_DEVICES", "-1")
+}
+
+/// Runs the program; checks that it breaks no rule of the driver, and that it leaves nothing behind.
+fn run(staged: &Staged, args: &[&str], name: &str) -> Outcome {
+    let outcome = staged.run(args, &DRIVER.join(format!("{name}.log")));
+    assert!(!outcome.log.iter().any(|line| line.contains("misuse")), "{name}: {outcome:#?}");
+    outcome
+}
+
+/// An image that comes with the example.
+fn prebuilt(file: &str) -> Vec<u8> {
+    read(scratch::workspace().join("examples/saxpy/prebuilt").join(file))
+}
+
+/// The last line of a run on the CPU.
+const RAN_ON_CPU: &str = "Ran the cpu shared object on cpu: all 1048576 elements are right.\n";
+
+fn each_gpu_gets_its_image_byte_for_byte() {
+    for (gpu, driver, target, kind, file) in [
+        ("8.0", "11000", "sm_80", "cubin", "saxpy.sm_80.cubin"),
+        ("8.6", "12080", "sm_80", "cubin", "saxpy.sm_80.cubin"),
+        ("8.9", "12080", "sm_80", "cubin", "saxpy.sm_80.cubin"),
+        ("9.0", "13000", "sm_90", "cubin", "saxpy.sm_90.cubin"),
+        ("10.0", "12080", "compute_80", "PTX", "saxpy.compute_80.ptx"),
+        ("12.1", "13000", "compute_80", "PTX", "saxpy.compute_80.ptx"),
+    ] {
+        let outcome = run(&on_gpus(gpu).with("FAKE_DRIVER", driver), &[], gpu);
+        let ran = format!("Ran the {target} {kind} on cuda:0: all 1048576 elements are right.");
+        assert_eq!(outcome.stdout.lines().last(), Some(&*ran), "{gpu}: {outcome:#?}");
+        outcome.succeeds();
+        // For PTX the stand-in counts as far as the first NUL.
+        let expected = [
+            "cuDevicePrimaryCtxRetain: GPU 0".to_owned(),
+            format!("cuModuleLoadData: GPU 0, {kind}, {}", described(&prebuilt(file))),
+            "cuModuleGetFunction: saxpy".to_owned(),
+            "cuLaunchKernel: 4096 blocks of 256 threads".to_owned(),
+        ];
+        assert_eq!(outcome.log, expected, "{gpu}");
+    }
+}
+
+fn without_a_fitting_image_the_cpu_runs() {
+    for (gpu, driver, reason) in [
+        ("7.5", "12080", "compute_80     needs compute capability 8.0"),
+        ("10.0", "10020", "compute_80     PTX ISA 7.0 needs a driver for CUDA 11.0 or later, this one is for 10.2"),
+    ] {
+        let staged = on_gpus(gpu).with("FAKE_DRIVER", driver);
+        let outcome = run(&staged, &[], &format!("{gpu}-cpu"));
+        assert_eq!(outcome.status, Some(0), "{gpu}: {outcome:#?}");
+        outcome.prints("none fits; --device cuda:0 tells why").prints_last(RAN_ON_CPU).loads_nothing();
+
+        let outcome = run(&staged, &["--device", "cuda:0"], &format!("{gpu}-asked"));
+        outcome.fails_first_with("error: no image for sm_").complains(reason).loads_nothing();
+    }
+}
+
+fn of_several_gpus_the_first_that_fits_runs() {
+    let gpus = on_gpus("7.5,9.0,8.6");
+    let outcome = run(&gpus, &[], "several");
+    outcome.prints_last("Ran the sm_90 cubin on cuda:1: all 1048576 elements are right.\n");
+    assert_eq!(outcome.log.first().map(String::as_str), Some("cuDevicePrimaryCtxRetain: GPU 1"));
+
+    let outcome = run(&gpus, &["--device=cuda:2"], "several-third");
+    outcome.prints_last("Ran the sm_80 cubin on cuda:2: all 1048576 elements are right.\n");
+    assert_eq!(outcome.log.first().map(String::as_str), Some("cuDevicePrimaryCtxRetain: GPU 2"));
+
+    run(&gpus, &["--device", "cuda:3"], "several-fourth")
+        .fails_first_with("error: no device `cuda:3` in this machine; found: cuda:0, cuda:1, cuda:2, cpu\n");
+}
+
+fn wrong_results_are_found() {
+    for (end, error) in [
+        ("0", "wrong result: 1048576 of 1048576 elements; the first is y[0]: expected 3, found 0"),
+        // x[1500] is 492, y[1500] is 500.
+        ("1500", "wrong result: 1047076 of 1048576 elements; the first is y[1500]: expected 1976, found 500"),
+        ("1048575", "wrong result: 1 of 1048576 elements; the first is y[1048575]: expected 1250, found 575"),
+    ] {
+        run(&on_gpus("9.0").with("FAKE_KERNEL_END", end), &[], &format!("end-{end}"))
+            .fails_with(&format!("error: {error}\n"))
+            .does_not_print("are right");
+    }
+}
+
+/// Functions that run a kernel: what each is called for, an error's code, and how the program prints that error.
+const WHILE_RUNNING: [(&str, &str, u32, &str); 9] = [
+    ("cuDevicePrimaryCtxRetain", "make a context on the GPU", 2, "CUDA_ERROR_OUT_OF_MEMORY (2): out of memory"),
+    (
+        "cuCtxSetCurrent",
+        "make the GPU's context current",
+        201,
+        "CUDA_ERROR_INVALID_CONTEXT (201): invalid device context",
+    ),
+    (
+        "cuModuleLoadData",
+        "load the sm_90 cubin (3584 bytes)",
+        200,
+        "CUDA_ERROR_INVALID_IMAGE (200): device kernel image is invalid\n\
+         Update the driver, or add this GPU's own target in build.rs.",
+    ),
+    (
+        "cuModuleGetFunction",
+        "find the kernel saxpy in the image",
+        500,
+        "CUDA_ERROR_NOT_FOUND (500): named symbol not found",
+    ),
+    ("cuMemAlloc_v2", "allocate 4194304 bytes on the GPU", 2, "CUDA_ERROR_OUT_OF_MEMORY (2): out of memory"),
+    ("cuMemcpyHtoD_v2", "copy 4194304 bytes to the GPU", 1, "CUDA_ERROR_INVALID_VALUE (1): invalid argument"),
+    ("cuLaunchKernel", "start the kernel", 400, "CUDA_ERROR_INVALID_HANDLE (400): invalid resource handle"),
+    (
+        "cuCtxSynchronize",
+        "run the kernel to its end",
+        719,
+        "CUDA_ERROR_LAUNCH_FAILED (719): unspecified launch failure",
+    ),
+    ("cuMemcpyDtoH_v2", "copy 4194304 bytes from the GPU", 4242, "the error 4242, which the driver has no name for"),
+];
+
+fn errors_while_running_are_told() {
+    for (function, what, code, error) in WHILE_RUNNING {
+        run(&on_gpus("9.0").with("FAKE_ERROR", &format!("{function}={code}")), &[], function)
+            .fails_with(&format!("error: cuda:0: could not {what}: {function} returned {error}\n"));
+    }
+}
+
+/// Functions that find out which GPUs there are, and what each is called for.
+const WHILE_LOOKING: [(&str, &str); 6] = [
+    ("cuInit", "start the CUDA driver"),
+    ("cuDriverGetVersion", "ask for the driver's version"),
+    ("cuDeviceGetCount", "count the GPUs"),
+    ("cuDeviceGet", "open a GPU"),
+    ("cuDeviceGetName", "ask for a GPU's name"),
+    ("cuDeviceGetAttribute", "ask for a GPU's compute capability"),
+];
+
+fn errors_while_looking_for_gpus_are_told() {
+    for (function, what) in WHILE_LOOKING {
+        let staged = on_gpus("9.0").with("FAKE_ERROR", &format!("{function}=101"));
+        let error = format!(
+            "  could not {what}: {function} returned CUDA_ERROR_INVALID_DEVICE (101): invalid device ordinal\n"
+        );
+        run(&staged, &[], function).succeeds().prints(&error).prints_last(RAN_ON_CPU);
+
+        run(&staged, &["--device", "cuda:0"], &format!("{function}-asked"))
+            .fails_first_with(&format!("error: no device `cuda:0` in this machine; found: cpu\n{error}"));
+    }
+}
+
+fn errors_while_cleaning_up_are_no_failure() {
+    for (function, left) in [
+        ("cuMemFree_v2", "misuse: a buffer of 4194304 bytes is left"),
+        ("cuModuleUnload", "misuse: the module of GPU 0 is left"),
+        ("cuDevicePrimaryCtxRelease_v2", "misuse: the context of GPU 0 is left"),
+    ] {
+        let log = DRIVER.join(format!("{function}.log"));
+        let outcome = on_gpus("9.0").with("FAKE_ERROR", &format!("{function}=1")).run(&[], &log);
+        outcome.succeeds();
+        // The stand-in noticed: so the program has called the function, and a leak is found.
+        assert!(outcome.log.iter().any(|line| line == left), "{outcome:#?}");
+    }
+}
+
+fn unusable_drivers_are_told_from_absent_ones() {
+    let broken = scratch::folder("cuda-driver-broken");
+    scratch::write(broken.join("libcuda.so.1"), "this is no library");
+    let old = driver("cuda-driver-old", &["-DLACKING"]);
+    for (libraries, gpu, note) in [
+        (&*DRIVER, "", "  no NVIDIA GPU (the CUDA driver, libcuda.so.1, finds none)\n"),
+        (&broken, "9.0", "  no CUDA driver (libcuda.so.1 does not load: "),
+        (&old, "9.0", "  libcuda.so.1 has no function cuDevicePrimaryCtxRelease_v2: it is too old for this program\n"),
+    ] {
+        let name = libraries.file_name().expect("a folder has a name").to_string_lossy().into_owned();
+        run(&staged(libraries).with("FAKE_GPU", gpu), &[], &name).succeeds().prints(note).prints_last(RAN_ON_CPU);
+    }
+}
+
+fn no_driver_is_needed_to_start() {
+    let dynamic = stdout(&succeed(Command::new("readelf").args(["-d", "-W"]).arg(&*PROGRAM)));
+    let needed: Vec<&str> = dynamic
+        .lines()
+        .filter(|line| line.contains("(NEEDED)"))
+        .map(|line| line.split(['[', ']']).nth(1).unwrap_or(line))
+        .collect();
+    assert!(needed.contains(&"libc.so.6"), "{dynamic}");
+    // What each Rust program for Linux may need.
+    let usual = ["libc.", "libgcc_s.", "libm.", "libdl.", "libpthread.", "ld-linux"];
+    for library in needed {
+        assert!(usual.iter().any(|start| library.starts_with(start)), "the program needs {library} to start");
+    }
+}
+
+fn a_real_gpu_computes_the_right_result() {
+    let output = succeed(Command::new(&*PROGRAM).args(["--device", "cuda:0"]));
+    let printed = stdout(&output);
+    assert!(printed.ends_with("on cuda:0: all 1048576 elements are right.\n"), "{printed}");
+}

@@ -1,0 +1,122 @@
+//! The example for AMD GPUs: with a stand-in for the runtime, and with AMD's own runtime on a GPU that is not there.
+
+use super::{Example, HIDDEN, on_gpus, read_log, utf8};
+use offload_tests::data::read;
+use offload_tests::registry::{GCC, needs};
+use offload_tests::scratch;
+use offload_tests::stand_ins::{compile, described, hsa};
+use offload_tests::tools::{Tool, llvm_bin, succeed};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+offload_tests::tests! {
+    GCC => [hip_vector_add],
+    needs(&[Tool::Gcc, Tool::Llvm22, Tool::Hip5]) => [hip_vector_add_with_the_real_runtime],
+}
+
+/// What the example prints if there is a runtime and no GPU, and what its README shows for the more frequent case.
+const NO_HIP: (&str, &str) = (
+    "no AMD GPU: the HIP runtime finds none",
+    "no HIP runtime: libamdhip64.so and libhiprtc.so were not found, also not in $ROCM_PATH/lib",
+);
+
+fn hip_vector_add() {
+    let example = Example::new("hip-vector-add");
+    let libraries = scratch::folder("examples-hip");
+    compile("hip_runtime.c", &["-shared", "-fPIC"], &libraries.join("libamdhip64.so"));
+    empty_library(&libraries, "libhiprtc.so");
+    let log = libraries.join("log");
+    let on_gpu = |gpu, failure| {
+        let mut variables = on_gpus(gpu, &log);
+        variables[0].1 = utf8(&libraries);
+        [variables, vec![("FAKE_ERROR", failure)]].concat()
+    };
+
+    // Four threads ask at once; the module is loaded once.
+    example.follow(0, &on_gpu("gfx90a:sramecc+:xnack-", ""), &[]);
+    let mut lines = read_log(&log);
+    let image = described(&example.prebuilt("vector_add.gfx90a.hsaco"));
+    assert_eq!(lines.remove(0), format!("hipModuleLoadData: {image}"));
+    assert_eq!(lines, ["hipModuleLaunchKernel: 1024 blocks of 256 threads"; 4]);
+
+    example.follow(1, &HIDDEN, &[NO_HIP]);
+
+    for (gpu, failure, error) in [
+        ("", "", "no AMD GPU: the HIP runtime finds none\n"),
+        ("gfx1201", "", "no image for gfx1201\n  gfx90a         code for another processor\n"),
+        ("", "hipGetDeviceCount=999", "hipGetDeviceCount returned hipErrorUnknown (999)\n"),
+        ("a GPU", "", "the GPU's name for its target: 'a GPU': "),
+        (
+            "gfx1100",
+            "hipModuleLoadData=200",
+            "the HIP runtime does not load the gfx11-generic code object: hipErrorInvalidImage (200)\n",
+        ),
+        ("gfx942", "hipMalloc=2", "hipMalloc returned hipErrorUnknown (2)\n"),
+        ("gfx942", "hipSetDevice=101", "hipSetDevice returned hipErrorUnknown (101)\n"),
+    ] {
+        example.fails("cargo run", &on_gpu(gpu, failure)).starts_with(&format!("error: {error}"));
+    }
+}
+
+/// A library that cubecl-hip-sys needs beside the runtime, and does not use.
+fn empty_library(folder: &Path, name: &str) {
+    scratch::write(folder.join("empty.c"), "");
+    succeed(Command::new("gcc").current_dir(folder).args(["-shared", "empty.c", "-o", name]));
+}
+
+/// AMD's runtime of version 5 on a pretended GPU, with what HIP 6 would have in addition. It loads the image, and
+/// computes nothing.
+fn hip_vector_add_with_the_real_runtime() {
+    let libraries = hsa::libraries("examples-hip-runtime");
+    // The binding looks for libamdhip64.so, and for libhiprtc.so beside it.
+    let hip = libraries.join("libamdhip64.so");
+    fs::remove_file(&hip).expect("it is a link to the runtime");
+    let runtime = libraries.join(hsa::RUNTIME);
+    compile("hip6_names.c", &["-shared", "-fPIC", "-Wl,--no-as-needed", utf8(&runtime)], &hip);
+    empty_library(&libraries, "libhiprtc.so");
+
+    // This runtime takes code objects of version 4 only. Without optimization a kernel asks the host for a service that
+    // the stand-in lacks.
+    let example = Example::copied("hip-vector-add", "hip-vector-add-5");
+    let script = example.scenario.text("build.rs");
+    let version_4 = script.replace(".compile(", ".code_object_version(4).flag(\"-O2\").compile(");
+    assert_ne!(version_4, script);
+    example.scenario.write("build.rs", version_4);
+    let (clang, log) = (llvm_bin().join("clang"), libraries.join("log"));
+    let variables = |gpu| {
+        let _ = fs::remove_file(&log);
+        [
+            ("OFFLOAD_CLANG", utf8(&clang)),
+            ("OFFLOAD_PREBUILT", "never"),
+            ("OFFLOAD_ARCH", "gfx90a gfx1030"),
+            ("LD_LIBRARY_PATH", utf8(&libraries)),
+            ("FAKE_GPU", gpu),
+            ("FAKE_LOG", utf8(&log)),
+        ]
+    };
+    let read_log =
+        || -> Vec<String> { fs::read_to_string(&log).unwrap_or_default().lines().map(str::to_owned).collect() };
+
+    let printed = example.fails("cargo run", &variables("gfx90a:sramecc+:xnack-"));
+    let lines = read_log();
+    assert_eq!(printed.text(), "error: wrong result: element 0 is 0, not 1\n", "{lines:#?}");
+    let image = described(&read(example.scenario.output("debug", "vector_add/gfx90a.hsaco")));
+    // Four threads asked at once.
+    let loads = lines.iter().filter(|line| **line == format!("code object: {image}")).count();
+    assert_eq!(loads, 1, "{lines:#?}");
+    assert!(lines.iter().any(|line| line == "symbol: vector_add.kd"), "{lines:#?}");
+
+    let printed = example.fails("cargo run", &variables("gfx906:sramecc+:xnack-"));
+    let error = "\
+error: no image for gfx906:sramecc+:xnack-
+  gfx90a   code for another processor
+  gfx1030  code for another processor
+to run on this device, add \"gfx906\" to the targets of build.rs
+";
+    assert_eq!(printed.text(), error);
+    assert_eq!(read_log(), [""; 0]);
+
+    let printed = example.fails("cargo run", &variables(""));
+    assert_eq!(printed.text(), "error: no AMD GPU: the HIP runtime finds none\n");
+}

@@ -1,0 +1,46 @@
+//! What the examples' documents and manifests say, and the files that two of them have in common.
+
+use super::ALL;
+use offload_tests::registry::NOTHING;
+use offload_tests::scratch;
+use std::fs;
+
+offload_tests::tests! {
+    NOTHING => [readmes_say_first_what_the_examples_need, what_examples_share_is_the_same],
+}
+
+/// The text of a file in `examples`.
+pub fn text_of(path: &str) -> String {
+    let path = scratch::workspace().join("examples").join(path);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn readmes_say_first_what_the_examples_need() {
+    let list = text_of("README.md");
+    let workspace = text_of("Cargo.toml");
+    for name in ALL {
+        let readme = text_of(&format!("{name}/README.md"));
+        assert!(readme.starts_with("Needs Rust 1.88 or newer"), "{name}");
+        assert!(list.contains(&format!("| [{name}]({name}) | ")), "{name} is not in the list");
+        assert!(workspace.contains(&format!("\"{name}\"")), "{name} is not in the workspace");
+    }
+    let folders = fs::read_dir(scratch::workspace().join("examples")).expect("the folder can be read").flatten();
+    for folder in folders.filter(|entry| entry.path().join("Cargo.toml").is_file()) {
+        let name = folder.file_name();
+        assert!(name == "saxpy" || ALL.iter().any(|it| **it == *name), "{} has no test here", name.display());
+    }
+}
+
+/// Each example can be copied out alone, so that each has its copy.
+fn what_examples_share_is_the_same() {
+    for (path, examples) in [
+        ("src/modules.rs", ["cuda-vector-add", "several-gpus"]),
+        ("src/modules.rs", ["cuda-vector-add", "rust-kernels"]),
+        ("src/cpu.rs", ["one-source", "module-library"]),
+        ("kernels/vector_add.cu", ["cuda-vector-add", "several-gpus"]),
+        ("kernels/vector_add.cu", ["cuda-vector-add", "hip-vector-add"]),
+    ] {
+        let [one, other] = examples.map(|example| text_of(&format!("{example}/{path}")));
+        assert!(one == other, "{path} differs between {} and {}", examples[0], examples[1]);
+    }
+}

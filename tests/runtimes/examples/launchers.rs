@@ -1,0 +1,57 @@
+//! The example with launches in its source (`<<<...>>>`), which nvcc compiles to a static library.
+
+use super::documents::text_of;
+use super::{ALL, Example, HIDDEN, LAUNCHERS};
+use offload_tests::registry::{NOTHING, NVCC, needs};
+use offload_tests::tools::{Tool, cuda, stdout, succeed};
+use std::path::Path;
+use std::process::Command;
+
+offload_tests::tests! {
+    NVCC => [cuda_launchers],
+    needs(&[Tool::Nvcc, Tool::Gcc, Tool::NvidiaGpu]) => [cuda_launchers_on_a_real_gpu],
+    NOTHING => [cuda_launchers_without_nvcc],
+}
+
+/// The program starts without a driver, and has the images of all targets.
+fn cuda_launchers() {
+    let example = Example::new(LAUNCHERS);
+    if Path::new("/dev/nvidiactl").exists() {
+        // The driver can be older than the runtime.
+        let printed = example.fails("cargo run", &HIDDEN);
+        let errors = ["error: no NVIDIA GPU: ", "error: the driver, for CUDA "];
+        assert!(errors.iter().any(|error| printed.text().starts_with(error)), "{printed}");
+    } else {
+        example.follow(1, &HIDDEN, &[]);
+    }
+    let program = example.scenario.program("debug", LAUNCHERS);
+    let needs = stdout(&succeed(Command::new("ldd").arg(&program)));
+    assert!(!needs.contains("cuda"), "{needs}");
+    let listed = stdout(&succeed(cuda("cuobjdump").args(["-lelf", "-lptx"]).arg(&program)));
+    for image in [".sm_80.cubin", ".sm_90.cubin", ".sm_80.ptx"] {
+        assert_eq!(listed.matches(image).count(), 1, "{image}: {listed}");
+    }
+}
+
+fn cuda_launchers_on_a_real_gpu() {
+    let example = Example::copied(LAUNCHERS, "cuda-launchers-real");
+    example.follow(0, &[("CUDA_VISIBLE_DEVICES", "0")], &[]);
+}
+
+/// The build fails with the reason. `cargo check` with `OFFLOAD_SKIP` and the other examples need no nvcc.
+fn cuda_launchers_without_nvcc() {
+    let example = Example::copied(LAUNCHERS, "cuda-launchers-without-nvcc");
+    let nowhere = ("NVCC", "/no/such/nvcc");
+    let printed = example.run("cargo build", &[nowhere]);
+    assert!(!printed.status.success(), "{printed}");
+    printed
+        .has("offload-build could not make the static library \"vector_add\"")
+        .has("NVCC names /no/such/nvcc, which cannot be used: there is no such file");
+    example.passes("cargo check", &[nowhere, ("OFFLOAD_SKIP", "1")]);
+
+    let workspace = text_of("Cargo.toml");
+    let default = workspace.lines().find(|line| line.starts_with("default-members = ")).expect("there is such a line");
+    for name in ALL {
+        assert_eq!(default.contains(&format!("\"{name}\"")), name != LAUNCHERS, "{name}");
+    }
+}

@@ -1,0 +1,199 @@
+//! The examples as a new user meets them: copied out of the repository, built and run by the commands of their READMEs,
+//! on machines with the GPUs that a stand-in pretends, and without any.
+
+mod amd;
+mod documents;
+mod launchers;
+mod nvidia;
+mod rust_kernels;
+mod without_a_gpu;
+
+use offload_tests::data::read;
+use offload_tests::scenario::{Printed, Scenario};
+use offload_tests::scratch;
+use offload_tests::stand_ins::compile;
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+offload_tests::tests! {
+    ;
+    nvidia::tests(),
+    amd::tests(),
+    without_a_gpu::tests(),
+    rust_kernels::tests(),
+    launchers::tests(),
+    documents::tests(),
+}
+
+const ALL: [&str; 8] = [
+    "cuda-vector-add",
+    "hip-vector-add",
+    "module-library",
+    "one-source",
+    "several-gpus",
+    "read-a-bundle",
+    "rust-kernels",
+    LAUNCHERS,
+];
+
+/// The one that has no prebuilt images, and needs nvcc.
+const LAUNCHERS: &str = "cuda-launchers";
+
+/// A copy of an example. No compiler for GPUs is asked, but for static libraries: its images are the prebuilt ones.
+struct Example {
+    name: &'static str,
+    scenario: Scenario,
+    /// The `console` blocks of its README.
+    blocks: Vec<Vec<Step>>,
+}
+
+/// A command, and what it prints by the README.
+struct Step {
+    command: String,
+    printed: String,
+}
+
+impl Example {
+    fn new(name: &'static str) -> Self {
+        Self::copied(name, name)
+    }
+
+    fn copied(name: &'static str, to: &str) -> Self {
+        let scenario = Scenario::example(name, to);
+        // Where the README's commands expect it.
+        std::os::unix::fs::symlink(&scenario.target, scenario.folder.join("target"))
+            .expect("the folder can be written");
+        let blocks: Vec<Vec<Step>> = scenario.text("README.md").split("```console\n").skip(1).map(steps).collect();
+        assert!(!blocks.is_empty(), "{name}: the README has no commands");
+        Self { name, scenario, blocks }
+    }
+
+    /// Runs the commands of a block of the README. They print what the README shows, after the replacements; an error
+    /// goes with the status 1.
+    #[track_caller]
+    fn follow(&self, block: usize, variables: &[(&str, &str)], replacements: &[(&str, &str)]) {
+        for step in &self.blocks[block] {
+            let printed = self.run(&step.command, variables);
+            let mut text = printed.text();
+            for (from, to) in replacements {
+                text = text.replace(from, to);
+            }
+            assert_eq!(text, step.printed, "{}: $ {}", self.name, step.command);
+            let status = i32::from(step.printed.contains("error: "));
+            assert_eq!(printed.status.code(), Some(status), "{}: $ {}", self.name, step.command);
+        }
+    }
+
+    /// Runs a command line. What the build prints of prebuilt images is left out.
+    fn run(&self, line: &str, variables: &[(&str, &str)]) -> Printed {
+        let words: Vec<&str> = line.split(' ').collect();
+        let run = match words[..] {
+            ["cargo", verb, ref rest @ ..] => self.scenario.cargo(&[&[verb, "--quiet"], rest].concat()),
+            [program, ref rest @ ..] => self.scenario.tool(program).args(rest),
+            [] => panic!("an empty command in the README of {}", self.name),
+        };
+        let mut printed = run
+            // GPUs of this machine are hidden; stand-ins look at other variables.
+            .without(&["ROCM_PATH", "HIP_PATH", "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"])
+            .path(HIP_OF_THE_BINDING.clone())
+            .env("OFFLOAD_PREBUILT", "only")
+            .env("OFFLOAD_CLANG", "/no/such/clang")
+            .envs(variables.iter().copied())
+            .ends();
+        let is_warning = |line: &str| line.starts_with("warning: ") && line.contains("@0.1.0: pack \"");
+        let others = printed.stderr.lines().filter(|line| !is_warning(line));
+        printed.stderr = others.map(|line| line.to_owned() + "\n").collect();
+        printed
+    }
+
+    /// Runs a command line, which succeeds.
+    #[track_caller]
+    fn passes(&self, line: &str, variables: &[(&str, &str)]) -> Printed {
+        let printed = self.run(line, variables);
+        assert_eq!(printed.status.code(), Some(0), "{variables:?} {printed}");
+        printed
+    }
+
+    /// Runs a command line, which ends with the status 1.
+    #[track_caller]
+    fn fails(&self, line: &str, variables: &[(&str, &str)]) -> Printed {
+        let printed = self.run(line, variables);
+        assert_eq!(printed.status.code(), Some(1), "{variables:?} {printed}");
+        printed
+    }
+
+    fn prebuilt(&self, file: &str) -> Vec<u8> {
+        read(self.scenario.folder.join("prebuilt").join(file))
+    }
+}
+
+/// What is between the fences of a block.
+fn steps(rest: &str) -> Vec<Step> {
+    let (block, _) = rest.split_once("```").expect("a block of code ends");
+    let mut steps: Vec<Step> = Vec::new();
+    for line in block.lines() {
+        match (line.strip_prefix("$ "), steps.last_mut()) {
+            (Some(command), _) => steps.push(Step { command: command.to_owned(), printed: String::new() }),
+            (None, Some(step)) => {
+                step.printed += line;
+                step.printed += "\n";
+            }
+            (None, None) => panic!("'{line}' comes before a command"),
+        }
+    }
+    steps
+}
+
+/// A folder with a `hipconfig` of a version that cubecl-hip-sys has bindings for, if this machine has some `hipconfig`:
+/// the crate's build fails if it does not know the version.
+static HIP_OF_THE_BINDING: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
+    let path = env::var_os("PATH")?;
+    if !env::split_paths(&path).any(|folder| folder.join("hipconfig").is_file()) {
+        return None;
+    }
+    let folder = scratch::folder("examples-hipconfig");
+    scratch::write_script(folder.join("hipconfig"), "echo 7.14.60850-0");
+    Some(folder)
+});
+
+/// A folder with the stand-in for NVIDIA's driver.
+static DRIVER: LazyLock<PathBuf> = LazyLock::new(|| {
+    let folder = scratch::folder("examples-cuda-driver");
+    compile("cuda_driver.c", &["-shared", "-fPIC", "-Wl,-soname,libcuda.so.1"], &folder.join("libcuda.so.1"));
+    folder
+});
+
+/// The variables by which a program finds pretended NVIDIA GPUs, and a new file for what the stand-in writes down.
+fn on_gpus<'a>(capabilities: &'a str, log: &'a Path) -> Vec<(&'a str, &'a str)> {
+    let _ = fs::remove_file(log);
+    vec![
+        ("LD_LIBRARY_PATH", utf8(&DRIVER)),
+        ("FAKE_GPU", capabilities),
+        // Threads that do not wait for the one that loads are found out.
+        ("FAKE_SLOW", "50"),
+        ("FAKE_LOG", utf8(log)),
+    ]
+}
+
+fn utf8(path: &Path) -> &str {
+    path.to_str().expect("the target folder's name is UTF-8")
+}
+
+/// The lines of a log. There is none about misuse.
+#[track_caller]
+fn read_log(log: &Path) -> Vec<String> {
+    let lines: Vec<String> = fs::read_to_string(log).unwrap_or_default().lines().map(str::to_owned).collect();
+    assert!(!lines.iter().any(|line| line.contains("misuse")), "{lines:#?}");
+    lines
+}
+
+/// The variables that hide all GPUs.
+const HIDDEN: [(&str, &str); 2] = [("CUDA_VISIBLE_DEVICES", ""), ("HIP_VISIBLE_DEVICES", "-1")];
+
+/// What an example prints if there is a driver and no GPU, and what READMEs show for the more frequent case.
+const NO_CUDA: (&str, &str) = (
+    "no NVIDIA GPU: the CUDA driver finds none",
+    "no CUDA driver: its library (libcuda.so.1, nvcuda.dll) was not found",
+);

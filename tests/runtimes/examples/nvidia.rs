@@ -1,0 +1,117 @@
+//! Examples for NVIDIA GPUs, with a stand-in for the driver: what is loaded onto which GPU and how often, and what
+//! errors they print.
+
+use super::{DRIVER, Example, HIDDEN, NO_CUDA, on_gpus, read_log};
+use offload_tests::registry::{GCC, needs};
+use offload_tests::stand_ins::described;
+use offload_tests::tools::Tool;
+
+offload_tests::tests! {
+    GCC => [cuda_vector_add, several_gpus, packs_that_cannot_serve_are_told],
+    needs(&[Tool::NvidiaGpu]) => [cuda_vector_add_on_a_real_gpu],
+}
+
+fn cuda_vector_add() {
+    let example = Example::new("cuda-vector-add");
+    let log = DRIVER.join("cuda-vector-add.log");
+
+    // Four threads ask at once; the module is loaded once.
+    example.follow(0, &on_gpus("9.0", &log), &[("Fake GPU 9.0", "NVIDIA H100 80GB HBM3")]);
+    let lines = read_log(&log);
+    let loads: Vec<&String> = lines.iter().filter(|line| line.starts_with("cuModuleLoadData")).collect();
+    let image = described(&example.prebuilt("vector_add.sm_90.cubin"));
+    assert_eq!(loads, [&format!("cuModuleLoadData: GPU 0, cubin, {image}")]);
+    assert_eq!(lines.iter().filter(|line| line.starts_with("cuLaunchKernel")).count(), 4);
+
+    // PTX goes to the driver as it is, as far as its NUL.
+    let printed = example.passes("cargo run", &on_gpus("12.1", &log));
+    assert_eq!(printed.text(), "Fake GPU 12.1: the compute_80 PTX computed 1048576 sums, all right.\n");
+    let image = described(&example.prebuilt("vector_add.compute_80.ptx"));
+    assert!(read_log(&log).contains(&format!("cuModuleLoadData: GPU 0, PTX, {image}")));
+
+    example.follow(1, &HIDDEN, &[NO_CUDA]);
+    example.follow(2, &on_gpus("7.5", &log), &[]);
+
+    // Threads that ask at once for what cannot be loaded.
+    for (failure, error) in [
+        (
+            "cuModuleLoadData=200",
+            "the CUDA driver does not load the sm_90 cubin: DriverError(CUDA_ERROR_INVALID_IMAGE, ",
+        ),
+        ("cuMemAlloc_v2=2", "the CUDA driver failed: DriverError(CUDA_ERROR_OUT_OF_MEMORY, "),
+        ("cuInit=100", "no NVIDIA GPU: the CUDA driver finds none"),
+        ("cuInit=999", "the CUDA driver failed: DriverError(CUDA_ERROR_UNKNOWN, "),
+    ] {
+        let variables = [on_gpus("9.0", &log), vec![("FAKE_ERROR", failure)]].concat();
+        example.fails("cargo run", &variables).starts_with(&format!("error: {error}"));
+        read_log(&log);
+    }
+    // The kernel computes the first 1000 elements only.
+    let variables = [on_gpus("9.0", &log), vec![("FAKE_KERNEL_END", "1000")]].concat();
+    let printed = example.fails("cargo run", &variables);
+    assert_eq!(printed.text(), "error: wrong result: element 1000 is 0, not 1001\n");
+}
+
+/// What is prebuilt, machine code and PTX, on the GPU of this machine.
+fn cuda_vector_add_on_a_real_gpu() {
+    let example = Example::copied("cuda-vector-add", "cuda-vector-add-real");
+    example.passes("cargo run", &[]).ends_with(" computed 1048576 sums, all right.\n");
+    example
+        .passes("cargo run", &[("OFFLOAD_ARCH", "compute_80")])
+        .ends_with(": the compute_80 PTX computed 1048576 sums, all right.\n");
+}
+
+fn several_gpus() {
+    let example = Example::new("several-gpus");
+    let log = DRIVER.join("several-gpus.log");
+    let named = [
+        ("Fake GPU 8.6", "NVIDIA A10"),
+        ("Fake GPU 9.0", "NVIDIA H100 80GB HBM3"),
+        ("Fake GPU 12.0", "NVIDIA RTX PRO 6000"),
+    ];
+    example.follow(0, &on_gpus("8.6,9.0,12.0", &log), &named);
+    // Each GPU has got its own image, once.
+    let mut loads: Vec<String> =
+        read_log(&log).into_iter().filter(|line| line.starts_with("cuModuleLoadData")).collect();
+    loads.sort();
+    let load = |gpu: usize, kind: &str, file: &str| {
+        format!("cuModuleLoadData: GPU {gpu}, {kind}, {}", described(&example.prebuilt(&format!("vector_add.{file}"))))
+    };
+    let expected = [load(0, "cubin", "sm_80.cubin"), load(1, "cubin", "sm_90.cubin"), load(2, "PTX", "compute_80.ptx")];
+    assert_eq!(loads, expected);
+
+    example.follow(1, &HIDDEN, &[]);
+    example.follow(2, &HIDDEN, &[NO_CUDA]);
+
+    // A GPU that nothing fits does not stop the others.
+    let printed = example.fails("cargo run", &on_gpus("7.5,8.0", &log));
+    assert_eq!(printed.stdout, "GPU 1, Fake GPU 8.0: sm_80 cubin, 10000 of 10000 sums are right\n");
+    printed
+        .has("\nGPU 0, Fake GPU 7.5: no image for sm_75 (CUDA driver 12.8)\n")
+        .ends_with("\nerror: 1 of 2 GPUs did not compute\n");
+    read_log(&log);
+
+    for (arguments, error) in [
+        ("--pretend", "error: usage: several-gpus [--pretend gfx90a,sm_90,...]\n"),
+        ("--pretend nonsense", "error: 'nonsense': not a device: "),
+    ] {
+        example.fails(&format!("cargo run -- {arguments}"), &HIDDEN).starts_with(error);
+    }
+}
+
+/// A pack that was skipped, and one with nothing for this vendor: the program prints so, and does not panic.
+fn packs_that_cannot_serve_are_told() {
+    let example = Example::copied("several-gpus", "several-gpus-without-images");
+    let log = DRIVER.join("several-gpus-without-images.log");
+    for (variable, value, reason) in [
+        ("OFFLOAD_SKIP", "1", "no image for sm_90 (CUDA driver 12.8): the pack was not built: "),
+        ("OFFLOAD_ARCH", "gfx90a", "no image for sm_90 (CUDA driver 12.8)\n  gfx90a  code for an AMD GPU\n"),
+    ] {
+        let variables = [on_gpus("9.0", &log), vec![(variable, value)]].concat();
+        example
+            .fails("cargo run", &variables)
+            .starts_with(&format!("GPU 0, Fake GPU 9.0: {reason}"))
+            .ends_with("\nerror: 1 of 1 GPUs did not compute\n");
+        assert_eq!(read_log(&log), ["cuDevicePrimaryCtxRetain: GPU 0"]);
+    }
+}

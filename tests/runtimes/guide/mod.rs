@@ -1,0 +1,147 @@
+//! The guide, docs/guide, and the README's first screen, followed line by line: a page's files are written, its
+//! commands are run, and what they print is compared with what the page shows.
+//!
+//! What is read in a page, from top to bottom:
+//!
+//! * a line such as `` `build.rs`: `` before a block of code is a file of the reader's package; a block that is a
+//!   `diff` leaves its lines without those that start with `-`;
+//! * a line that starts with a file's name and links into `examples` names where the reader copies that file from;
+//! * a line that links to another page and starts with "Start from" stands for that page's files;
+//! * a comment `<!-- GPU 9.0 -->` lets the commands after it find such a GPU, which a stand-in for the driver pretends;
+//! * commands after a comment `<!-- without a GPU -->` are run on machines where nothing has to be hidden;
+//! * a `console` block has commands after `$ `, and what they print. A line `...` stands for any lines, `…` for
+//!   anything in a line, and a size for any other size. What Cargo prints around the words of a failed build script is
+//!   such a `...`.
+//!
+//! `BLESS=1` writes what was printed into the pages.
+
+mod compare;
+mod page;
+mod reader;
+
+use compare::{is_shown, shortened};
+use offload_tests::registry::{CLANG, COMPILERS, NOTHING, Needs, Test, needs};
+use offload_tests::tools::Tool;
+use offload_tests::{data, scratch};
+use page::{Step, steps, text_of};
+use reader::Reader;
+use std::collections::BTreeSet;
+use std::fs;
+
+offload_tests::tests! {
+    NOTHING => [every_page_is_in_the_summary_and_followed];
+    pages(),
+}
+
+/// A test for each page.
+fn pages() -> impl Iterator<Item = Test> {
+    let name = |path: &str| path.trim_start_matches("docs/guide/src/").trim_end_matches(".md").to_lowercase();
+    PAGES.iter().map(move |page| Test::new(module_path!(), &name(page.path), page.needs, || follow(page)))
+}
+
+/// A page that is followed.
+struct Page {
+    path: &'static str,
+    needs: Needs,
+    /// A tool that is offered to this page only.
+    own_tool: Option<Tool>,
+}
+
+impl Page {
+    const fn new(path: &'static str, needs: Needs) -> Self {
+        Self { path, needs, own_tool: None }
+    }
+
+    const fn with(self, tool: Tool) -> Self {
+        Self { own_tool: Some(tool), ..self }
+    }
+}
+
+const NVCC: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::Nvcc]);
+const ROCM: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Rocm, Tool::Hip5]);
+const CACHE: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::Sccache]);
+
+const PAGES: &[Page] = &[
+    Page::new("README.md", COMPILERS),
+    Page::new("docs/guide/src/targets.md", COMPILERS),
+    Page::new("docs/guide/src/build.md", COMPILERS),
+    Page::new("docs/guide/src/embed.md", COMPILERS),
+    Page::new("docs/guide/src/select.md", COMPILERS),
+    Page::new("docs/guide/src/load.md", COMPILERS),
+    Page::new("docs/guide/src/modules.md", COMPILERS),
+    Page::new("docs/guide/src/cuda.md", NVCC),
+    Page::new("docs/guide/src/rocm.md", ROCM).with(Tool::Rocm),
+    Page::new("docs/guide/src/dependencies.md", CLANG),
+    Page::new("docs/guide/src/ship.md", COMPILERS),
+    Page::new("docs/guide/src/shrink.md", COMPILERS),
+    Page::new("docs/guide/src/launchers.md", CACHE).with(Tool::Sccache),
+    Page::new("docs/guide/src/debug.md", COMPILERS),
+];
+
+/// Pages without a package.
+const TEXT: &[&str] = &["introduction.md"];
+
+/// How the pages call the package. In tests each has another name, since all are built in one folder.
+const NAME: &str = "saxpy";
+
+/// Writes the files of a page, runs its commands, and compares what they print with what the page shows.
+fn follow(page: &Page) {
+    let path = scratch::workspace().join(page.path);
+    let mut reader = Reader::new(page);
+    let page = page.path;
+    let mut text = text_of(&path);
+    let (mut from, mut ran) = (0, 0);
+    let mut unbuilt = BTreeSet::new();
+    for step in steps(&path) {
+        match step {
+            Step::File { path, text } => {
+                if !unbuilt.insert(path.clone()) {
+                    // The file is about to be replaced: what the page has shown so far must compile.
+                    reader.scenario.check().arg("--quiet").passes();
+                    unbuilt = BTreeSet::from([path.clone()]);
+                }
+                reader.write(&path, &text);
+            }
+            Step::Followed => unbuilt.clear(),
+            Step::Copy { path, from } => {
+                reader.scenario.write(&path, data::read(&from));
+            }
+            Step::On { capability } => reader.pretend(&capability),
+            Step::Run { command, shown } => {
+                let printed = reader.run(&command);
+                ran += 1;
+                unbuilt.clear();
+                let (shown_lines, lines): (Vec<&str>, Vec<&str>) = (shown.lines().collect(), printed.lines().collect());
+                let same = is_shown(&shown_lines, &lines);
+                let block = format!("$ {command}\n{shown}");
+                from += text[from..].find(&block).expect("the command stands in the page");
+                if same {
+                    from += block.len();
+                } else if data::blesses() {
+                    let new = format!("$ {command}\n{}", shortened(&printed));
+                    text.replace_range(from..from + block.len(), &new);
+                    from += new.len();
+                    fs::write(&path, &text).expect("the page can be written");
+                    continue;
+                }
+                assert!(same, "{page}: $ {command}\nshown:\n{shown}\nprinted:\n{printed}");
+            }
+        }
+    }
+    assert!(ran > 0, "{page} has no commands");
+    assert!(unbuilt.is_empty(), "{page} shows files, and no command that builds them: {unbuilt:?}");
+}
+
+fn every_page_is_in_the_summary_and_followed() {
+    let folder = scratch::workspace().join("docs/guide/src");
+    let summary = text_of(&folder.join("SUMMARY.md"));
+    for entry in fs::read_dir(&folder).expect("the folder can be read").flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name == "SUMMARY.md" {
+            continue;
+        }
+        assert!(summary.contains(&format!("]({name})")), "{name} is not in SUMMARY.md");
+        let followed = PAGES.iter().any(|page| page.path.ends_with(&format!("/{name}")));
+        assert!(followed != TEXT.contains(&&*name), "{name} is not followed");
+    }
+}

@@ -1,0 +1,106 @@
+//! Pages as steps: files that are written or copied, and commands.
+
+use offload_tests::tools::Tool;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What a page has, in its order.
+pub enum Step {
+    /// A file is written.
+    File { path: String, text: String },
+    /// A file of this repository is copied.
+    Copy { path: String, from: PathBuf },
+    /// The files up to here are another page's, which has its own test.
+    Followed,
+    /// From here on, there is this NVIDIA GPU.
+    On { capability: String },
+    /// A command, and what the page shows of what it prints.
+    Run { command: String, shown: String },
+}
+
+/// The text of a page.
+pub fn text_of(page: &Path) -> String {
+    fs::read_to_string(page).unwrap_or_else(|error| panic!("{}: {error}", page.display()))
+}
+
+/// The name between backticks that a line starts with, if it is one of a file.
+fn file_name(line: &str) -> Option<&str> {
+    let (name, _) = line.strip_prefix('`')?.split_once('`')?;
+    (name.contains('.') && !name.contains([' ', '(', '"'])).then_some(name)
+}
+
+/// Where the first link of a line leads, from the page's folder.
+fn link(line: &str, page: &Path) -> Option<PathBuf> {
+    let (target, _) = line.split_once("](")?.1.split_once(')')?;
+    Some(page.parent()?.join(target))
+}
+
+/// The steps of a page, from top to bottom.
+pub fn steps(page: &Path) -> Vec<Step> {
+    let text = text_of(page);
+    let mut steps = Vec::new();
+    let mut lines = text.lines();
+    let mut file = None;
+    while let Some(line) = lines.next() {
+        if let Some(info) = line.strip_prefix("```") {
+            let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
+            match (info, file.take()) {
+                ("console", _) => steps.extend(commands(&block)),
+                ("diff", Some(path)) => {
+                    let kept = block.iter().filter(|line| !line.starts_with('-'));
+                    let kept: Vec<&str> = kept.map(|line| line.get(1..).unwrap_or("")).collect();
+                    steps.push(Step::File { path, text: kept.join("\n") + "\n" });
+                }
+                (_, Some(path)) => steps.push(Step::File { path, text: block.join("\n") + "\n" }),
+                ("rust" | "c++" | "toml" | "diff", None) => {
+                    panic!("{}: which file is this?\n{block:#?}", page.display())
+                }
+                (_, None) => {}
+            }
+        } else if let Some(capability) = line.strip_prefix("<!-- GPU ").and_then(|rest| rest.strip_suffix(" -->")) {
+            steps.push(Step::On { capability: capability.to_owned() });
+        } else if line == "<!-- without a GPU -->" {
+            let has_none = Tool::NvidiaGpu.check().is_err() && Tool::NoAmdGpu.check().is_ok();
+            if !has_none {
+                lines.by_ref().skip_while(|line| !line.starts_with("```")).skip(1).find(|line| *line == "```");
+            }
+        } else if line.starts_with("Start from") {
+            let base = link(line, page).expect("it says from which page");
+            steps.extend(first_files(&base));
+            steps.push(Step::Followed);
+        } else if let Some(path) = file_name(line) {
+            match link(line, page).filter(|from| from.components().any(|part| part.as_os_str() == "examples")) {
+                Some(from) => steps.push(Step::Copy { path: path.to_owned(), from }),
+                None if line.ends_with(':') => file = Some(path.to_owned()),
+                None => {}
+            }
+        } else if !line.is_empty() {
+            file = None;
+        }
+    }
+    steps
+}
+
+/// The files with which a page starts, without those that take their places.
+fn first_files(page: &Path) -> Vec<Step> {
+    let mut seen = BTreeSet::new();
+    let is_first = |step: &Step| match step {
+        Step::File { path, .. } | Step::Copy { path, .. } => seen.insert(path.clone()),
+        Step::Followed | Step::On { .. } | Step::Run { .. } => false,
+    };
+    steps(page).into_iter().filter(is_first).collect()
+}
+
+/// The commands of a block.
+fn commands(block: &[&str]) -> Vec<Step> {
+    let mut found: Vec<Step> = Vec::new();
+    for line in block {
+        match (line.strip_prefix("$ "), found.last_mut()) {
+            (Some(command), _) => found.push(Step::Run { command: command.to_owned(), shown: String::new() }),
+            (None, Some(Step::Run { shown, .. })) => *shown += &format!("{line}\n"),
+            _ => panic!("'{line}' comes before a command"),
+        }
+    }
+    found
+}

@@ -1,0 +1,185 @@
+//! The reader of a page: the package that the page writes, and the machine on which its commands run.
+
+use super::{NAME, Page};
+use offload_tests::own;
+use offload_tests::scenario::{Printed, Run, Scenario};
+use offload_tests::scratch;
+use offload_tests::stand_ins::compile;
+use offload_tests::tools::{Tool, cuda, llvm_bin, rocm, sccache};
+use std::env;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+/// The reader's package.
+pub struct Reader {
+    /// Its name takes the place of [`NAME`].
+    pub scenario: Scenario,
+    /// The variables by which programs find a pretended GPU.
+    gpu: Vec<(&'static str, String)>,
+    /// A tool that is offered to this page only.
+    own_tool: Option<Tool>,
+}
+
+impl Reader {
+    pub fn new(page: &Page) -> Self {
+        let stem = Path::new(page.path).file_stem().expect("a page is a file").to_string_lossy();
+        let scenario = Scenario::empty(&format!("guide-{}", stem.to_lowercase()));
+        // Where the pages' commands expect it.
+        symlink(&scenario.target, scenario.folder.join("target")).expect("the folder can be written");
+        Self { scenario, gpu: Vec::new(), own_tool: page.own_tool }
+    }
+
+    /// Writes a file of the package; what it calls [`NAME`] in a manifest gets the package's name.
+    pub fn write(&self, path: &str, text: &str) {
+        if path.ends_with("Cargo.toml") {
+            let own_name = format!("name = \"{}\"", self.scenario.name());
+            self.scenario.write(path, text.replacen(&format!("name = \"{NAME}\""), &own_name, 1));
+        } else {
+            self.scenario.write(path, text);
+        }
+        if path == "Cargo.toml" {
+            self.scenario.patched();
+        }
+    }
+
+    /// Runs a command; returns what it prints, as the pages show it.
+    pub fn run(&self, line: &str) -> String {
+        let name = self.scenario.name();
+        let line = line
+            .replace(&format!("target/debug/{NAME}"), &format!("target/debug/{name}"))
+            .replace(&format!("target/release/{NAME}"), &format!("target/release/{name}"))
+            .replace(&format!("-p {NAME}"), &format!("-p {name}"));
+        let mut words: Vec<&str> = line.split(' ').collect();
+        let mut variables = Vec::new();
+        while let Some((name, value)) = words[0].split_once('=') {
+            variables.push((name, value.trim_matches('"')));
+            words.remove(0);
+        }
+        let run = self.on_the_machine(self.command(&words)).envs(variables);
+        self.as_shown(&run.ends(), words[0] == "cargo")
+    }
+
+    fn command(&self, words: &[&str]) -> Run<'_> {
+        match *words {
+            // The manifest of a packaged crate has no patches.
+            ["cargo", "package", ref rest @ ..] => {
+                let patches = ["offload-format", "offload-embed-macro", "offload-build"].map(|name| {
+                    let path = scratch::workspace().join(name).display().to_string();
+                    format!("patch.crates-io.{name}.path={path:?}")
+                });
+                let package = self.scenario.cargo(&["package", "--allow-dirty"]);
+                package.args(patches.iter().flat_map(|patch| ["--config", patch])).args(rest)
+            }
+            ["cargo", ref rest @ ..] => self.scenario.cargo(rest),
+            ["offload", ref rest @ ..] => self.scenario.tool(own::tool("offload")).args(rest),
+            [program, ref rest @ ..] => self.scenario.tool(program).args(rest),
+            [] => panic!("an empty command"),
+        }
+    }
+
+    /// With the tools that the page may use, and with pretended GPUs only.
+    fn on_the_machine<'a>(&self, run: Run<'a>) -> Run<'a> {
+        const HIDDEN: [&str; 9] = [
+            "RUST_BACKTRACE",
+            "CUDA_PATH",
+            "CUDA_ROOT",
+            "CUDA_TOOLKIT_ROOT_DIR",
+            "NVCC",
+            "CUDACXX",
+            "HIPCC",
+            "ROCM_PATH",
+            "HIP_PATH",
+        ];
+        let mut folders = vec![llvm_bin()];
+        if self.own_tool == Some(Tool::Sccache) {
+            folders.push(sccache().parent().expect("a program lies in a folder").to_owned());
+        }
+        let mut run = run.without(&HIDDEN).path(folders).env("OFFLOAD_CLANG", llvm_bin().join("clang"));
+        if env::var_os("CUDA_HOME").is_some() {
+            run = run.env("OFFLOAD_PTXAS", cuda("ptxas").get_program());
+        }
+        if self.own_tool == Some(Tool::Rocm) {
+            run = run.env("ROCM_PATH", rocm());
+        }
+        if self.own_tool == Some(Tool::Sccache) {
+            run = self.with_own_cache(run);
+        }
+        // GPUs of this machine are hidden.
+        run = run.env("HIP_VISIBLE_DEVICES", "-1");
+        match self.gpu.is_empty() {
+            true => run.env("CUDA_VISIBLE_DEVICES", ""),
+            false => run.without(&["CUDA_VISIBLE_DEVICES"]).envs(self.gpu.iter().map(|(name, value)| (name, value))),
+        }
+    }
+
+    /// With a server of sccache that only this page talks to.
+    fn with_own_cache<'a>(&self, run: Run<'a>) -> Run<'a> {
+        // A socket's path has at most 107 bytes.
+        let socket = env::temp_dir().join(format!("{}-{}", self.scenario.name(), std::process::id()));
+        run.env("SCCACHE_DIR", self.scenario.folder.join("cache")).env("SCCACHE_SERVER_UDS", socket)
+    }
+
+    /// What a command has printed, with the names and folders of the reader that the pages show.
+    fn as_shown(&self, printed: &Printed, is_cargo: bool) -> String {
+        // What Cargo prints of its own doing starts with a word that ends in this column.
+        let is_status = |line: &&str| {
+            line.len() > 12
+                && line[..12].trim_start().starts_with(char::is_uppercase)
+                && line.get(12..13) == Some(" ")
+                && line.starts_with("  ")
+        };
+        let errors = printed.stderr.lines().filter(|line| !is_cargo || !is_status(line));
+        let mut text = errors.map(|line| format!("{line}\n")).collect::<String>() + &printed.stdout;
+        let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let cuda_home = env::var_os("CUDA_HOME").map_or_else(|| "/no/cuda".into(), PathBuf::from);
+        for (path, shown) in [
+            (self.scenario.target.as_path(), "/home/you/saxpy/target"),
+            (&real(&self.scenario.target), "/home/you/saxpy/target"),
+            (self.scenario.folder.as_path(), "/home/you/saxpy"),
+            // Before the checkout, in which set-up may have put it.
+            (&cuda_home, "/usr/local/cuda"),
+            (scratch::workspace(), "/home/you/offload"),
+            (&llvm_bin(), "/usr/lib/llvm-22/bin"),
+        ] {
+            text = text.replace(&path.to_string_lossy().into_owned(), shown);
+        }
+        let name = self.scenario.name();
+        text = text.replace(name, NAME).replace(&name.replace('-', "_"), NAME);
+        text = text.replace("Fake GPU 9.0", "NVIDIA H100 80GB HBM3");
+        // Where there is a driver, and its GPUs are hidden.
+        let no_driver = "no CUDA driver: its library (libcuda.so.1, nvcuda.dll) was not found";
+        text = text.replace("no NVIDIA GPU: the CUDA driver finds none", no_driver);
+        let mut lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+        // What Cargo prints around a build script's own words.
+        if let Some(start) = lines.iter().position(|line| *line == "  --- stderr") {
+            let before = lines[..start].iter().position(|line| line.starts_with("error: failed to run custom build"));
+            lines.splice(before.unwrap_or(0)..=start + 1, ["..."]);
+        }
+        while lines.last().is_some_and(|line| line.is_empty()) {
+            lines.pop();
+        }
+        lines.join("\n") + if lines.is_empty() { "" } else { "\n" }
+    }
+
+    /// From here on there is a GPU of this compute capability, which a stand-in for the driver pretends.
+    pub fn pretend(&mut self, capability: &str) {
+        let folder = scratch::folder(&format!("{}-driver", self.scenario.name()));
+        let flags = ["-shared", "-fPIC", "-Wl,-soname,libcuda.so.1"];
+        compile("cuda_driver.c", &flags, &folder.join("libcuda.so.1"));
+        self.gpu = vec![
+            ("LD_LIBRARY_PATH", folder.display().to_string()),
+            ("FAKE_GPU", capability.to_owned()),
+            ("FAKE_LOG", folder.join("log").display().to_string()),
+        ];
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        if self.own_tool == Some(Tool::Sccache) {
+            let stop = self.with_own_cache(self.scenario.tool(sccache())).arg("--stop-server");
+            let _ = stop.command().output();
+        }
+    }
+}

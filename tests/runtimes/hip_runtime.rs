@@ -1,0 +1,292 @@
+//! AMD's real HIP runtime, version 5, with our images. A stand-in below it pretends that there is a GPU, so everything
+//! happens but the kernel: the runtime starts, picks, checks and loads code objects, and queues a launch.
+//!
+//! Version 5.2 knows GPUs up to gfx90a and gfx1030, and takes code objects of version 4 only.
+
+use offload_tests::data::read;
+use offload_tests::registry::{Needs, needs};
+use offload_tests::scenario::Scenario;
+use offload_tests::scratch;
+use offload_tests::stand_ins::hsa::{self, RUNTIME};
+use offload_tests::stand_ins::{Outcome, Staged, compile, described, release};
+use offload_tests::tools::{Tool, succeed};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+
+const NEEDS: Needs = needs(&[Tool::Llvm22, Tool::Hip5, Tool::Gcc]);
+
+offload_tests::tests! {
+    NEEDS => [
+        the_runtime_gets_the_selected_image_of_a_mixed_pack,
+        the_runtime_gets_the_selected_image_of_a_bundle,
+        without_a_fitting_image_the_cpu_runs,
+        without_any_image_there_is_an_error,
+        given_the_whole_bundle_the_runtime_chooses_as_we_do,
+        registered_kernels_are_loaded_by_the_runtime_itself,
+    ],
+    needs(&[Tool::Hip5, Tool::Gcc]) => [
+        what_the_runtime_refuses_is_told,
+        without_a_gpu_the_runtime_is_no_error,
+    ],
+}
+
+/// A build of the example for AMD's runtime of version 5.
+struct Example {
+    scenario: Scenario,
+    program: PathBuf,
+}
+
+impl Example {
+    fn build(name: &str, targets: &str) -> Self {
+        let scenario = Scenario::copy_of("examples/saxpy", name);
+        let script = scenario.text("build.rs");
+        let version_4 = script.replace(".compile(", ".code_object_version(4).compile(");
+        assert_ne!(version_4, script);
+        scenario.write("build.rs", version_4);
+        let program = release(&scenario, &[("OFFLOAD_ARCH", targets), ("OFFLOAD_PREBUILT", "never")]);
+        Self { scenario, program }
+    }
+
+    /// What the stand-in writes down when a target's image is loaded and its kernel is looked up.
+    fn loading(&self, target: &str) -> [String; 3] {
+        let image = self.scenario.output("release", &format!("saxpy/{}.hsaco", target.replace(':', "_")));
+        let image = described(&read(image));
+        [format!("code object: {image}"), "loaded on the GPU".to_owned(), "symbol: saxpy.kd".to_owned()]
+    }
+}
+
+/// Offload binaries in .llvm.offloading.
+static MIXED: LazyLock<Example> = LazyLock::new(|| Example::build("saxpy-hip-mixed", "gfx90a gfx1030 cpu"));
+/// A bundle in .hip_fatbin.
+static BUNDLE: LazyLock<Example> =
+    LazyLock::new(|| Example::build("saxpy-hip-bundle", "gfx90a gfx906:xnack- gfx908:sramecc+:xnack+ gfx1030"));
+/// As it is in the repository, with the images that come with it.
+static UNCHANGED: LazyLock<PathBuf> = LazyLock::new(|| {
+    release(&Scenario::copy_of("examples/saxpy", "saxpy-hip-unchanged"), &[("OFFLOAD_PREBUILT", "only")])
+});
+
+/// A folder with the stand-in and the runtime.
+static LIBRARIES: LazyLock<PathBuf> = LazyLock::new(|| hsa::libraries("hsa-runtime"));
+
+fn on_gpu(program: &Path, gpu: &str) -> Staged {
+    Staged::new(program, &LIBRARIES).with("FAKE_GPU", gpu).with("CUDA_VISIBLE_DEVICES", "")
+}
+
+fn run(program: &Path, gpu: &str, args: &[&str]) -> Outcome {
+    let name = program.file_name().expect("a program has a name").to_string_lossy();
+    let log = format!("{name} {gpu} {}.log", args.join(" "));
+    on_gpu(program, gpu).run(args, &LIBRARIES.join(log))
+}
+
+fn the_runtime_gets_the_selected_image_of_a_mixed_pack() {
+    assert_reaches_the_gpu(&MIXED, ".llvm.offloading", "gfx90a:sramecc+:xnack-", "gfx90a");
+    assert_reaches_the_gpu(&MIXED, ".llvm.offloading", "gfx1030", "gfx1030");
+}
+
+fn the_runtime_gets_the_selected_image_of_a_bundle() {
+    assert_reaches_the_gpu(&BUNDLE, ".hip_fatbin", "gfx90a:sramecc-:xnack+", "gfx90a");
+    assert_reaches_the_gpu(&BUNDLE, ".hip_fatbin", "gfx906:sramecc-:xnack-", "gfx906:xnack-");
+    assert_reaches_the_gpu(&BUNDLE, ".hip_fatbin", "gfx908:sramecc+:xnack+", "gfx908:sramecc+:xnack+");
+    assert_reaches_the_gpu(&BUNDLE, ".hip_fatbin", "gfx1030", "gfx1030");
+}
+
+/// The program finds the GPU, gives the runtime the image for `target` and launches the kernel. Nothing computes, so
+/// the program finds a wrong result.
+fn assert_reaches_the_gpu(example: &Example, section: &str, gpu: &str, target: &str) {
+    let outcome = run(&example.program, gpu, &[]);
+    outcome.prints(&format!("are in this program, in section {section}:\n"));
+    let row = format!("hip:0 Fake AMD GPU {gpu} {target} code object made for this processor");
+    let squeezed = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(outcome.stdout.lines().any(|line| squeezed(line).starts_with(&row)), "{row}: {outcome:#?}");
+
+    assert_eq!(outcome.log.get(..3), Some(&example.loading(target)[..]), "{gpu}: {outcome:#?}");
+    // What follows are the runtime's own kernels, which copy memory.
+    let others = outcome.log[3..].iter().filter_map(|line| line.strip_prefix("symbol: "));
+    for symbol in others {
+        assert!(symbol.starts_with("__amd_rocclr_"), "{symbol}: {outcome:#?}");
+    }
+
+    outcome
+        .fails_with("error: wrong result: 1048576 of 1048576 elements; the first is y[0]: expected 3, found 0\n")
+        .does_not_print("are right");
+}
+
+/// A GPU for which neither example has an image.
+const UNFITTING: &str = "gfx906:sramecc+:xnack+";
+
+/// The last line of a run on the CPU.
+const RAN_ON_CPU: &str = "Ran the cpu shared object on cpu: all 1048576 elements are right.\n";
+
+fn without_a_fitting_image_the_cpu_runs() {
+    run(&MIXED.program, UNFITTING, &[])
+        .succeeds()
+        .prints("none fits; --device hip:0 tells why")
+        .prints_last(RAN_ON_CPU)
+        .loads_nothing();
+
+    let error = "\
+error: no image for gfx906:sramecc+:xnack+
+  gfx90a   code for another processor
+  gfx1030  code for another processor
+  cpu      code for a CPU
+to run on this device, add \"gfx906\" to the targets of build.rs
+";
+    run(&MIXED.program, UNFITTING, &["--device", "hip:0"]).fails_with(error).loads_nothing();
+}
+
+fn without_any_image_there_is_an_error() {
+    let error = "\
+error: no image for gfx906:sramecc+:xnack+
+  gfx90a                  code for another processor
+  gfx906:xnack-           needs xnack-, the device has xnack+
+  gfx908:sramecc+:xnack+  code for another processor
+  gfx1030                 code for another processor
+to run on this device, add ";
+    run(&BUNDLE.program, UNFITTING, &["--device", "hip:0"]).fails_first_with(error).loads_nothing();
+
+    // Without --device the program prints for each device why nothing fits.
+    run(&BUNDLE.program, UNFITTING, &[])
+        .fails_first_with(error)
+        .complains("\nno image for the CPU\n  gfx90a ")
+        .loads_nothing();
+}
+
+/// AMD's runtime gets the whole section of the finished program and searches it by its own rules. The program prints
+/// what `select` chooses.
+fn given_the_whole_bundle_the_runtime_chooses_as_we_do() {
+    let load = LIBRARIES.join("hip_load");
+    compile("hip_load.c", &["-ldl"], &load);
+    let bundle = LIBRARIES.join("bundle");
+    let dump = format!(".hip_fatbin={}", bundle.display());
+    succeed(Command::new("objcopy").args(["--dump-section", &dump]).arg(&BUNDLE.program).arg(LIBRARIES.join("rest")));
+    let args = [RUNTIME, bundle.to_str().expect("the target folder's name is UTF-8"), "saxpy"];
+    for (gpu, target) in [
+        ("gfx90a:sramecc+:xnack-", Some("gfx90a")),
+        ("gfx90a:sramecc-:xnack-", Some("gfx90a")),
+        ("gfx90a:sramecc+:xnack+", Some("gfx90a")),
+        ("gfx906:sramecc+:xnack-", Some("gfx906:xnack-")),
+        ("gfx906:sramecc-:xnack-", Some("gfx906:xnack-")),
+        ("gfx906:sramecc+:xnack+", None),
+        ("gfx908:sramecc+:xnack+", Some("gfx908:sramecc+:xnack+")),
+        ("gfx908:sramecc-:xnack+", None),
+        ("gfx908:sramecc+:xnack-", None),
+        ("gfx1030", Some("gfx1030")),
+        ("gfx900:xnack-", None),
+        ("gfx1031", None),
+    ] {
+        let log = LIBRARIES.join(format!("hip_load {gpu}.log"));
+        let theirs = on_gpu(&load, gpu).run(&args, &log);
+        let ours = run(&BUNDLE.program, gpu, &["--explain", gpu]);
+        match target {
+            Some(target) => {
+                assert_eq!(theirs.status, Some(0), "{gpu}: {theirs:#?}");
+                assert_eq!(theirs.log, BUNDLE.loading(target), "{gpu}");
+                assert_eq!(ours.status, Some(0), "{gpu}: {ours:#?}");
+                assert!(ours.stdout.starts_with(&format!("{gpu} gets the {target} code object (")), "{ours:#?}");
+            }
+            None => {
+                // The runtime ends the process by a signal.
+                assert_eq!(theirs.status, None, "{gpu}: {theirs:#?}");
+                theirs.complains("hipErrorNoBinaryForGpu").loads_nothing();
+                ours.fails_first_with(&format!("error: no image for {gpu}\n"));
+            }
+        }
+    }
+}
+
+/// Code objects of version 6, the compiler's default, are too new for this runtime.
+fn what_the_runtime_refuses_is_told() {
+    let image = fs::metadata(scratch::workspace().join("examples/saxpy/prebuilt/saxpy.gfx90a.hsaco"));
+    let size = image.expect("the image comes with the example").len();
+    let error = format!(
+        "error: hip:0: could not load the gfx90a code object ({size} bytes): \
+         hipModuleLoadData returned hipErrorSharedObjectInitFailed (303)\n\
+         The runtime may be too old for this compiler's images: update ROCm.\n"
+    );
+    run(&UNCHANGED, "gfx90a:sramecc+:xnack-", &[]).fails_with(&error).loads_nothing();
+}
+
+fn without_a_gpu_the_runtime_is_no_error() {
+    run(&UNCHANGED, "", &[])
+        .succeeds()
+        .prints("  no AMD GPU (the HIP runtime, libamdhip64.so, finds none)\n")
+        .prints_last(RAN_ON_CPU);
+}
+
+/// With `register` a program needs no loader: the runtime finds the kernels itself, those of a pack of two modules, and
+/// those of a file with bundles.
+fn registered_kernels_are_loaded_by_the_runtime_itself() {
+    let mut scenario = Scenario::without_sources("registered");
+    scenario.target = scenario.folder.join("target");
+    // The file has a bundle for each module.
+    scenario.feature("offload-embed-macro", "containers");
+    // Linkers follow what a library needs: the stand-in is beside the runtime.
+    let build_script = r#"println!("cargo::rustc-link-search=native=RUNTIME");
+    println!("cargo::rustc-link-arg-bins=-Wl,-rpath-link,RUNTIME");
+    let pack = Build::new()
+        .modules(["kernels/one.hip", "kernels/two.hip"])
+        .archs(["gfx90a", "gfx1030"])
+        .code_object_version(4)
+        .compile("pack");
+    std::fs::copy(pack.path().unwrap(), "pack.hipfb").unwrap();"#;
+    scenario
+        .build_script(&build_script.replace("RUNTIME", &LIBRARIES.display().to_string()))
+        .write("kernels/one.hip", "extern \"C\" __global__ void add(float *y) { y[threadIdx.x] += 1.0f; }\n")
+        .write("kernels/two.hip", "extern \"C\" __global__ void sub(float *y) { y[threadIdx.x] -= 1.0f; }\n");
+    for (name, argument) in
+        [("pack", "\"pack\", register"), ("file", "path = \"$CARGO_MANIFEST_DIR/pack.hipfb\", register")]
+    {
+        scenario.write(&format!("src/bin/{name}.rs"), REGISTERED.replace("ARGUMENT", argument));
+        scenario.build().release().args(["--bin", name]).passes();
+        let program = scenario.program("release", name);
+        for gpu in ["gfx90a:sramecc+:xnack-", "gfx1030"] {
+            let outcome = run(&program, gpu, &[]);
+            assert_eq!((outcome.status, &*outcome.stdout), (Some(0), "add 0\nsub 0\n"), "{outcome:#?}");
+            for kernel in ["add", "sub"] {
+                assert!(outcome.log.contains(&format!("symbol: {kernel}.kd")), "{outcome:#?}");
+            }
+        }
+        // None of them fits.
+        run(&program, "gfx906:sramecc+:xnack-", &[]).complains("hipErrorNoBinaryForGpu");
+        // Without a GPU it starts all the same.
+        let outcome = run(&program, "", &["none"]);
+        assert_eq!((outcome.status, &*outcome.stdout), (Some(0), ""), "{outcome:#?}");
+    }
+}
+
+/// Launches both kernels, unless it gets an argument.
+const REGISTERED: &str = r#"
+use offload_format::KernelPack;
+use std::ffi::{c_int, c_void};
+use std::ptr;
+
+mod pack {
+    #![forbid(unsafe_code)]
+    pub static PACK: super::KernelPack = offload_embed_macro::include_offload!(ARGUMENT);
+}
+
+#[repr(C)]
+struct Dim3(u32, u32, u32);
+unsafe extern "C" {
+    fn hipLaunchKernel(f: *const c_void, grid: Dim3, block: Dim3, args: *mut *mut c_void, shared: usize, stream: *mut c_void) -> c_int;
+}
+
+fn main() {
+    if std::env::args().len() > 1 {
+        return;
+    }
+    let launch = |kernel: offload_format::embedded::Kernel| {
+        let mut y = 0usize;
+        let mut args = [(&raw mut y).cast::<c_void>()];
+        let function = kernel.host_function().expect("it is registered");
+        let (grid, block) = (Dim3(1, 1, 1), Dim3(32, 1, 1));
+        // SAFETY: the runtime knows the function, and the kernel has one argument, a pointer.
+        let error = unsafe { hipLaunchKernel(function, grid, block, args.as_mut_ptr(), 0, ptr::null_mut()) };
+        println!("{} {error}", kernel.name());
+    };
+    launch(pack::PACK.kernel("add"));
+    launch(pack::PACK.kernel("sub"));
+}
+"#;

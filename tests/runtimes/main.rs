@@ -1,0 +1,21 @@
+//! Programs that load their images: the examples and the guide, and which image vendors' programs choose.
+
+mod agreement;
+mod comgr;
+mod cuda_driver;
+mod examples;
+mod guide;
+mod hip_runtime;
+mod saxpy;
+
+fn main() -> std::process::ExitCode {
+    offload_tests::registry::run([
+        agreement::tests(),
+        comgr::tests(),
+        cuda_driver::tests(),
+        examples::tests(),
+        guide::tests(),
+        hip_runtime::tests(),
+        saxpy::tests(),
+    ])
+}

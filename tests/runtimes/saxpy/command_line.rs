@@ -1,0 +1,105 @@
+//! The example's command line: `--device`, `--explain`, and wrong ones.
+
+use super::{PREBUILT, TARGETS, Target, assert_runs_on_cpu, cpu_row, rows_below};
+use offload_tests::registry::GCC;
+
+offload_tests::tests! {
+    GCC => [
+        devices_are_taken_by_name,
+        explain_tells_which_image_and_why_not_the_others,
+        wrong_command_lines_end_with_2,
+    ],
+}
+
+fn devices_are_taken_by_name() {
+    for args in [&["--device", "cpu"][..], &["--device=cpu"]] {
+        assert_runs_on_cpu(&PREBUILT.start(args).ends());
+    }
+    for absent in ["cuda:0", "hip:0", "cuda:1", "cpu:0", "gfx90a"] {
+        let printed = PREBUILT.start(&["--device", absent]).exits(1);
+        let first = format!("error: no device `{absent}` in this machine; found: cpu\n  no ");
+        assert!(printed.stderr.starts_with(&first), "{printed}");
+        // The table is printed all the same, and nothing ran.
+        assert_eq!(rows_below(&printed.stdout, "device product is image because")[0], cpu_row(), "{printed}");
+        assert!(!printed.stdout.contains("Ran "), "{printed}");
+    }
+}
+
+/// For each device the image that it gets and why, or why one of the images does not do.
+const EXPLAINED: [(&str, Option<&str>, &str); 20] = [
+    ("gfx90a:xnack-", Some("gfx90a"), "made for this processor, in any mode"),
+    ("gfx90a:sramecc+:xnack+", Some("gfx90a"), "made for this processor, in any mode"),
+    ("gfx942:sramecc+:xnack-", Some("gfx942"), "made for this processor, in any mode"),
+    ("gfx1100", Some("gfx1100"), "made for this processor, in any mode"),
+    ("gfx1200", Some("gfx12-generic"), "made for the family that this processor belongs to"),
+    ("gfx1201", Some("gfx12-generic"), "made for the family that this processor belongs to"),
+    ("sm_80", Some("sm_80"), "machine code for 8.0: same major, minor not higher"),
+    ("sm_86", Some("sm_80"), "machine code for 8.0: same major, minor not higher"),
+    ("sm_89", Some("sm_80"), "machine code for 8.0: same major, minor not higher"),
+    ("sm_80@driver10.0", Some("sm_80"), "machine code for 8.0: same major, minor not higher"),
+    ("sm_90", Some("sm_90"), "machine code for 9.0: same major, minor not higher"),
+    ("sm_100", Some("compute_80"), "PTX for 8.0 and up, compiled by the driver"),
+    ("sm_100@driver11.0", Some("compute_80"), "PTX for 8.0 and up, compiled by the driver"),
+    ("cpu", Some("cpu"), "made for this CPU"),
+    ("gfx1151", None, "gfx1100 code for another processor"),
+    ("gfx1030", None, "gfx12-generic code for another family of processors"),
+    ("gfx950", None, "gfx942 code for another processor"),
+    ("sm_75", None, "compute_80 needs compute capability 8.0"),
+    ("sm_72", None, "sm_80 machine code for compute capability 8.x, from 8.0 on"),
+    ("sm_100@driver10.0", None, "compute_80 PTX ISA 7.0 needs a driver for CUDA 11.0 or later, this one is for 10.0"),
+];
+
+fn explain_tells_which_image_and_why_not_the_others() {
+    for (device, image, reason) in EXPLAINED {
+        let printed = PREBUILT.start(&["--explain", device]).ends();
+        // As the program calls the device.
+        let called = match device.split_once("@driver") {
+            Some((name, driver)) => format!("{name} (CUDA driver {driver})"),
+            None if device == "cpu" => "the CPU".to_owned(),
+            None => device.to_owned(),
+        };
+        match image {
+            Some(image) => {
+                assert_eq!((printed.status.code(), &*printed.stderr), (Some(0), ""), "{printed}");
+                let kind = TARGETS.iter().find(|target| target.name == image).map_or("", |target| target.kind);
+                let first = format!("{called} gets the {image} {kind} ({reason}).");
+                assert_eq!(printed.stdout.lines().next(), Some(&*first));
+                assert_names(&rows_below(&printed.stdout, "not chosen kind because"), |target| target.name != image);
+            }
+            None => {
+                assert_eq!((printed.status.code(), &*printed.stdout), (Some(1), ""), "{printed}");
+                let rows = rows_below(&printed.stderr, &format!("error: no image for {called}"));
+                let (advice, rows) = rows.split_last().expect("there are lines");
+                assert_names(rows, |_| true);
+                assert!(rows.iter().any(|row| row == reason), "{printed}");
+                assert!(advice.starts_with("to run on this device, add \""), "{printed}");
+            }
+        }
+    }
+}
+
+/// The rows begin with the names of the targets that are meant, in order.
+#[track_caller]
+fn assert_names(rows: &[String], meant: impl Fn(&Target) -> bool) {
+    let named: Vec<&str> = rows.iter().filter_map(|row| row.split(' ').next()).collect();
+    let meant: Vec<&str> = TARGETS.iter().filter(|target| meant(target)).map(|target| target.name).collect();
+    assert_eq!(named, meant);
+}
+
+fn wrong_command_lines_end_with_2() {
+    for (args, error) in [
+        (&["--nonsense"][..], "error: unknown argument `--nonsense`\n"),
+        (&["saxpy.cu"], "error: unknown argument `saxpy.cu`\n"),
+        (&["--device"], "error: --device needs a value\n"),
+        (&["--explain", "no gpu"], "error: --explain: "),
+        (&["--explain", "sm_90a"], "error: --explain: "),
+        (&["--explain", "sm_90@driver"], "error: --explain: "),
+    ] {
+        let printed = PREBUILT.start(args).exits(2);
+        assert_eq!(printed.stdout, "", "{printed}");
+        let usage = "\n\nUsage: saxpy [--device NAME | --explain DEVICE]\nTry --help.\n";
+        printed.starts_with(error).ends_with(usage);
+    }
+    let help = PREBUILT.start(&["--help"]).exits(0);
+    assert!(help.stdout.contains("\nUsage: saxpy "), "{help}");
+}

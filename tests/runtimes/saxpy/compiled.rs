@@ -1,0 +1,71 @@
+//! Builds with all compilers: what is in the program, as LLVM's tools find it there.
+
+use super::{Built, PREBUILT_LINE, TARGETS, assert_runs_on_cpu, without_gpu};
+use offload_tests::data::read;
+use offload_tests::registry::COMPILERS;
+use offload_tests::tools::{llvm, stdout, succeed};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::sync::LazyLock;
+
+offload_tests::tests! {
+    COMPILERS => [
+        everything_is_compiled_in_the_release_profile,
+        everything_is_compiled_in_the_dev_profile,
+        a_stripped_program_keeps_its_images,
+    ],
+}
+
+static RELEASE: LazyLock<Built> = LazyLock::new(|| Built::compiled("saxpy-compiled", "release"));
+
+fn everything_is_compiled_in_the_release_profile() {
+    RELEASE.check(|_| "compiled");
+    RELEASE.build.lacks(PREBUILT_LINE);
+    assert_llvm_finds_the_images(&RELEASE, &RELEASE.program());
+}
+
+fn everything_is_compiled_in_the_dev_profile() {
+    let built = Built::compiled("saxpy-compiled-dev", "debug");
+    built.check(|_| "compiled");
+    built.build.lacks(PREBUILT_LINE);
+    assert_llvm_finds_the_images(&built, &built.program());
+}
+
+fn a_stripped_program_keeps_its_images() {
+    let stripped = RELEASE.scenario.folder.join("stripped");
+    succeed(Command::new("strip").arg("-o").arg(&stripped).arg(RELEASE.program()));
+    let symbols = stdout(&succeed(llvm("llvm-readelf").arg("-S").arg(&stripped)));
+    assert!(!symbols.contains(".symtab"), "it is not stripped: {symbols}");
+    assert_llvm_finds_the_images(&RELEASE, &stripped);
+    assert_runs_on_cpu(&without_gpu(RELEASE.scenario.tool(&stripped)).ends());
+}
+
+/// `llvm-objdump` lists all images of a finished program, in order, and `llvm-offload-binary` extracts each of them.
+fn assert_llvm_finds_the_images(built: &Built, program: &Path) {
+    // Into a folder of its own, since the tools write beside what they read.
+    let name = program.file_name().expect("a program has a name").to_string_lossy();
+    let folder = built.scenario.folder.join(format!("llvm-{name}"));
+    fs::create_dir_all(&folder).expect("the scratch folder can be written");
+    fs::copy(program, folder.join("program")).expect("the program can be copied");
+
+    let listing = stdout(&succeed(llvm("llvm-objdump").args(["--offloading", "program"]).current_dir(&folder)));
+    let listed: Vec<&str> = listing.lines().filter(|line| !line.is_empty()).map(str::trim_end).skip(1).collect();
+    let mut expected = Vec::new();
+    for (index, target) in TARGETS.iter().enumerate() {
+        expected.push(format!("OFFLOADING IMAGE [{index}]:"));
+        expected.push(format!("kind            {}", target.llvm_kind));
+        expected.push(format!("arch            {}", target.arch().unwrap_or("")).trim_end().to_owned());
+        expected.push(format!("triple          {}", target.triple()));
+        expected.push(format!("producer        {}", target.producer));
+    }
+    assert_eq!(listed, expected);
+
+    for target in &TARGETS {
+        let which = target.arch().map_or_else(|| format!("triple={}", target.triple()), |arch| format!("arch={arch}"));
+        let image = format!("--image=file={},{which}", target.file);
+        succeed(llvm("llvm-offload-binary").args(["program", &image]).current_dir(&folder));
+        let same = read(folder.join(target.file)) == built.image(target, "compiled");
+        assert!(same, "{}: what LLVM finds in the program is not what was compiled", target.name);
+    }
+}

@@ -1,0 +1,195 @@
+//! The example, from `cargo build` to the result: with all compilers, with none for GPUs, with some.
+
+mod command_line;
+mod compiled;
+mod prebuilt_set;
+
+use offload_format::offload_binary::{OffloadBinaries, OffloadKind};
+use offload_tests::data::read;
+use offload_tests::scenario::{Printed, Run, Scenario};
+use offload_tests::scratch;
+use offload_tests::tools::succeed;
+use std::env::consts::ARCH;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+
+offload_tests::tests! { ; compiled::tests(), prebuilt_set::tests(), command_line::tests() }
+
+/// A target of the example's build script.
+struct Target {
+    name: &'static str,
+    /// The image, in `OUT_DIR`; in the prebuilt set `saxpy.` comes before it.
+    file: &'static str,
+    /// What the example calls the image, and what LLVM calls it.
+    kind: &'static str,
+    llvm_kind: &'static str,
+    /// The programming model, as LLVM names it.
+    producer: &'static str,
+}
+
+const fn target(
+    name: &'static str,
+    file: &'static str,
+    kind: &'static str,
+    llvm_kind: &'static str,
+    producer: &'static str,
+) -> Target {
+    Target { name, file, kind, llvm_kind, producer }
+}
+
+const TARGETS: [Target; 8] = [
+    target("gfx90a", "gfx90a.hsaco", "code object", "elf", "hip"),
+    target("gfx942", "gfx942.hsaco", "code object", "elf", "hip"),
+    target("gfx1100", "gfx1100.hsaco", "code object", "elf", "hip"),
+    target("gfx12-generic", "gfx12-generic.hsaco", "code object", "elf", "hip"),
+    target("sm_80", "sm_80.cubin", "cubin", "cubin", "cuda"),
+    target("sm_90", "sm_90.cubin", "cubin", "cubin", "cuda"),
+    target("compute_80", "compute_80.ptx", "PTX", "ptx", "cuda"),
+    target("cpu", "cpu.so", "shared object", "elf", "none"),
+];
+
+impl Target {
+    fn triple(&self) -> String {
+        match self.producer {
+            "hip" => "amdgcn-amd-amdhsa".to_owned(),
+            "cuda" => "nvptx64-nvidia-cuda".to_owned(),
+            _ => format!("{ARCH}-unknown-linux-gnu"),
+        }
+    }
+
+    /// The string `arch` of its offload binary.
+    fn arch(&self) -> Option<&'static str> {
+        (self.name != "cpu").then_some(self.name)
+    }
+
+    fn offload_kind(&self) -> OffloadKind {
+        match self.producer {
+            "hip" => OffloadKind::HIP,
+            "cuda" => OffloadKind::CUDA,
+            _ => OffloadKind::NONE,
+        }
+    }
+}
+
+/// A copy of the example that was built.
+struct Built {
+    scenario: Scenario,
+    /// The folder of the profile: `debug` or `release`.
+    profile: &'static str,
+    build: Printed,
+}
+
+impl Built {
+    fn new(name: &str, profile: &'static str, configure: impl FnOnce(Run<'_>) -> Run<'_>) -> Self {
+        let scenario = Scenario::copy_of("examples/saxpy", name);
+        let build = configure(scenario.build().profile(profile)).passes();
+        Self { scenario, profile, build }
+    }
+
+    fn compiled(name: &str, profile: &'static str) -> Self {
+        Self::new(name, profile, |build| build.env("OFFLOAD_PREBUILT", "never"))
+    }
+
+    fn program(&self) -> PathBuf {
+        self.scenario.program(self.profile, self.scenario.name())
+    }
+
+    /// Runs the program, which finds no GPU, even if there is one.
+    fn start(&self, args: &[&str]) -> Run<'_> {
+        without_gpu(self.scenario.start(self.profile)).args(args)
+    }
+
+    /// The image of a target, where the build has it: `compiled` or `prebuilt`.
+    fn image(&self, target: &Target, origin: &str) -> Vec<u8> {
+        match origin {
+            "prebuilt" => prebuilt(target.file),
+            _ => read(self.scenario.output(self.profile, &format!("saxpy/{}", target.file))),
+        }
+    }
+
+    /// Checks that the images are embedded, byte for byte and in order, and that the program prints where each came
+    /// from; then that it runs.
+    fn check(&self, origin: impl Fn(&Target) -> &'static str) {
+        let images: Vec<Vec<u8>> = TARGETS.iter().map(|target| self.image(target, origin(target))).collect();
+
+        let section = section(&self.program(), ".llvm.offloading");
+        let embedded: Vec<_> =
+            OffloadBinaries::new(&section).flat_map(|binary| binary.expect("it is sound").1.images()).collect();
+        assert_eq!(embedded.len(), TARGETS.len());
+        for ((target, image), embedded) in TARGETS.iter().zip(&images).zip(embedded) {
+            assert_eq!(embedded.arch(), target.arch());
+            assert_eq!(embedded.triple(), Some(&*target.triple()), "{}", target.name);
+            assert_eq!(embedded.offload_kind(), target.offload_kind(), "{}", target.name);
+            assert!(embedded.data() == image, "{}: the embedded image is not the file's", target.name);
+        }
+
+        let printed = self.start(&[]).ends();
+        let rows: Vec<String> = TARGETS
+            .iter()
+            .zip(&images)
+            .map(|(target, image)| format!("{} {} {} {}", target.name, target.kind, image.len(), origin(target)))
+            .collect();
+        assert_eq!(rows_below(&printed.stdout, "target kind bytes origin"), rows);
+        assert_runs_on_cpu(&printed);
+    }
+}
+
+fn prebuilt_folder() -> PathBuf {
+    scratch::workspace().join("examples/saxpy/prebuilt")
+}
+
+/// An image of the set in the repository.
+fn prebuilt(file: &str) -> Vec<u8> {
+    read(prebuilt_folder().join(format!("saxpy.{file}")))
+}
+
+/// The bytes of a section of a program.
+fn section(program: &Path, name: &str) -> Vec<u8> {
+    let (dump, rest) = (program.with_extension("section"), program.with_extension("rest"));
+    let what = format!("{name}={}", dump.display());
+    succeed(Command::new("objcopy").args(["--dump-section", &what]).arg(program).arg(rest));
+    read(dump)
+}
+
+/// Lets a program find no GPU, even if there is one.
+fn without_gpu(run: Run<'_>) -> Run<'_> {
+    run.env("CUDA_VISIBLE_DEVICES", "").env("HIP_VISIBLE_DEVICES", "-1")
+}
+
+#[track_caller]
+fn assert_runs_on_cpu(printed: &Printed) {
+    assert!(printed.status.success(), "{printed}");
+    assert_eq!(rows_below(&printed.stdout, "device product is image because")[0], cpu_row(), "{printed}");
+    for [no_driver, no_gpu] in [["  no CUDA driver (", "  no NVIDIA GPU ("], ["  no HIP runtime (", "  no AMD GPU ("]] {
+        let is_said = [no_driver, no_gpu].iter().any(|text| printed.stdout.contains(text));
+        assert!(is_said, "neither {no_driver:?} nor {no_gpu:?} in\n{printed}");
+    }
+    let last = "Ran the cpu shared object on cpu: all 1048576 elements are right.";
+    assert_eq!(printed.stdout.lines().last(), Some(last));
+    assert_eq!(printed.stderr, "");
+}
+
+fn cpu_row() -> String {
+    format!("cpu linux {ARCH} the CPU cpu shared object made for this CPU")
+}
+
+/// The lines between a table's header and the next empty line, without what pads their columns.
+fn rows_below(text: &str, header: &str) -> Vec<String> {
+    let mut lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+    assert!(lines.any(|line| line == header), "no table '{header}' in\n{text}");
+    lines.take_while(|line| !line.is_empty()).collect()
+}
+
+/// Part of the line that a build prints of prebuilt images.
+const PREBUILT_LINE: &str = " from prebuilt/, because ";
+
+/// A build that asks for no GPU compiler: those that the variables name do not exist.
+static PREBUILT: LazyLock<Built> = LazyLock::new(|| {
+    Built::new("saxpy-prebuilt", "release", |build| {
+        build
+            .env("OFFLOAD_PREBUILT", "only")
+            .env("OFFLOAD_CLANG", "/no/such/clang")
+            .env("OFFLOAD_PTXAS", "/no/such/ptxas")
+    })
+});

@@ -1,0 +1,161 @@
+//! The prebuilt set that comes with the example: builds that use it, changes that make it stale, and how it is made.
+
+use super::{Built, PREBUILT, PREBUILT_LINE, prebuilt_folder};
+use offload_tests::data::read;
+use offload_tests::registry::{COMPILERS, GCC, Test, needs};
+use offload_tests::scenario::Scenario;
+use offload_tests::scratch;
+use offload_tests::tools::{Tool, cuda, llvm, stdout, succeed};
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+offload_tests::tests! {
+    GCC => [prebuilt_images_stand_in_for_all_gpu_compilers, prebuilt_images_of_other_sources_are_refused],
+    needs(&[Tool::Llvm22, Tool::Gcc, Tool::HideablePtxas]) => [only_cubins_are_prebuilt_without_ptxas];
+    [Test::new(
+        module_path!(),
+        "the_prebuilt_set_is_what_the_compilers_make",
+        COMPILERS,
+        the_prebuilt_set_is_what_the_compilers_make,
+    )
+    .ignored_if(other_compilers)],
+}
+
+/// The set is that of today's kernel and header. If it is not, `cargo xtask prebuilt` remakes it.
+fn prebuilt_images_stand_in_for_all_gpu_compilers() {
+    PREBUILT.check(|target| if target.name == "cpu" { "compiled" } else { "prebuilt" });
+    let warning = "warning: saxpy-prebuilt@0.1.0: pack \"saxpy\": gfx90a, gfx942, gfx1100, gfx12-generic, sm_80, sm_90, \
+                   compute_80 from prebuilt/, because OFFLOAD_PREBUILT=only";
+    assert!(PREBUILT.build.stderr.lines().any(|line| line == warning), "{}", PREBUILT.build);
+    PREBUILT.build.once(PREBUILT_LINE);
+}
+
+/// Cubins need ptxas; all else is made by clang and the C++ compiler.
+fn only_cubins_are_prebuilt_without_ptxas() {
+    let path = path_without("ptxas", "saxpy-path-without-ptxas");
+    let built = Built::new("saxpy-without-ptxas", "release", |build| {
+        build.without(&["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR"]).env("PATH", path)
+    });
+    built.check(|target| if target.file.ends_with(".cubin") { "prebuilt" } else { "compiled" });
+    let warning = "warning: saxpy-without-ptxas@0.1.0: pack \"saxpy\": sm_80, sm_90 from prebuilt/, \
+                       because no ptxas was found";
+    assert!(built.build.stderr.lines().any(|line| line == warning), "{}", built.build);
+    built.build.once(PREBUILT_LINE);
+}
+
+/// `PATH`, where a folder that has this program is replaced by one with links to all else in it.
+fn path_without(program: &str, scratch_folder: &str) -> OsString {
+    let links = scratch::folder(scratch_folder);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).enumerate().map(|(index, folder)| {
+        if !folder.join(program).exists() {
+            return folder;
+        }
+        let without = links.join(index.to_string());
+        fs::create_dir_all(&without).expect("the target folder can be written");
+        for entry in fs::read_dir(&folder).expect("a folder with a program can be read").flatten() {
+            if entry.file_name() != OsStr::new(program) {
+                std::os::unix::fs::symlink(entry.path(), without.join(entry.file_name())).expect("links can be made");
+            }
+        }
+        without
+    });
+    std::env::join_paths(folders).expect("the folders came out of PATH")
+}
+
+/// If something that the set was made from has changed, nothing is taken from the set.
+fn prebuilt_images_of_other_sources_are_refused() {
+    let scenario = Scenario::copy_of("examples/saxpy", "saxpy-other-sources");
+    let build = || scenario.build().env("OFFLOAD_PREBUILT", "only");
+    let kernel = "kernels/saxpy.cu";
+    let manifest = "prebuilt/saxpy.manifest";
+    let script = "build.rs";
+    let image = "prebuilt/saxpy.sm_90.cubin";
+    let bytes = read(scenario.folder.join(image));
+
+    let all = "no image for gfx90a, gfx942, gfx1100, gfx12-generic, sm_80, sm_90, compute_80: OFFLOAD_PREBUILT=only";
+    let remake = "OFFLOAD_PREBUILT=update cargo build --release remakes it";
+    let header = |line: &str| line.ends_with(" <offload/kernel.h>");
+    let cases: [(&str, Vec<u8>, [&str; 3]); 4] = [
+        (
+            kernel,
+            format!("{}// A comment.\n", scenario.text(kernel)).into(),
+            [all, "kernels/saxpy.cu has changed since prebuilt/saxpy.manifest was made", remake],
+        ),
+        (
+            // A set made with a header that is not today's.
+            manifest,
+            changed_line(&scenario.text(manifest), header, |_| format!("input {:032x} <offload/kernel.h>", 1)).into(),
+            [all, "<offload/kernel.h> has changed since prebuilt/saxpy.manifest was made", remake],
+        ),
+        (
+            script,
+            scenario.text(script).replace(".compile(", ".define(\"N\", \"1\").compile(").into(),
+            [all, "prebuilt/saxpy.manifest was made with other options (kernels/saxpy.cu)", remake],
+        ),
+        (
+            image,
+            bytes.iter().enumerate().map(|(at, byte)| if at == 1000 { !byte } else { *byte }).collect(),
+            [
+                "no image for sm_90: OFFLOAD_PREBUILT=only",
+                "prebuilt/saxpy.sm_90.cubin is not the file that prebuilt/saxpy.manifest speaks of",
+                remake,
+            ],
+        ),
+    ];
+    for (path, changed, messages) in cases {
+        let unchanged = read(scenario.folder.join(path));
+        assert!(changed != unchanged, "{path}");
+        scenario.write(path, changed);
+        let printed = build().exits(101);
+        for message in messages {
+            assert!(printed.stderr.contains(message), "{path}: no '{message}' in\n{printed}");
+        }
+        scenario.write(path, unchanged);
+    }
+    // Nothing but the changes stood in the way.
+    build().passes();
+}
+
+/// A text with the lines that are meant replaced.
+fn changed_line(text: &str, meant: impl Fn(&str) -> bool, change: impl Fn(&str) -> String) -> String {
+    text.lines().map(|line| (if meant(line) { change(line) } else { line.to_owned() }) + "\n").collect()
+}
+
+/// The set in the repository is what `OFFLOAD_PREBUILT=update` writes, if the compilers are those that it was made
+/// with.
+fn the_prebuilt_set_is_what_the_compilers_make() {
+    let scenario = Scenario::copy_of("examples/saxpy", "saxpy-update");
+    let folder = scenario.folder.join("prebuilt");
+    fs::remove_dir_all(&folder).expect("the copy has a prebuilt set");
+    scenario.build().release().env("OFFLOAD_PREBUILT", "update").passes();
+    let (made, kept) = (files(&folder), files(&prebuilt_folder()));
+    assert_eq!(made.keys().collect::<Vec<_>>(), kept.keys().collect::<Vec<_>>());
+    for (file, bytes) in made {
+        assert!(bytes == kept[&file], "{file} is not what is made today: run `cargo xtask prebuilt`");
+    }
+}
+
+/// How the compilers here differ from those that the set's manifest names; `None` if they do not.
+fn other_compilers() -> Option<String> {
+    let manifest = fs::read_to_string(prebuilt_folder().join("saxpy.manifest")).ok()?;
+    let recorded = |key: &str| manifest.lines().find_map(|line| line.strip_prefix(key)).unwrap_or("").trim().to_owned();
+    let first_line_with = |command: &mut Command, word: &str| {
+        let text = stdout(&succeed(command.arg("--version")));
+        text.lines().find(|line| line.contains(word)).unwrap_or("").trim().to_owned()
+    };
+    let made_by = (recorded("compiler "), recorded("ptxas "));
+    let here = (first_line_with(&mut llvm("clang"), "clang version"), first_line_with(&mut cuda("ptxas"), "release"));
+    (made_by != here).then(|| {
+        format!("the prebuilt set was made by {} and {}; here are {} and {}", made_by.0, made_by.1, here.0, here.1)
+    })
+}
+
+/// The files of a folder.
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    entries.flatten().map(|entry| (entry.file_name().to_string_lossy().into_owned(), read(entry.path()))).collect()
+}

@@ -1,0 +1,178 @@
+//! Tests as data: name, tools, how long they take. [`tests!`](crate::tests) lists those of a file, [`run`] is the `main` of an
+//! executable.
+//!
+//! A test is registered under the path of its function in the executable, so that
+//! `cargo test -p offload-tests --test builds modules::a_wrong_name_does_not_compile` runs that function.
+
+use crate::tools::{Tool, required};
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use std::env;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::Instant;
+
+/// Lists the tests of a file as `pub fn tests() -> Vec<Test>`. Each group of functions follows the tools that it needs:
+///
+/// ```ignore
+/// tests! {
+///     LLVM => [a_bundle_is_read, a_bundle_is_written],
+///     LLVM.slow() => [every_bundle_is_read];
+///     more::tests(), tests_of_all_files(),
+/// }
+/// ```
+///
+/// What follows the semicolon are more tests: those of modules, and those that are made in a loop.
+#[macro_export]
+macro_rules! tests {
+    ($($needs:expr => [$($function:ident),+ $(,)?]),* $(,)? $(; $($more:expr),+ $(,)?)?) => {
+        pub fn tests() -> ::std::vec::Vec<$crate::registry::Test> {
+            let own: ::std::vec::Vec<$crate::registry::Test> = ::std::vec![$($(
+                $crate::registry::Test::new(module_path!(), stringify!($function), $needs, $function)
+            ),+),*];
+            own.into_iter()$($(.chain($more))+)?.collect()
+        }
+    };
+}
+
+/// The tools and the time that a test needs.
+#[derive(Debug, Clone, Copy)]
+pub struct Needs {
+    tools: &'static [Tool],
+    time: Time,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Time {
+    Short,
+    /// `cargo xtask test --quick` leaves it out.
+    Slow,
+    /// It runs only when asked for, for this reason.
+    OnRequest(&'static str),
+}
+
+/// No tools.
+pub const NOTHING: Needs = needs(&[]);
+/// gcc, g++ and GNU ld.
+pub const GCC: Needs = needs(&[Tool::Gcc]);
+/// LLVM 22's clang, lld and readers.
+pub const LLVM: Needs = needs(&[Tool::Llvm22]);
+/// What a build for AMD GPUs, PTX and the CPU needs.
+pub const CLANG: Needs = needs(&[Tool::Llvm22, Tool::Gcc]);
+/// What a build for all targets needs: [`CLANG`], ptxas and cuobjdump.
+pub const COMPILERS: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda]);
+/// nvcc with its host compiler, and cuobjdump.
+pub const NVCC: Needs = needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc]);
+
+/// A test that needs these tools and takes less than about three seconds.
+pub const fn needs(tools: &'static [Tool]) -> Needs {
+    Needs { tools, time: Time::Short }
+}
+
+impl Needs {
+    /// Marks tests that take longer than about three seconds: `cargo xtask test --quick` leaves them out.
+    pub const fn slow(self) -> Self {
+        Self { time: Time::Slow, ..self }
+    }
+
+    /// Marks tests that run only with `--ignored` or `--include-ignored`.
+    pub const fn on_request(self, reason: &'static str) -> Self {
+        Self { time: Time::OnRequest(reason), ..self }
+    }
+
+    /// Returns why the tests cannot run here, and whether that is a failure.
+    fn missing(self) -> Option<(String, bool)> {
+        self.tools.iter().find_map(|tool| {
+            let why = tool.check().err()?;
+            let is_failure = required() && tool.is_installable();
+            let hint = if is_failure { " (OFFLOAD_REQUIRE says that it must be there)" } else { "" };
+            Some((format!("needs {tool:?}: {why}{hint}"), is_failure))
+        })
+    }
+}
+
+impl From<&'static [Tool]> for Needs {
+    fn from(tools: &'static [Tool]) -> Self {
+        needs(tools)
+    }
+}
+
+/// A test. It fails by panicking.
+pub struct Test {
+    name: String,
+    needs: Needs,
+    ignored_if: fn() -> Option<String>,
+    run: Box<dyn FnOnce() + Send>,
+}
+
+impl std::fmt::Debug for Test {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Test").field("name", &self.name).field("needs", &self.needs).finish_non_exhaustive()
+    }
+}
+
+impl Test {
+    /// Returns the test `name` of a module, of which `module_path!()` gives the path.
+    pub fn new(module: &str, name: &str, needs: impl Into<Needs>, run: impl FnOnce() + Send + 'static) -> Self {
+        // The executable's own name comes first.
+        let module = module.split_once("::").map_or(String::new(), |(_, module)| format!("{module}::"));
+        Self { name: module + name, needs: needs.into(), ignored_if: || None, run: Box::new(run) }
+    }
+
+    /// The test does not run where this returns a reason. It is asked once the tools are known to be there.
+    pub fn ignored_if(self, reason: fn() -> Option<String>) -> Self {
+        Self { ignored_if: reason, ..self }
+    }
+
+    fn into_trial(self, arguments: &Arguments) -> Trial {
+        let Self { name, needs, ignored_if, run } = self;
+        let is_flagged = matches!(needs.time, Time::OnRequest(_)) && arguments.ignored;
+        let left_out = match needs.time {
+            Time::Slow if env::var_os("OFFLOAD_TEST_QUICK").is_some() => {
+                Some("slow, and this is a quick run".to_owned())
+            }
+            Time::OnRequest(reason) if !arguments.ignored && !arguments.include_ignored => {
+                Some(format!("{reason}; -- --include-ignored runs it"))
+            }
+            _ => None,
+        };
+        let own_name = name.clone();
+        let trial = Trial::ignorable_test(name, move || {
+            if let Some(reason) = left_out {
+                record(&own_name, &format!("left out\t{reason}"));
+                return Ok(Completion::ignored_with(reason));
+            }
+            match needs.missing().or_else(|| Some((ignored_if()?, false))) {
+                Some((why, true)) => return Err(Failed::from(why)),
+                Some((why, false)) => {
+                    record(&own_name, &format!("ignored\t{why}"));
+                    return Ok(Completion::ignored_with(why));
+                }
+                None => {}
+            }
+            let start = Instant::now();
+            run();
+            record(&own_name, &format!("{:.2}", start.elapsed().as_secs_f64()));
+            Ok(Completion::Completed)
+        });
+        trial.with_ignored_flag(is_flagged)
+    }
+}
+
+/// Writes a line about a test into the file that `cargo xtask test` reads: its name and its seconds, or why it did not run.
+fn record(name: &str, what: &str) {
+    let Some(path) = env::var_os("OFFLOAD_TEST_RECORD") else { return };
+    let file = OpenOptions::new().append(true).create(true).open(path);
+    // One write, so that lines of several threads stay whole.
+    let written = file.and_then(|mut file| file.write_all(format!("{name}\t{what}\n").as_bytes()));
+    written.expect("the record can be written");
+}
+
+/// Runs tests as the command line says. The slow ones come first: two that start last would leave a processor idle.
+pub fn run<const N: usize>(tests: [Vec<Test>; N]) -> ExitCode {
+    let arguments = Arguments::from_args();
+    let mut tests: Vec<Test> = tests.into_iter().flatten().collect();
+    tests.sort_by_key(|test| test.needs.time == Time::Short);
+    let trials = tests.into_iter().map(|test| test.into_trial(&arguments)).collect();
+    libtest_mimic::run(&arguments, trials).exit_code()
+}

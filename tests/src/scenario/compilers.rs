@@ -1,0 +1,102 @@
+//! Compilers that write down how they are called.
+
+use super::{Run, Scenario};
+use crate::tools::{cuda, llvm_bin};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+/// Scripts in front of the real clang, ptxas and g++, which write down every call.
+#[derive(Debug)]
+pub struct Watched {
+    folder: PathBuf,
+}
+
+/// The log's line for a compiler that was started before another had ended.
+const OVERLAP: &str = "overlap";
+
+impl Watched {
+    /// Writes the scripts into a folder of the package. A second call makes other compilers of them, as far as the times of
+    /// their files tell.
+    pub fn new(scenario: &Scenario) -> Self {
+        let folder = scenario.folder.join("watched");
+        let ptxas = cuda("ptxas").get_program().to_owned();
+        let tools = [("clang", llvm_bin().join("clang").into_os_string()), ("c++", "g++".into()), ("ptxas", ptxas)];
+        let (log, busy) = (folder.join("log"), folder.join("busy"));
+        for (name, real) in tools {
+            scenario.script(
+                &format!("watched/{name}"),
+                &format!(
+                    "echo \"{name} $*\" >> '{log}'\n\
+                     mkdir '{busy}' 2> /dev/null || echo {OVERLAP} >> '{log}'\n\
+                     '{real}' \"$@\"\n\
+                     status=$?\n\
+                     rmdir '{busy}' 2> /dev/null\n\
+                     exit $status",
+                    log = log.display(),
+                    busy = busy.display(),
+                    real = real.display(),
+                ),
+            );
+        }
+        Self { folder }
+    }
+
+    /// Lets a build use the scripts.
+    pub fn set<'a>(&self, run: Run<'a>) -> Run<'a> {
+        run.env("OFFLOAD_CLANG", self.folder.join("clang"))
+            .env("OFFLOAD_PTXAS", self.folder.join("ptxas"))
+            .env("CXX", self.folder.join("c++"))
+    }
+
+    /// The calls since the log was last read.
+    pub fn log(&self) -> Calls {
+        let text = fs::read_to_string(self.folder.join("log")).unwrap_or_default();
+        let _ = fs::remove_file(self.folder.join("log"));
+        Calls(text.lines().map(str::to_owned).collect())
+    }
+
+    /// The calls since the log was last read that read a source or make a file; the others ask what a tool is and can do.
+    pub fn compilations(&self) -> Calls {
+        let is_work = |call: &String| {
+            let words: Vec<&str> = call.split(' ').collect();
+            let any = |list: &[&str]| list.iter().any(|word| words.contains(word));
+            match words[0] {
+                "clang" => !any(&["--version", "-###"]) && !words.iter().any(|word| word.starts_with("-print-")),
+                "ptxas" => !any(&["--version", "/dev/null"]),
+                // The crate that finds this one has it compile a file of its own, to see which options it takes.
+                "c++" => any(&["-c", "-shared"]) && !call.contains("/flag_check.cpp"),
+                OVERLAP => false,
+                other => panic!("unknown tool {other}"),
+            }
+        };
+        Calls(self.log().0.into_iter().filter(is_work).collect())
+    }
+}
+
+/// Calls of compilers, in their order: the tool's name and its arguments.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Calls(pub Vec<String>);
+
+impl Calls {
+    /// There are none.
+    #[track_caller]
+    pub fn assert_none(&self, why: &str) {
+        assert!(self.0.is_empty(), "{why}: tools were started:\n{:#?}", self.0);
+    }
+
+    /// Each tool has so many calls; those that are not named have none.
+    #[track_caller]
+    pub fn assert_counts(&self, expected: &[(&str, usize)], why: &str) {
+        let mut counts = BTreeMap::new();
+        for call in &self.0 {
+            *counts.entry(call.split(' ').next().expect("a line has a word")).or_insert(0) += 1;
+        }
+        assert_eq!(counts, expected.iter().copied().collect(), "{why}:\n{:#?}", self.0);
+    }
+
+    /// Whether a compiler was started before another had ended.
+    pub fn overlap(&self) -> bool {
+        self.0.iter().any(|call| call == OVERLAP)
+    }
+}

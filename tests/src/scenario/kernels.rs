@@ -1,0 +1,9 @@
+//! Kernels in the CUDA dialect, which every target can have.
+
+/// A kernel `name(int n, const float *x, float *y)` that sets `y[i]` to `x[i] + value`; `value` may name `x[i]` and `y[i]`.
+pub fn kernel(name: &str, value: &str) -> String {
+    format!(
+        "extern \"C\" __global__ void {name}(int n, const float *x, float *y) {{\n  \
+           int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n)\n    y[i] = x[i] + {value};\n}}\n"
+    )
+}

@@ -1,0 +1,83 @@
+//! Manifests whose dependencies are this checkout's crates.
+
+use crate::scratch;
+
+/// The project's crates that programs and build scripts depend on.
+const CRATES: [&str; 3] = ["offload-build", "offload-embed-macro", "offload-format"];
+
+fn path(of: &str) -> String {
+    scratch::workspace().join(of).display().to_string()
+}
+
+fn dependency(name: &str) -> String {
+    format!("{name} = {{ path = {:?} }}\n", path(name))
+}
+
+/// The manifest of a package that is a workspace of its own.
+pub fn new(name: &str) -> String {
+    format!("{}\n[workspace]\n", member(name, "", ""))
+}
+
+/// The manifest of a member of a workspace: see [`super::Scenario::workspace`].
+pub fn member(name: &str, package: &str, dependencies: &str) -> String {
+    format!(
+        "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n{package}\n\n\
+         [build-dependencies]\n{}\n[dependencies]\n{}{}{dependencies}\n",
+        dependency("offload-build"),
+        dependency("offload-format"),
+        dependency("offload-embed-macro"),
+    )
+}
+
+/// The manifest of a member of this workspace as that of a package of its own, called `name`.
+pub fn cut_loose(manifest: &str, name: &str) -> String {
+    let mut own = String::new();
+    for line in manifest.lines() {
+        // What the package takes over from the workspace, said in full.
+        let line = match line.trim().strip_suffix(".workspace = true") {
+            Some("version") => "version = \"0.1.0\"".to_owned(),
+            Some("edition") => "edition = \"2024\"".to_owned(),
+            Some(name) if CRATES.contains(&name) => dependency(name).trim_end().to_owned(),
+            Some(_) => continue,
+            None if line.contains("{ workspace = true") => {
+                let own = line.split(' ').next().unwrap_or_default();
+                line.replace("workspace = true", &format!("path = {:?}", path(own)))
+            }
+            None if line.starts_with("name = ") => format!("name = \"{name}\""),
+            None => line.to_owned(),
+        };
+        if line == "[lints]" || line == "workspace = true" {
+            continue;
+        }
+        own += &line;
+        own += "\n";
+    }
+    own + "\n[workspace]\n"
+}
+
+/// A manifest whose registry is this checkout, for the project's own crates.
+pub fn patched(manifest: &str) -> String {
+    let patches: String = CRATES.into_iter().filter(|name| manifest.contains(name)).map(dependency).collect();
+    let workspace = if manifest.contains("[workspace]") { "" } else { "[workspace]\n\n" };
+    format!("{manifest}\n# What a copy has in place of a registry.\n{workspace}[patch.crates-io]\n{patches}")
+}
+
+/// A manifest that asks for one more feature of one of the project's crates.
+///
+/// # Panics
+/// If the crate is no dependency without features.
+pub fn with_feature(manifest: &str, of: &str, name: &str) -> String {
+    let plain = format!("/{of}\" }}");
+    assert!(manifest.contains(&plain), "{of} is no dependency without features");
+    manifest.replace(&plain, &format!("/{of}\", features = [\"{name}\"] }}"))
+}
+
+/// A manifest with more lines in a section.
+///
+/// # Panics
+/// If it has no such section.
+pub fn with_lines(manifest: &str, section: &str, lines: &str) -> String {
+    let header = format!("[{section}]\n");
+    assert!(manifest.contains(&header), "no {header} in\n{manifest}");
+    manifest.replace(&header, &format!("{header}{lines}\n"))
+}

@@ -1,0 +1,275 @@
+//! Commands of a scenario, and what they print.
+
+use super::{Scenario, target_folders};
+use crate::tools::llvm_bin;
+use std::env;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Output};
+
+/// A command that is about to run.
+#[derive(Debug)]
+#[must_use = "it has not run yet"]
+pub struct Run<'a> {
+    command: Command,
+    scenario: &'a Scenario,
+    is_cargo: bool,
+    is_release: bool,
+}
+
+/// Variables by which users name toolkits: those that tests use are named here.
+const TOOLKITS: [&str; 10] = [
+    "NVCC",
+    "CUDACXX",
+    "CUDA_PATH",
+    "CUDA_ROOT",
+    "CUDA_TOOLKIT_ROOT_DIR",
+    "ROCM_PATH",
+    "HIP_PATH",
+    "HIPCC",
+    "NVCC_CCBIN",
+    "CXX",
+];
+
+/// Whether a variable could change what a build does: Cargo's own, the project's, and those in which users name their GPUs.
+fn is_input(name: &str) -> bool {
+    const TARGETS: [&str; 5] = ["ARCHS", "_ARCH", "_ARCH_LIST", "_ARCHITECTURES", "GPU_TARGETS"];
+    let is_own = name.starts_with("CARGO_") || name.starts_with("OFFLOAD_") || ["RUSTFLAGS", "OUT_DIR"].contains(&name);
+    let names_targets = TARGETS.iter().any(|end| name.ends_with(end)) || name.starts_with("CUDA_COMPUTE_CAP");
+    (is_own || names_targets || TOOLKITS.contains(&name)) && name != "CARGO_HOME"
+}
+
+impl<'a> Run<'a> {
+    /// Cargo, without what this test's own Cargo and the user's environment say. Its compiler is LLVM 22's clang where that is
+    /// installed, and CUDA's programs are those of `CUDA_HOME`.
+    pub(super) fn cargo(scenario: &'a Scenario, args: &[&str]) -> Self {
+        let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        for (name, _) in env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_input)) {
+            command.env_remove(name);
+        }
+        let clang = llvm_bin().join("clang");
+        if clang.is_file() {
+            command.env("OFFLOAD_CLANG", clang);
+        }
+        command
+            .current_dir(&scenario.folder)
+            .env("CARGO_TARGET_DIR", &scenario.target)
+            .env("CARGO_NET_OFFLINE", "true")
+            .envs(target_folders::PROFILE)
+            .args(args);
+        Self { command, scenario, is_cargo: true, is_release: args.contains(&"--release") }
+    }
+
+    pub(super) fn program(scenario: &'a Scenario, command: Command) -> Self {
+        Self { command, scenario, is_cargo: false, is_release: false }
+    }
+
+    /// With `--release`.
+    pub fn release(self) -> Self {
+        Self { is_release: true, ..self }.arg("--release")
+    }
+
+    /// With `--release` if this is the folder of that profile, `release`.
+    pub fn profile(self, folder: &str) -> Self {
+        if folder == "release" { self.release() } else { self }
+    }
+
+    /// With one more argument.
+    pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.command.arg(arg);
+        self
+    }
+
+    /// With more arguments.
+    pub fn args<S: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
+        self.command.args(args);
+        self
+    }
+
+    /// With a variable of the environment.
+    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    /// With variables of the environment.
+    pub fn envs<N: AsRef<OsStr>, V: AsRef<OsStr>>(mut self, variables: impl IntoIterator<Item = (N, V)>) -> Self {
+        self.command.envs(variables);
+        self
+    }
+
+    /// Without variables of the environment.
+    pub fn without(mut self, names: &[&str]) -> Self {
+        names.iter().for_each(|name| {
+            self.command.env_remove(name);
+        });
+        self
+    }
+
+    /// With these folders in front of all others in `PATH`.
+    pub fn path(self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
+        let path = env::var_os("PATH").expect("PATH is set");
+        let folders = folders.into_iter().chain(env::split_paths(&path));
+        let path = env::join_paths(folders).expect("folders of PATH make a PATH");
+        self.env("PATH", path)
+    }
+
+    /// In another folder.
+    pub fn current_dir(mut self, folder: &Path) -> Self {
+        self.command.current_dir(folder);
+        self
+    }
+
+    /// The command, for those who change it in other ways. Cargo compiles the project's crates first where it must.
+    pub fn command(self) -> Command {
+        if self.is_cargo {
+            target_folders::prepare(self.scenario, self.is_release);
+        }
+        self.command
+    }
+
+    /// Runs the command.
+    ///
+    /// # Panics
+    /// If it does not start.
+    pub fn ends(self) -> Printed {
+        let mut command = self.command();
+        let output = command.output().unwrap_or_else(|error| panic!("{command:?} does not start: {error}"));
+        Printed::new(output, format!("{command:?}"))
+    }
+
+    /// Runs the command, which succeeds.
+    ///
+    /// # Panics
+    /// If it fails.
+    #[track_caller]
+    pub fn passes(self) -> Printed {
+        let printed = self.ends();
+        assert!(printed.status.success(), "{printed}");
+        printed
+    }
+
+    /// Runs the command, which fails.
+    ///
+    /// # Panics
+    /// If it succeeds.
+    #[track_caller]
+    pub fn fails(self) -> Printed {
+        let printed = self.ends();
+        assert!(!printed.status.success(), "it should have failed: {printed}");
+        printed
+    }
+
+    /// Runs the command, which ends with this exit status.
+    ///
+    /// # Panics
+    /// If it ends in another way.
+    #[track_caller]
+    pub fn exits(self, status: i32) -> Printed {
+        let printed = self.ends();
+        assert_eq!(printed.status.code(), Some(status), "{printed}");
+        printed
+    }
+}
+
+/// What a command has printed, and how it ended. Its checks show all of it when they fail.
+#[derive(Debug, Clone)]
+pub struct Printed {
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+    /// How it ended.
+    pub status: ExitStatus,
+    command: String,
+}
+
+impl std::fmt::Display for Printed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}\n{}{}", self.command, self.status, self.stdout, self.stderr)
+    }
+}
+
+impl Printed {
+    fn new(output: Output, command: String) -> Self {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Self { stdout: text(&output.stdout), stderr: text(&output.stderr), status: output.status, command }
+    }
+
+    /// Both outputs: standard output first.
+    pub fn text(&self) -> String {
+        format!("{}{}", self.stdout, self.stderr)
+    }
+
+    /// How often a text stands in both outputs.
+    pub fn count(&self, text: &str) -> usize {
+        self.text().matches(text).count()
+    }
+
+    /// The text is there.
+    #[track_caller]
+    pub fn has(&self, text: &str) -> &Self {
+        assert!(self.count(text) > 0, "no {text:?} in\n{self}");
+        self
+    }
+
+    /// The text is not there.
+    #[track_caller]
+    pub fn lacks(&self, text: &str) -> &Self {
+        assert!(self.count(text) == 0, "{text:?} in\n{self}");
+        self
+    }
+
+    /// The outputs, standard output first, start with the text.
+    #[track_caller]
+    pub fn starts_with(&self, text: &str) -> &Self {
+        assert!(self.text().starts_with(text), "not {text:?} first in\n{self}");
+        self
+    }
+
+    /// The outputs, standard output first, end with the text.
+    #[track_caller]
+    pub fn ends_with(&self, text: &str) -> &Self {
+        assert!(self.text().ends_with(text), "not {text:?} last in\n{self}");
+        self
+    }
+
+    /// The text is there so many times.
+    #[track_caller]
+    pub fn times(&self, count: usize, text: &str) -> &Self {
+        assert_eq!(self.count(text), count, "of {text:?} in\n{self}");
+        self
+    }
+
+    /// The text is there once.
+    #[track_caller]
+    pub fn once(&self, text: &str) -> &Self {
+        self.times(1, text)
+    }
+
+    /// Each of the texts is there once.
+    #[track_caller]
+    pub fn each_once<S: AsRef<str>>(&self, texts: impl IntoIterator<Item = S>) -> &Self {
+        texts.into_iter().for_each(|text| {
+            self.once(text.as_ref());
+        });
+        self
+    }
+
+    /// Cargo, asked by `-v`, ran the build script.
+    #[track_caller]
+    pub fn ran_the_build_script(&self) -> &Self {
+        self.has("/build-script-build`")
+    }
+
+    /// Cargo, asked by `-v`, found the package as it left it, and did not run its build script.
+    #[track_caller]
+    pub fn found_fresh(&self, package: &str) -> &Self {
+        self.has(&format!("Fresh {package} ")).lacks("/build-script-build`")
+    }
+}
+
+/// All that a command printed.
+pub fn printed(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}

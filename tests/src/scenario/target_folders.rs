@@ -1,0 +1,142 @@
+//! The folders that Cargo builds scratch packages in.
+//!
+//! There are several, so that tests do not wait for each other's builds: Cargo locks a folder for as long as it builds in it. The
+//! project's crates are compiled once, in a folder where nothing else is, and linked into the others. Cargo finds them there as if
+//! it had compiled them: it knows crates by hashes that do not depend on the folder.
+
+use super::Scenario;
+use crate::scratch;
+use std::collections::HashSet;
+use std::env;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// How scratch packages are compiled: with what backtraces need, and nothing that only a second build would use.
+pub const PROFILE: [(&str, &str); 2] =
+    [("CARGO_PROFILE_DEV_DEBUG", "line-tables-only"), ("CARGO_PROFILE_DEV_INCREMENTAL", "false")];
+
+/// The names of the folders. A test thread has one of the first; the last is for the examples and what else depends on the crates
+/// that they bring, which are compiled there once.
+const FOLDERS: [&str; 3] = ["one", "two", "examples"];
+
+fn root() -> PathBuf {
+    scratch::target_dir().join("offload-tests-target")
+}
+
+/// The folder of the thread that asks, which stays the same.
+pub fn of_this_thread() -> PathBuf {
+    static THREADS: AtomicUsize = AtomicUsize::new(0);
+    thread_local! {
+        static NUMBER: usize = THREADS.fetch_add(1, Ordering::Relaxed);
+    }
+    root().join(FOLDERS[NUMBER.with(|number| number % 2)])
+}
+
+/// The folder of the examples.
+pub fn of_examples() -> PathBuf {
+    root().join(FOLDERS[2])
+}
+
+/// Removes what earlier runs left of a package. Their images would pass for made by this one; and Cargo, for which a package and
+/// what `cargo package` made of it are one, would not always see that they are gone.
+pub fn forget(package: &str) {
+    for folder in FOLDERS {
+        for profile in ["debug", "release"] {
+            let profile = root().join(folder).join(profile);
+            for folder in ["build", ".fingerprint"] {
+                for path in built(&profile, folder, package) {
+                    let _ = fs::remove_dir_all(path);
+                }
+            }
+        }
+    }
+}
+
+/// The folders that Cargo has for a package in `build` or `.fingerprint` of a profile's folder.
+pub fn built(profile: &Path, folder: &str, package: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(profile.join(folder)).into_iter().flatten().flatten();
+    let prefix = format!("{package}-");
+    let is_of_package = |name: &str| {
+        // <package>-<hash>; another package's name may go on after the dash.
+        name.strip_prefix(&prefix).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_hexdigit()))
+    };
+    let of_package = entries.filter(|entry| is_of_package(&entry.file_name().to_string_lossy()));
+    of_package.map(|entry| entry.path()).collect()
+}
+
+/// Sees to it that the project's crates are compiled in the folder of a scenario, for a profile and the features that it needs.
+pub fn prepare(scenario: &Scenario, is_release: bool) {
+    static DONE: Mutex<Option<HashSet<String>>> = Mutex::new(None);
+    let features: Vec<&str> = scenario.features.iter().map(String::as_str).collect();
+    let profile = if is_release { "release" } else { "debug" };
+    let name = format!("{profile} {}", features.join(" "));
+    // The lock is held while the crates are compiled: others would wait for Cargo's.
+    let mut done = DONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let done = done.get_or_insert_default();
+    let compiled = root().join("crates");
+    if done.insert(name.clone()) {
+        compile(&compiled, &features, is_release);
+    }
+    if done.insert(format!("{name} {}", scenario.target.display())) {
+        for part in ["deps", "build", ".fingerprint"] {
+            let (from, to) = (compiled.join(profile).join(part), scenario.target.join(profile).join(part));
+            link_all(&from, &to).unwrap_or_else(|error| panic!("{} into {}: {error}", from.display(), to.display()));
+        }
+    }
+}
+
+/// Compiles the project's crates as a scratch package would have them compiled.
+fn compile(target: &Path, features: &[&str], is_release: bool) {
+    let folder = root().join("crates-package").join(features.join("+").replace('/', "-"));
+    let mut manifest = super::manifest::new("all-crates");
+    for (of, feature) in features.iter().filter_map(|feature| feature.split_once('/')) {
+        manifest = super::manifest::with_feature(&manifest, of, feature);
+    }
+    scratch::write(folder.join("Cargo.toml"), manifest);
+    scratch::write(folder.join("src/lib.rs"), "");
+    // It is linked: a build that needs a linker which does not work says so here.
+    scratch::write(folder.join("build.rs"), "fn main() {}\n");
+    fs::copy(scratch::workspace().join("Cargo.lock"), folder.join("Cargo.lock")).expect("the lock file can be copied");
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    for (name, _) in
+        env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("CARGO_") && name != "CARGO_HOME")
+    {
+        cargo.env_remove(name);
+    }
+    cargo.args(["build", "--offline", "--quiet"]).args(is_release.then_some("--release"));
+    let status =
+        cargo.current_dir(&folder).env("CARGO_TARGET_DIR", target).env_remove("RUSTFLAGS").envs(PROFILE).status();
+    assert!(status.expect("cargo starts").success(), "the project's crates cannot be compiled for scratch packages");
+}
+
+/// Gives a folder the files of another, which both then share: Cargo and rustc replace files and do not write into them. What
+/// Cargo itself writes into are small files, of which there are copies.
+fn link_all(from: &Path, to: &Path) -> io::Result<()> {
+    const SMALL: u64 = 16 << 10;
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let to = to.join(entry.file_name());
+        let metadata = entry.metadata()?;
+        if metadata.is_dir() {
+            link_all(&entry.path(), &to)?;
+            continue;
+        }
+        let is_there = fs::metadata(&to)
+            .is_ok_and(|there| there.len() == metadata.len() && there.modified().ok() == metadata.modified().ok());
+        if is_there {
+            continue;
+        }
+        let _ = fs::remove_file(&to);
+        if metadata.len() > SMALL && fs::hard_link(entry.path(), &to).is_ok() {
+            continue;
+        }
+        fs::copy(entry.path(), &to)?;
+        fs::File::options().write(true).open(&to)?.set_modified(metadata.modified()?)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,44 @@
+//! AMD's HIP runtime on a GPU that is not there: `hsa_runtime.c` below it.
+
+use crate::scratch;
+use crate::stand_ins::compile;
+use crate::tools::{shared_library, stdout, succeed};
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// The runtime's file, of version 5.
+pub const RUNTIME: &str = "libamdhip64.so.5";
+
+/// Makes a folder with the stand-in under the name of AMD's layer, and with the runtime under the name that programs try
+/// first, whatever other versions this machine has. `Tool::Hip5` and `Tool::Gcc` are there.
+pub fn libraries(name: &str) -> PathBuf {
+    let folder = scratch::folder(name);
+    let runtime = shared_library(RUNTIME).expect("Tool::Hip5 was checked");
+    for name in [RUNTIME, "libamdhip64.so"] {
+        std::os::unix::fs::symlink(&runtime, folder.join(name)).expect("the target folder can be written");
+    }
+    let object = folder.join("hsa_runtime.o");
+    compile("hsa_runtime.c", &["-fPIC", "-c"], &object);
+
+    let written = symbols(Command::new("nm").arg("--defined-only").arg(&object));
+    let imported = symbols(Command::new("nm").args(["-D", "--undefined-only"]).arg(&runtime));
+    let mut rest = String::new();
+    for name in imported.iter().filter(|name| !written.contains(name)) {
+        let _ = writeln!(rest, "unsigned long {name}(void) {{ return 0; }}");
+    }
+    scratch::write(folder.join("rest.c"), rest);
+    scratch::write(folder.join("versions"), "ROCR_1 { global: hsa_*; local: *; };\n");
+    let mut link = Command::new("gcc");
+    link.current_dir(&folder).args(["-shared", "-fPIC", "-Wl,-soname,libhsa-runtime64.so.1"]);
+    link.args(["-Wl,--version-script=versions", "hsa_runtime.o", "rest.c", "-o", "libhsa-runtime64.so.1"]);
+    succeed(&mut link);
+    folder
+}
+
+/// The names that begin with `hsa_` of a listing by `nm`; a version may follow a name.
+fn symbols(nm: &mut Command) -> Vec<String> {
+    let names = stdout(&succeed(nm));
+    let names = names.lines().filter_map(|line| line.split_whitespace().last()?.split('@').next());
+    names.filter(|name| name.starts_with("hsa_")).map(str::to_owned).collect()
+}

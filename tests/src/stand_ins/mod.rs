@@ -1,0 +1,145 @@
+//! What the tests with stand-ins for drivers share. The stand-ins themselves are the C files in this folder; each says
+//! at its top which variables tell it what to pretend.
+
+pub mod hsa;
+
+use crate::scenario::Scenario;
+use crate::tools::succeed;
+use crate::{scratch, tools};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// Builds a scenario in the release profile, with these variables; returns the program.
+pub fn release(scenario: &Scenario, variables: &[(&str, &str)]) -> PathBuf {
+    scenario.build().release().envs(variables.iter().copied()).passes();
+    scenario.program("release", scenario.name())
+}
+
+/// Compiles a file of this folder.
+pub fn compile(source: &str, more: &[&str], to: &Path) {
+    let source = scratch::workspace().join("tests/src/stand_ins").join(source);
+    let mut gcc = Command::new("gcc");
+    gcc.args(["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror"]).args(more);
+    succeed(gcc.arg(source).arg("-o").arg(to));
+}
+
+/// How stand-ins speak of an image in their logs.
+pub fn described(image: &[u8]) -> String {
+    let hash =
+        image.iter().fold(0xcbf29ce484222325_u64, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x100000001b3));
+    format!("{} bytes, fnv1a {hash:016x}", image.len())
+}
+
+/// A program under a stand-in.
+#[derive(Debug)]
+pub struct Staged {
+    program: PathBuf,
+    variables: BTreeMap<&'static str, String>,
+}
+
+/// How a program under a stand-in ended. Its checks show all of it when they fail.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The exit status; `None` if a signal ended it.
+    pub status: Option<i32>,
+    /// What it printed.
+    pub stdout: String,
+    /// What it printed to standard error.
+    pub stderr: String,
+    /// What the stand-in wrote down.
+    pub log: Vec<String>,
+}
+
+impl Staged {
+    /// A program that finds the libraries of a folder before all others.
+    pub fn new(program: &Path, libraries: &Path) -> Self {
+        let staged = Self { program: program.to_owned(), variables: BTreeMap::new() };
+        staged.with("LD_LIBRARY_PATH", libraries.to_str().expect("the target folder's name is UTF-8"))
+    }
+
+    /// Sets a variable.
+    pub fn with(mut self, name: &'static str, value: &str) -> Self {
+        self.variables.insert(name, value.to_owned());
+        self
+    }
+
+    /// Runs it. `log` is a file that no other run uses.
+    pub fn run(&self, args: &[&str], log: &Path) -> Outcome {
+        let _ = fs::remove_file(log);
+        let mut command = Command::new(&self.program);
+        // Variables by which a user hides GPUs hide the pretended ones too.
+        for name in ["CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"] {
+            command.env_remove(name);
+        }
+        let output = command.args(args).envs(&self.variables).env("FAKE_LOG", log).output();
+        let output: Output =
+            output.unwrap_or_else(|error| panic!("{} does not start: {error}", self.program.display()));
+        Outcome {
+            status: output.status.code(),
+            stdout: tools::stdout(&output),
+            stderr: tools::stderr(&output),
+            log: fs::read_to_string(log).unwrap_or_default().lines().map(str::to_owned).collect(),
+        }
+    }
+}
+
+impl Outcome {
+    /// The program succeeds, with nothing on standard error.
+    #[track_caller]
+    pub fn succeeds(&self) -> &Self {
+        assert_eq!((self.status, &*self.stderr), (Some(0), ""), "{self:#?}");
+        self
+    }
+
+    /// The program ends with the status 1, and with this on standard error.
+    #[track_caller]
+    pub fn fails_with(&self, error: &str) -> &Self {
+        assert_eq!((self.status, &*self.stderr), (Some(1), error), "{self:#?}");
+        self
+    }
+
+    /// The program ends with the status 1, and standard error starts with this.
+    #[track_caller]
+    pub fn fails_first_with(&self, error: &str) -> &Self {
+        assert_eq!(self.status, Some(1), "{self:#?}");
+        assert!(self.stderr.starts_with(error), "not {error:?} first in\n{self:#?}");
+        self
+    }
+
+    /// The text is on standard error.
+    #[track_caller]
+    pub fn complains(&self, text: &str) -> &Self {
+        assert!(self.stderr.contains(text), "no {text:?} in\n{self:#?}");
+        self
+    }
+
+    /// The text is on standard output.
+    #[track_caller]
+    pub fn prints(&self, text: &str) -> &Self {
+        assert!(self.stdout.contains(text), "no {text:?} in\n{self:#?}");
+        self
+    }
+
+    /// The text is not on standard output.
+    #[track_caller]
+    pub fn does_not_print(&self, text: &str) -> &Self {
+        assert!(!self.stdout.contains(text), "{text:?} in\n{self:#?}");
+        self
+    }
+
+    /// Standard output ends with this.
+    #[track_caller]
+    pub fn prints_last(&self, text: &str) -> &Self {
+        assert!(self.stdout.ends_with(text), "not {text:?} last in\n{self:#?}");
+        self
+    }
+
+    /// The stand-in has written nothing down: no image reached it.
+    #[track_caller]
+    pub fn loads_nothing(&self) -> &Self {
+        assert!(self.log.is_empty(), "{self:#?}");
+        self
+    }
+}

@@ -1,0 +1,174 @@
+//! `offload doctor`: the compilers and runtimes of this machine, and whether a build agrees.
+
+use offload_tests::hidden;
+use offload_tests::own::{self, Ran};
+use offload_tests::registry::{COMPILERS, GCC, NOTHING, needs};
+use offload_tests::scenario::Scenario;
+use offload_tests::scratch;
+use offload_tests::tools::{Tool, cuda, llvm_bin, stdout, succeed};
+use serde_json::Value;
+use std::process::Command;
+
+offload_tests::tests! {
+    COMPILERS => [a_build_does_as_it_says, what_compilers_say_of_themselves, what_people_see],
+    needs(&[Tool::Gcc, Tool::OwnMounts]) => [a_machine_without_compilers],
+    GCC => [a_variable_that_names_nothing],
+    NOTHING => [runtimes_are_where_the_loader_looks],
+}
+
+/// `offload doctor`, with LLVM 22's clang and CUDA's ptxas.
+fn doctor(arguments: &[&str]) -> Command {
+    let mut command = bare(arguments);
+    command.env("OFFLOAD_CLANG", llvm_bin().join("clang")).env("OFFLOAD_PTXAS", cuda("ptxas").get_program());
+    command
+}
+
+/// `offload doctor`, without variables that name compilers.
+fn bare(arguments: &[&str]) -> Command {
+    let mut command = own::offload(&["doctor"]);
+    command.args(arguments);
+    for name in ["OFFLOAD_CLANG", "OFFLOAD_PTXAS", "OFFLOAD_COMPILER_LAUNCHER", "NVCC", "CUDACXX", "HIPCC", "CXX"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+fn json(ran: &Ran) -> Value {
+    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran:?}"))
+}
+
+fn tool<'a>(record: &'a Value, name: &str) -> &'a Value {
+    let tools = record["tools"].as_array().expect("a list");
+    tools.iter().find(|tool| tool["name"] == name).unwrap_or_else(|| panic!("no {name} in {record}"))
+}
+
+/// Each target that can be built, as doctor prints, is built by Cargo, and no other is.
+fn a_build_does_as_it_says() {
+    let targets = ["gfx1100", "gfx90a:xnack-", "gfx9999", "sm_90a", "sm_70", "compute_70", "cpu", "hopper"];
+    let ran = own::run(&mut doctor(&[&["--json"][..], &targets].concat()));
+    assert_eq!(ran.code, 1, "{ran:?}");
+    let record = json(&ran);
+    let scenario = Scenario::new("doctor_targets");
+    scenario.pack("a", r#".file("a.cu").archs(["cpu"])"#);
+    scenario.write("a.cu", "extern \"C\" __global__ void a(float *x) { x[threadIdx.x] = 1.0f; }\n");
+    let (mut good, mut bad) = (Vec::new(), Vec::new());
+    for (target, verdict) in targets.iter().zip(record["targets"].as_array().expect("a list")) {
+        assert_eq!(verdict["target"], *target);
+        let build = scenario.build().env("OFFLOAD_PTXAS", cuda("ptxas").get_program()).env("OFFLOAD_ARCH", target);
+        match verdict["refusal"].as_str() {
+            None => {
+                build.passes();
+                good.push(*target);
+            }
+            Some(why) => {
+                // The reason is the one that the build has.
+                build.fails().has(why.lines().next().expect("a reason has a line"));
+                bad.push(*target);
+            }
+        }
+    }
+    assert_eq!(bad, ["gfx9999", "sm_70", "hopper"], "{good:?}");
+    // It succeeds if all targets can be built.
+    assert_eq!(own::run(&mut doctor(&good)).code, 0);
+}
+
+fn what_compilers_say_of_themselves() {
+    let ran = own::run(&mut doctor(&["--json"]));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let record = json(&ran);
+    let names = |name: &str| -> Vec<String> {
+        let targets = tool(&record, name)["targets"].as_array().expect("a list");
+        targets.iter().map(|target| target.as_str().expect("a name").to_owned()).collect()
+    };
+    let clang = tool(&record, "clang");
+    assert_eq!(clang["path"], *llvm_bin().join("clang").to_string_lossy());
+    let version = stdout(&succeed(Command::new(llvm_bin().join("clang")).arg("--version")));
+    assert_eq!(clang["version"], *version.lines().next().expect("a version is a line"));
+    let known = names("clang");
+    for name in ["gfx90a", "gfx942", "gfx1201", "gfx12-generic", "compute_80", "compute_90a"] {
+        assert!(known.iter().any(|known| known == name), "no {name} in {known:?}");
+    }
+    let at = |name: &str| known.iter().position(|known| known == name);
+    for [earlier, later] in [["gfx90a", "gfx1030"], ["gfx1201", "compute_80"], ["compute_80", "compute_100"]] {
+        assert!(at(earlier) < at(later), "{earlier} comes before {later} in {known:?}");
+    }
+    let help = stdout(&succeed(cuda("ptxas").arg("--help")));
+    let ptxas = names("ptxas");
+    assert!(ptxas.len() > 10, "{ptxas:?}");
+    for name in &ptxas {
+        assert!(help.contains(&format!("'{name}'")), "ptxas does not know {name}");
+    }
+    assert_eq!(names("C++ compiler"), ["cpu"]);
+}
+
+fn a_machine_without_compilers() {
+    let tools = scratch::folder("doctor_nothing").join("path");
+    let ran = own::run(&mut hidden::without_compilers(&bare(&["--json", "gfx90a", "sm_90", "cpu"]), &tools));
+    assert_eq!(ran.code, 1, "{ran:?}");
+    let record = json(&ran);
+    for (name, place) in [
+        ("clang", "OFFLOAD_CLANG is not set; no clang or clang-15 to clang-30 in PATH, none in /usr/lib/llvm-*/bin"),
+        ("ptxas", "CUDA_HOME, CUDA_PATH, CUDA_ROOT and CUDA_TOOLKIT_ROOT_DIR are not set; none in PATH"),
+        ("compiler launcher", "OFFLOAD_COMPILER_LAUNCHER is not set"),
+    ] {
+        let tool = tool(&record, name);
+        assert!(tool["path"].is_null(), "{tool}");
+        assert!(tool["targets"].as_array().is_some_and(Vec::is_empty), "{tool}");
+        assert!(tool["looked"].as_str().is_some_and(|text| text.contains(place)), "{tool}");
+    }
+    let refusals: Vec<_> = record["targets"].as_array().expect("a list").iter().map(|it| &it["refusal"]).collect();
+    for text in ["no clang was found", "apt install"] {
+        assert!(refusals[0].as_str().is_some_and(|why| why.contains(text)), "no {text:?} in {refusals:?}");
+    }
+    assert!(refusals[1].is_string(), "sm_90: {refusals:?}");
+    assert!(refusals[2].is_null(), "cpu: {refusals:?}");
+    // A C++ compiler is none for GPUs.
+    let ran = own::run(&mut hidden::without_compilers(&bare(&[]), &tools));
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.stdout.contains("\n  clang             not found\n"), "{}", ran.stdout);
+}
+
+fn a_variable_that_names_nothing() {
+    let mut command = bare(&["--json"]);
+    let ran = own::run(command.env("OFFLOAD_CLANG", "/nowhere/clang").env("OFFLOAD_COMPILER_LAUNCHER", "sccachee"));
+    let record = json(&ran);
+    assert_eq!(
+        tool(&record, "clang")["problem"],
+        "OFFLOAD_CLANG names /nowhere/clang, which cannot be used: there is no such file"
+    );
+    let problem = &tool(&record, "compiler launcher")["problem"];
+    assert!(problem.as_str().is_some_and(|text| text.contains("PATH has no such program: sccachee")), "{problem}");
+}
+
+fn runtimes_are_where_the_loader_looks() {
+    let folder = scratch::folder("doctor_runtimes");
+    let library = folder.join("libcuda.so.1");
+    scratch::write(&library, "");
+    let ran = own::run(bare(&["--json"]).env("LD_LIBRARY_PATH", &folder));
+    let record = json(&ran);
+    let names: Vec<_> = record["runtimes"].as_array().expect("a list").iter().map(|it| &it["name"]).collect();
+    assert_eq!(names, ["CUDA driver", "HIP runtime", "HSA runtime"]);
+    assert_eq!(record["runtimes"][0]["path"], *library.to_string_lossy());
+    let looked = record["runtimes"][0]["looked"].as_str().expect("text");
+    assert!(looked.starts_with("libcuda.so.1 in LD_LIBRARY_PATH, "), "{looked}");
+}
+
+fn what_people_see() {
+    let ran = own::run(&mut doctor(&["sm_90a", "sm_70"]));
+    assert_eq!(ran.code, 1, "{ran:?}");
+    let clang = llvm_bin().join("clang");
+    for text in [
+        &*format!("Compilers\n  clang             {}\n    version         ", clang.display()),
+        "\n    makes           code objects for AMD, with lld; PTX for NVIDIA\n",
+        "\n    looked for      OFFLOAD_CLANG, else ",
+        "\n    builds for      gfx600 ",
+        "\nRuntimes, where programs are started\n  CUDA driver       ",
+        "\nGPUs of this machine (the target 'native')\n",
+        "\nTargets\n  sm_90a            can be built\n  sm_70             cannot be built\n    ",
+        "Value 'sm_70' is not defined for option 'gpu-name'\n",
+    ] {
+        assert!(ran.stdout.contains(text), "no {text:?} in\n{}", ran.stdout);
+    }
+    assert!(ran.stdout.lines().all(|line| line.trim_end() == line), "{}", ran.stdout);
+    assert_eq!(ran.stderr, "");
+}

@@ -1,0 +1,47 @@
+//! clang with our tools in place of its own: the same objects and libraries, byte for byte.
+
+mod new_driver;
+mod old_driver;
+
+use offload_tests::tools::{llvm, llvm_bin};
+use std::ffi::OsString;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
+use std::{env, fs};
+
+offload_tests::tests! { ; new_driver::tests(), old_driver::tests() }
+
+/// What a HIP source needs where no ROCm is installed.
+const HIP: &str = "#define __global__ __attribute__((global))\n\
+    typedef unsigned long size_t;\n\
+    struct dim3 { unsigned x, y, z; };\n\
+    typedef int hipError_t;\n\
+    typedef struct Stream *hipStream_t;\n\
+    extern \"C\" hipError_t hipLaunchKernel(const void *, dim3, dim3, void **, size_t, hipStream_t);\n\
+    __global__ void store(int *out) { *out = 1; }\n\
+    __attribute__((device)) int variable = 3;\n";
+
+/// Tools that clang finds in the folder `tools` of its working folder: LLVM's, or ours.
+fn put_tools(folder: &Path, tools: &Path, names: &[&str]) {
+    let _ = fs::remove_dir_all(folder.join("tools"));
+    fs::create_dir(folder.join("tools")).expect("the folder can be made");
+    for name in names {
+        symlink(tools.join(name), folder.join("tools").join(name)).expect("a link can be made");
+    }
+}
+
+/// The folders of ptxas and of LLVM's tools, and those of the environment. LLVM's bundler runs the `llvm-objcopy` that
+/// it finds there.
+fn path() -> OsString {
+    let ptxas = env::var_os("CUDA_HOME").map(|home| Path::new(&home).join("bin"));
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::join_paths(ptxas.into_iter().chain([llvm_bin()]).chain(env::split_paths(&path))).expect("a list of folders")
+}
+
+/// clang in a folder. The same words for both: it puts a hash of its options into the names of some symbols.
+fn clang(folder: &Path) -> Command {
+    let mut clang = llvm("clang");
+    clang.current_dir(folder).env("PATH", path()).args(["-B", "tools", "-O1"]);
+    clang
+}

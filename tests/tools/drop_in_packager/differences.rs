@@ -1,0 +1,131 @@
+//! Where ours differs on purpose: both sides.
+
+use super::{Image, TOOL, binary, case, inputs, names};
+use offload_format::compression::Method;
+use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
+use offload_tests::data::read;
+use offload_tests::registry::LLVM;
+use offload_tests::side_by_side::Whose;
+use offload_tests::tools::{llvm_bin, succeed};
+use offload_tests::{own, scratch};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::process::Command;
+
+offload_tests::tests! {
+    LLVM => [
+        later_versions_and_gaps,
+        the_old_kind_of_hip,
+        a_key_file_without_a_value,
+        names_stay_in_the_folder,
+        outputs_that_are_links,
+        permissions_of_outputs,
+    ],
+}
+
+/// LLVM 22 knows version 1 only, and nothing between two offload binaries.
+fn later_versions_and_gaps() {
+    let images: [Image<'_>; 2] = [
+        (ImageKind::OBJECT, OffloadKind::HIP, &[("triple", "amdgcn-amd-amdhsa"), ("arch", "gfx906")], b"one"),
+        (ImageKind::SPIRV, OffloadKind::SYCL, &[("triple", "spirv64")], b"two!"),
+    ];
+    let first = binary(Version::V1, &images[..1]);
+    let mut builder = OffloadBinaryBuilder::new();
+    builder.image(ImageKind::PTX, OffloadKind::CUDA, 1000).string("arch", "sm_80");
+    let compressed = builder.compressed(Method::Zstd, None, &[&[7; 1000]]).unwrap();
+    for (what, bytes, expected) in [
+        ("version 2", binary(Version::V2, &images), vec!["in-amdgcn-amd-amdhsa-gfx906.0.o", "in-spirv64-.1.spv"]),
+        ("version 3", binary(Version::V3, &images), vec!["in-amdgcn-amd-amdhsa-gfx906.0.o", "in-spirv64-.1.spv"]),
+        ("compressed", compressed, vec!["in--sm_80.0.s"]),
+        ("zeros after", [&first[..], &[0; 8]].concat(), vec!["in-amdgcn-amd-amdhsa-gfx906.0.o"]),
+        (
+            "zeros between",
+            [&first[..], &[0; 16], &first].concat(),
+            vec!["in-amdgcn-amd-amdhsa-gfx906.0.o", "in-amdgcn-amd-amdhsa-gfx906.1.o"],
+        ),
+    ] {
+        let (theirs, ours) = case(&["in", "--image="]).file("in", bytes).both();
+        let message = "llvm-offload-binary: error: Invalid data was encountered while parsing the file\n";
+        assert_eq!(theirs.stderr, message, "{what}");
+        assert!(ours.succeeded(), "{what}: {}", ours.stderr);
+        let mut expected = expected;
+        expected.insert(0, "in");
+        expected.sort_unstable();
+        let mut found = names(&ours);
+        found.sort_unstable();
+        assert_eq!(found, expected, "{what}");
+        for name in found.iter().filter(|name| name.ends_with(".0.s")) {
+            assert_eq!(ours.file(name), [7; 1000]);
+        }
+    }
+}
+
+fn the_old_kind_of_hip() {
+    let old = binary(Version::V1, &[(ImageKind::OBJECT, OffloadKind::HIP_OLD, &[("arch", "gfx906")], b"one")]);
+    let (theirs, ours) = case(&["in", "--image=kind=hip,file=out"]).file("in", old).both();
+    assert_eq!(names(&theirs), ["in"]);
+    assert_eq!(ours.file("out"), b"one");
+}
+
+fn a_key_file_without_a_value() {
+    let (theirs, ours) = case(&["-o", "out", "--image=file,triple=x"]).both();
+    assert!(theirs.succeeded());
+    assert_eq!(theirs.file("out"), b"");
+    assert_eq!(ours.stderr, "llvm-offload-binary: error: No such file or directory\n");
+    assert_eq!(names(&ours), [""; 0]);
+}
+
+fn names_stay_in_the_folder() {
+    let long = "x".repeat(10_000);
+    let nul: &[(&str, &str)] = &[("arch", "a\0b")];
+    for (version, strings, name) in [
+        (Version::V1, &[("triple", "../../up"), ("arch", "/etc/passwd")][..], "in-.._.._up-_etc_passwd.0.o".to_owned()),
+        (Version::V1, &[("triple", "a/b")], "in-a_b-.0.o".to_owned()),
+        (Version::V1, &[("arch", "a\nb\u{1b}[31m")], "in--a_b_[31m.0.o".to_owned()),
+        (Version::V1, &[("arch", &long)], format!("in--{}.0.o", "x".repeat(247))),
+        (Version::V2, nul, "in--a_b.0.o".to_owned()),
+    ] {
+        let bytes = binary(version, &[(ImageKind::OBJECT, OffloadKind::HIP, strings, b"one")]);
+        let ran = case(&["sub/in", "--image="]).file("sub/in", bytes).run(Whose::Ours);
+        assert!(ran.succeeded(), "{}", ran.stderr);
+        assert_eq!(names(&ran), [name.as_str(), "sub/in"]);
+        assert_eq!(ran.file(&name), b"one");
+    }
+}
+
+fn outputs_that_are_links() {
+    let folder = scratch::folder("drop_in_packager/outputs_that_are_links");
+    for (name, bytes) in inputs() {
+        scratch::write(folder.join(name), bytes);
+    }
+    let ran = [own::tool(TOOL), llvm_bin().join(TOOL)].map(|tool| {
+        for name in ["link", "target"] {
+            let _ = fs::remove_file(folder.join(name));
+        }
+        scratch::write(folder.join("target"), "old");
+        symlink("target", folder.join("link")).unwrap();
+        succeed(Command::new(tool).current_dir(&folder).args(["-o", "link", "--image=file=one.o"]));
+        (folder.join("link").is_symlink(), read(folder.join("target")) == b"old", read(folder.join("link")).len())
+    });
+    let [(ours_is_link, ours_left_target, our_size), (theirs_is_link, theirs_left_target, their_size)] = ran;
+    assert_eq!((ours_is_link, ours_left_target), (true, false));
+    assert_eq!((theirs_is_link, theirs_left_target), (false, true));
+    assert_eq!(our_size, their_size);
+}
+
+fn permissions_of_outputs() {
+    let folder = scratch::folder("drop_in_packager/permissions_of_outputs");
+    scratch::write(folder.join("one.o"), "one");
+    let modes = [own::tool(TOOL), llvm_bin().join(TOOL)].map(|tool| {
+        scratch::write(folder.join("out"), "old");
+        fs::set_permissions(folder.join("out"), Permissions::from_mode(0o640)).unwrap();
+        for output in ["out", "new"] {
+            succeed(Command::new(&tool).current_dir(&folder).args(["-o", output, "--image=file=one.o"]));
+        }
+        let modes = ["out", "new"].map(|name| fs::metadata(folder.join(name)).unwrap().permissions().mode() & 0o777);
+        fs::remove_file(folder.join("new")).unwrap();
+        modes
+    });
+    let [[ours, our_new], [theirs, their_new]] = modes;
+    assert_eq!((ours, our_new, theirs), (0o640, their_new, their_new));
+}

@@ -1,0 +1,300 @@
+//! What goes wrong around the command lines: full disks, folders instead of files, pipes, files that change while they
+//! are read, interrupts. Each ends in a message; an output that was there stays as it was, and nothing else is left.
+
+use offload_tests::registry::NOTHING;
+use offload_tests::{data, own, scratch};
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const SIGINT: i32 = 2;
+const SIGBUS: i32 = 7;
+const SIGTERM: i32 = 15;
+
+offload_tests::tests! {
+    NOTHING => [
+        no_room,
+        folders_and_missing_files,
+        pipes,
+        inputs_that_shrink,
+        links,
+        interrupts,
+        sizes_that_cannot_be,
+    ],
+}
+
+const OLD: &[u8] = b"what was there before";
+
+/// Bytes that compression makes no shorter.
+fn random(seed: u64) -> Vec<u8> {
+    data::Random::new(seed).bytes(300_000)
+}
+
+/// A folder with the inputs of all command lines, and old outputs.
+fn folder(name: &str) -> PathBuf {
+    let folder = scratch::folder(&format!("faults-{name}"));
+    scratch::write(folder.join("one"), random(1));
+    scratch::write(folder.join("two"), random(2));
+    for (line, name) in [(BUNDLE, "bundle"), (PACK, "binary")] {
+        let output = ended(&folder, line);
+        assert!(output.status.success(), "{line}: {}", message(&output));
+        fs::rename(folder.join("out"), folder.join(name)).expect("it was written");
+    }
+    scratch::write(folder.join("out"), OLD);
+    folder
+}
+
+const BUNDLE: &str = "clang-offload-bundler -type=bc \
+    -targets=host-x86_64-unknown-linux-gnu-,hip-amdgcn-amd-amdhsa--gfx906 -input=one -input=two -output=out";
+const COMPRESS: &str = "clang-offload-bundler -type=bc -compress -compression-level=-7 \
+    -targets=host-x86_64-unknown-linux-gnu-,hip-amdgcn-amd-amdhsa--gfx906 -input=one -input=two -output=out";
+const UNBUNDLE: &str = "clang-offload-bundler -type=bc -unbundle -targets=hip-amdgcn-amd-amdhsa--gfx906 \
+    -input=bundle -output=out";
+const PACK: &str = "llvm-offload-binary -o out --image=file=one,triple=amdgcn-amd-amdhsa,arch=gfx906,kind=hip \
+    --image=file=two,triple=nvptx64-nvidia-cuda,arch=sm_80,kind=cuda";
+const EXTRACT: &str = "llvm-offload-binary binary --image=file=out,arch=gfx906";
+
+const OFFLOAD_BUNDLE: &str = "offload bundle --force -o out gfx906=one gfx908=two";
+const OFFLOAD_COMPRESS: &str = "offload bundle --force --compress -o out gfx906=one gfx908=two";
+const OFFLOAD_PACK: &str = "offload pack --force -o out gfx906=one gfx908=two";
+const OFFLOAD_SELECT: &str = "offload select binary --device gfx906 -o out";
+
+/// All command lines that write to `out`.
+const WRITERS: [&str; 9] =
+    [BUNDLE, COMPRESS, UNBUNDLE, PACK, EXTRACT, OFFLOAD_BUNDLE, OFFLOAD_COMPRESS, OFFLOAD_PACK, OFFLOAD_SELECT];
+
+/// The command line with another output.
+fn with_output(line: &str, output: &str) -> String {
+    line.replace("=out", &format!("={output}")).replace("-o out", &format!("-o {output}"))
+}
+
+fn command(folder: &Path, line: &str) -> Command {
+    let mut words = line.split_whitespace();
+    let mut command = Command::new(own::tool(words.next().expect("a name comes first")));
+    command.args(words).current_dir(folder);
+    command
+}
+
+fn run(folder: &Path, line: &str) -> std::io::Result<Child> {
+    command(folder, line).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
+}
+
+fn ended(folder: &Path, line: &str) -> Output {
+    run(folder, line).expect("it starts").wait_with_output().expect("it ends")
+}
+
+/// Runs a command line in a shell that has set a limit.
+fn under_limit(folder: &Path, line: &str, limit: &str) -> Output {
+    let tool = command(folder, line);
+    let mut shell = Command::new("bash");
+    shell.args(["-c", &format!("{limit}; exec \"$0\" \"$@\"")]).arg(tool.get_program()).args(tool.get_args());
+    shell.current_dir(folder).output().expect("there is a shell")
+}
+
+fn message(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The command line has failed with this message. The old output is as it was, and nothing has come or gone.
+#[track_caller]
+fn assert_fails_and_leaves_all(folder: &Path, before: &[String], line: &str, ran: &Output, expected: &str) {
+    assert_eq!(ran.status.code(), Some(1), "{line}: {}", message(ran));
+    assert!(message(ran).contains(expected), "{line}: {}", message(ran));
+    assert_leaves_all(folder, before, line);
+}
+
+#[track_caller]
+fn assert_leaves_all(folder: &Path, before: &[String], line: &str) {
+    assert_eq!(data::read(folder.join("out")), OLD, "{line}");
+    assert_eq!(names(folder), before, "{line}");
+}
+
+/// The names in a folder, sorted.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("the folder can be read");
+    let mut names: Vec<_> = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// A disk that becomes full in the middle of a file, and a device that is full.
+fn no_room() {
+    let folder = folder("no-room");
+    let before = names(&folder);
+    for line in WRITERS {
+        // A limit on the size of files, 100 KiB, stands for a disk that is full in the middle of one.
+        let output = under_limit(&folder, line, "trap '' XFSZ; ulimit -f 100");
+        assert_fails_and_leaves_all(&folder, &before, line, &output, "File too large");
+        // A device has no old content.
+        let output = ended(&folder, &with_output(line, "/dev/full"));
+        assert_eq!(output.status.code(), Some(1), "{line}");
+        assert!(message(&output).contains("No space left on device"), "{line}: {}", message(&output));
+    }
+}
+
+/// Inputs and outputs that are folders, that are missing, or whose folder is a file.
+fn folders_and_missing_files() {
+    let folder = folder("folders");
+    fs::create_dir(folder.join("folder")).expect("it can be made");
+    let before = names(&folder);
+    for line in WRITERS {
+        for (input, output, expected) in [
+            ("folder", "out", "Is a directory"),
+            ("gone", "out", "No such file or directory"),
+            ("", "folder", "Is a directory"),
+            ("", "no/such/folder", "No such file or directory"),
+            ("", "one/two", "Not a directory"),
+        ] {
+            let mut line = with_output(line, output);
+            if !input.is_empty() {
+                for name in ["=one", "=bundle", " binary"] {
+                    line = line.replace(name, &format!("{}{input}", &name[..1]));
+                }
+            }
+            let ran = ended(&folder, &line);
+            assert_fails_and_leaves_all(&folder, &before, &line, &ran, expected);
+        }
+    }
+}
+
+/// Makes a named pipe.
+fn pipe(path: &Path) {
+    let status = Command::new("mkfifo").arg(path).status().expect("there is mkfifo");
+    assert!(status.success(), "mkfifo: {status}");
+}
+
+/// Named pipes as inputs and outputs: the bytes are the same as with files.
+fn pipes() {
+    let folder = folder("pipes");
+    pipe(&folder.join("pipe"));
+    for (line, input) in [
+        (BUNDLE, "two"),
+        (UNBUNDLE, "bundle"),
+        (PACK, "two"),
+        (EXTRACT, "binary"),
+        (OFFLOAD_BUNDLE, "two"),
+        (OFFLOAD_PACK, "two"),
+        (OFFLOAD_SELECT, "binary"),
+    ] {
+        let expected = ended(&folder, line);
+        assert!(expected.status.success(), "{line}: {}", message(&expected));
+        let expected = data::read(folder.join("out"));
+        // A pipe as the input, then as the output.
+        let piped = line.replace(&format!("={input}"), "=pipe").replace(" binary", " pipe");
+        let child = run(&folder, &piped).expect("it starts");
+        fs::write(folder.join("pipe"), data::read(folder.join(input))).expect("somebody reads");
+        let output = child.wait_with_output().expect("it ends");
+        assert!(output.status.success(), "{piped}: {}", message(&output));
+        assert!(data::read(folder.join("out")) == expected, "{piped}");
+        let piped = with_output(line, "pipe");
+        let child = run(&folder, &piped).expect("it starts");
+        assert!(data::read(folder.join("pipe")) == expected, "{piped}");
+        assert!(child.wait_with_output().expect("it ends").status.success(), "{piped}");
+        fs::write(folder.join("out"), OLD).expect("it can be written");
+    }
+}
+
+/// An output that is a link stays one: the file that it leads to is made or replaced.
+fn links() {
+    use std::os::unix::fs::symlink;
+    let folder = folder("links");
+    fs::create_dir(folder.join("elsewhere")).expect("it can be made");
+    symlink("elsewhere/second", folder.join("link")).expect("it can be made");
+    symlink("made", folder.join("elsewhere/second")).expect("it can be made");
+    symlink("round", folder.join("round")).expect("it can be made");
+    for line in WRITERS {
+        assert!(ended(&folder, line).status.success(), "{line}");
+        let expected = data::read(folder.join("out"));
+        let to_link = with_output(line, "link");
+        for what in ["it is made", "it is replaced"] {
+            assert!(ended(&folder, &to_link).status.success(), "{to_link}: {what}");
+            for link in ["link", "elsewhere/second"] {
+                assert!(folder.join(link).is_symlink(), "{to_link}: {link} is no link any more");
+            }
+            assert!(data::read(folder.join("elsewhere/made")) == expected, "{to_link}: {what}");
+        }
+        fs::remove_file(folder.join("elsewhere/made")).expect("it is there");
+        let to_itself = with_output(line, "round");
+        let output = ended(&folder, &to_itself);
+        assert_eq!(output.status.code(), Some(1), "{to_itself}: {}", message(&output));
+        assert_eq!(names(&folder.join("elsewhere")), ["second"], "nothing else is left");
+    }
+}
+
+/// An input is cut short after it was opened: the tool waits for a pipe then.
+fn inputs_that_shrink() {
+    let folder = folder("shrink");
+    pipe(&folder.join("pipe"));
+    let before = names(&folder);
+    for line in [BUNDLE, COMPRESS, PACK, OFFLOAD_BUNDLE, OFFLOAD_COMPRESS, OFFLOAD_PACK] {
+        let child = run(&folder, &line.replace("=two", "=pipe")).expect("it starts");
+        wait_until(&format!("{line}: the tool has mapped its first input"), || has_mapped(&child, &folder.join("one")));
+        let one = fs::OpenOptions::new().write(true).open(folder.join("one")).expect("it is there");
+        one.set_len(10).expect("it can be cut");
+        fs::write(folder.join("pipe"), b"the second").expect("somebody reads");
+        let output = child.wait_with_output().expect("it ends");
+        // What is copied by the kernel is found to be shorter; what is read from the mapping is a signal.
+        let text = message(&output);
+        assert!(text.contains("became shorter while it was read"), "{line}: {text}{}", output.status);
+        assert!(output.status.code() == Some(1) || output.status.signal() == Some(SIGBUS), "{}", output.status);
+        assert_leaves_all(&folder, &before, line);
+        scratch::write(folder.join("one"), random(1));
+    }
+}
+
+/// Whether a process has mapped a file.
+fn has_mapped(child: &Child, path: &Path) -> bool {
+    let maps = fs::read_to_string(format!("/proc/{}/maps", child.id())).unwrap_or_default();
+    maps.lines().any(|line| line.ends_with(&*path.to_string_lossy()))
+}
+
+/// A tool that is stopped while it writes.
+fn interrupts() {
+    let folder = folder("interrupts");
+    // So large that the copy lasts; the file has no blocks.
+    let huge = fs::File::create(folder.join("one")).expect("it can be made");
+    huge.set_len(3 << 30).expect("it can be made longer");
+    let before = names(&folder);
+    for (line, signal) in [(BUNDLE, SIGINT), (PACK, SIGTERM), (OFFLOAD_BUNDLE, SIGINT)] {
+        let child = run(&folder, line).expect("it starts");
+        wait_until(&format!("{line}: the tool writes"), || names(&folder).len() > before.len());
+        // The shell's own: not every system has a program of that name.
+        let sent = Command::new("bash").args(["-c", &format!("kill -{signal} {}", child.id())]).status();
+        assert!(sent.expect("there is a shell").success());
+        let output = child.wait_with_output().expect("it ends");
+        assert_eq!(output.status.signal(), Some(signal), "{line}: {}", output.status);
+        assert_leaves_all(&folder, &before, line);
+    }
+}
+
+fn wait_until(what: &str, condition: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !condition() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "never came: {what}");
+        std::thread::yield_now();
+    }
+}
+
+/// Headers that claim 2^62 bytes, under a limit on memory that leaves room for little.
+fn sizes_that_cannot_be() {
+    let folder = folder("sizes");
+    let mut compressed = data::read(scratch::workspace().join("tests/corpus/compressed/v3_zstd.ccob"));
+    compressed[16..24].copy_from_slice(&(1u64 << 62).to_le_bytes());
+    scratch::write(folder.join("compressed"), compressed);
+    let mut bundle = data::read(folder.join("bundle"));
+    bundle[24..32].copy_from_slice(&(1u64 << 62).to_le_bytes());
+    scratch::write(folder.join("entries"), bundle);
+    let before = names(&folder);
+    for line in [
+        "clang-offload-bundler -type=bc -unbundle -verbose -targets=hip-amdgcn-amd-amdhsa--gfx906 -output=out -input=",
+        "clang-offload-bundler -type=bc -list -verbose -input=",
+    ] {
+        for (input, expected) in [("compressed", "4611686018427387904 bytes"), ("entries", "lie past the end of the")] {
+            let line = format!("{line}{input}");
+            let output = under_limit(&folder, &line, "ulimit -v 500000");
+            assert_fails_and_leaves_all(&folder, &before, &line, &output, expected);
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Colour, the width of lines, the help, and completions of shells.
+
+use super::hostile::hostile_files;
+use super::offload;
+use crate::text;
+use offload_tests::own::{self, in_terminal, run};
+use offload_tests::registry::{NOTHING, needs};
+use offload_tests::scratch;
+use offload_tests::tools::{Tool, stdout, succeed};
+use std::process::Command;
+
+offload_tests::tests! {
+    NOTHING => [help_fits_a_screen, completions_are_shell_scripts],
+    needs(&[Tool::Terminal]) => [colour_is_for_terminals, lines_fit_the_terminal],
+}
+
+fn colour_is_for_terminals() {
+    let arguments = ["ls", "bundle/basic.bc"];
+    let plain = offload(&arguments).stdout;
+    let has_colour = |text: &str| text.contains('\x1b');
+    assert!(!has_colour(&plain));
+    for (name, value, expected) in [("CLICOLOR_FORCE", "1", true), ("NO_COLOR", "1", false)] {
+        let run = run(own::offload(&[]).args(arguments).env(name, value));
+        assert_eq!(has_colour(&run.stdout), expected, "{name}");
+    }
+    assert!(has_colour(&offload(&["--color", "always", "ls", "bundle/basic.bc"]).stdout));
+    assert!(has_colour(&in_terminal(80, "", "ls bundle/basic.bc")));
+    for environment in ["NO_COLOR=1", "CLICOLOR=0"] {
+        assert!(!has_colour(&in_terminal(80, environment, "ls bundle/basic.bc")), "{environment}");
+    }
+    assert!(!has_colour(&in_terminal(80, "", "--color never ls bundle/basic.bc")));
+    assert_eq!(in_terminal(80, "NO_COLOR=1", "ls bundle/basic.bc"), plain);
+    // What goes wrong is coloured by where it goes.
+    assert!(!has_colour(&offload(&["ls", "malformed/wrap.bc"]).stderr));
+}
+
+fn lines_fit_the_terminal() {
+    let folder = scratch::folder("ls-width");
+    let mut files: Vec<String> = hostile_files(&folder).iter().map(|file| text(file).to_owned()).collect();
+    files.extend(["image/saxpy.gfx90a.hsaco", "nv_fatbin/lto.fatbin", "archive/lib.a"].map(str::to_owned));
+    for file in files {
+        for columns in [80, 100] {
+            let text = in_terminal(columns, "NO_COLOR=1", &format!("ls --kernels {file}"));
+            // The first line has the path that the user gave.
+            for line in text.lines().skip(1).filter(|line| !line.starts_with("offload: ")) {
+                assert!(line.chars().count() <= columns, "{columns} columns: {line:?}");
+            }
+        }
+    }
+    // Without a terminal nothing is left out.
+    let run = offload(&["ls", text(&folder.join("bad.bin"))]);
+    assert!(run.stdout.contains(&"x".repeat(10_000)));
+}
+
+fn help_fits_a_screen() {
+    for command in ["", "ls", "extract", "pack", "bundle", "select", "verify", "size", "completions"] {
+        let arguments: Vec<&str> = [command, "--help"].into_iter().filter(|word| !word.is_empty()).collect();
+        let run = offload(&arguments);
+        assert_eq!(run.code, 0);
+        assert!(run.stdout.lines().count() <= 24, "{command}: {} lines", run.stdout.lines().count());
+        let wide = run.stdout.lines().find(|line| line.chars().count() > 80);
+        assert_eq!(wide, None, "{command}");
+    }
+}
+
+fn completions_are_shell_scripts() {
+    let folder = scratch::folder("ls-completions");
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let run = offload(&["completions", shell]);
+        assert_eq!(run.code, 0);
+        for word in ["extract", "verify", "max-size"] {
+            assert!(run.stdout.contains(word), "{shell} knows {word}");
+        }
+        if shell == "bash" {
+            scratch::write(folder.join("offload.bash"), &run.stdout);
+            let script = format!(
+                "source {}; COMP_WORDS=(offload ex); COMP_CWORD=1; _offload offload ex offload; echo ${{COMPREPLY[@]}}",
+                text(&folder.join("offload.bash"))
+            );
+            assert_eq!(stdout(&succeed(Command::new("bash").args(["--norc", "-c", &script]))).trim(), "extract");
+        }
+    }
+    assert_eq!(offload(&["completions", "tcsh"]).code, 2);
+}

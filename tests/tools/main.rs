@@ -1,0 +1,57 @@
+//! Command lines: `offload` with its commands, and our `clang-offload-bundler`, `llvm-offload-binary` and
+//! `clang-offload-packager` beside LLVM's.
+
+mod doctor;
+mod drop_in_bundler;
+mod drop_in_clang;
+mod drop_in_packager;
+mod faults;
+mod ls;
+mod pack;
+mod select;
+mod size;
+mod verify;
+
+use offload_tests::data::read;
+use offload_tests::own::Ran;
+use offload_tests::scratch;
+use std::path::{Path, PathBuf};
+
+fn main() -> std::process::ExitCode {
+    offload_tests::registry::run([
+        doctor::tests(),
+        drop_in_bundler::tests(),
+        drop_in_clang::tests(),
+        drop_in_packager::tests(),
+        faults::tests(),
+        ls::tests(),
+        pack::tests(),
+        select::tests(),
+        size::tests(),
+        verify::tests(),
+    ])
+}
+
+/// The path of a file of the corpus.
+fn corpus_path(file: &str) -> PathBuf {
+    scratch::workspace().join("tests/corpus").join(file)
+}
+
+/// The bytes of a file of the corpus.
+fn corpus_bytes(file: &str) -> Vec<u8> {
+    read(corpus_path(file))
+}
+
+/// The text of a path.
+fn text(path: &Path) -> &str {
+    path.to_str().expect("paths of tests are text")
+}
+
+/// The command has ended with the status 1, and standard error has each of these texts.
+#[track_caller]
+fn assert_fails(ran: &Ran, texts: &[&str]) {
+    assert_eq!(ran.code, 1, "{ran:?}");
+    for text in texts {
+        assert!(ran.stderr.contains(text), "no {text:?} in\n{}", ran.stderr);
+    }
+}

@@ -1,0 +1,253 @@
+//! `offload select`: the image of a device. AMD's own reader chooses the same one: tests/runtimes/comgr.rs.
+
+use crate::{corpus_bytes, corpus_path, text};
+use offload_format::bundle::BundleBuilder;
+use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
+use offload_tests::data::{corpus, corpus_folders, read};
+use offload_tests::registry::NOTHING;
+use offload_tests::tools::{stdout, succeed};
+use offload_tests::{own, scratch};
+use std::path::Path;
+use std::process::Command;
+
+offload_tests::tests! {
+    NOTHING => [
+        json_is_that_of_ls,
+        header_before_name,
+        devices_and_containers,
+        what_people_see,
+        the_image_in_a_file,
+        wrong_devices,
+    ],
+}
+
+/// The exit status of `offload select`, and what it prints.
+fn select(file: &Path, device: &str, arguments: &[&str]) -> (i32, String) {
+    let mut offload = Command::new(own::tool("offload"));
+    let output = offload.arg("select").arg(file).args(["--device", device]).args(arguments).output().unwrap();
+    (output.status.code().unwrap_or_else(|| panic!("{}: {}", file.display(), output.status)), stdout(&output))
+}
+
+/// The values of a field, in text that serde wrote.
+fn values<'a>(json: &'a str, field: &str) -> Vec<&'a str> {
+    let start = format!("\"{field}\": ");
+    let values = json.lines().filter_map(|line| line.trim_start().strip_prefix(&start));
+    values.map(|value| value.trim_end_matches(',').trim_matches('"')).collect()
+}
+
+/// The target ID of what is chosen; `None` if nothing is.
+fn chosen(file: &Path, device: &str) -> Option<String> {
+    let (status, json) = select(file, device, &["--json"]);
+    match status {
+        0 => Some(values(&json, "target_id")[0].to_owned()),
+        _ => {
+            assert_eq!((status, json.as_str()), (1, "null\n"), "{}", file.display());
+            None
+        }
+    }
+}
+
+fn json_is_that_of_ls() {
+    let (mut found, mut none) = (0, 0);
+    for folder in corpus_folders().iter().filter(|folder| *folder != "malformed") {
+        for file in corpus(folder) {
+            // It fails on files with errors, and prints what it can read.
+            let ls = own::run(own::offload(&["ls", "--json"]).arg(&file)).stdout;
+            for device in ["gfx906:sramecc+:xnack+", "gfx1100", "sm_90", "cpu"] {
+                let (status, record) = select(&file, device, &["--json"]);
+                if status == 1 {
+                    assert_eq!(record, "null\n", "{}", file.display());
+                    none += 1;
+                    continue;
+                }
+                // An element of `images` is indented by four columns more.
+                let indented: Vec<String> = record.lines().map(|line| format!("    {line}")).collect();
+                assert!(ls.contains(&indented.join("\n")), "{} {device}: {record}\n{ls}", file.display());
+                found += 1;
+            }
+        }
+    }
+    assert!(found > 40, "{found} devices get an image");
+    assert!(none > 40, "{none} devices get none");
+}
+
+/// Writes a bundle for HIP.
+fn bundle(path: &Path, entries: &[(&str, &[u8])]) {
+    let mut builder = BundleBuilder::hip();
+    for (target, code_object) in entries {
+        builder.entry(&format!("hipv4-amdgcn-amd-amdhsa--{target}"), code_object.len() as u64).unwrap();
+    }
+    let images: Vec<&[u8]> = [&b""[..]].into_iter().chain(entries.iter().map(|(_, image)| *image)).collect();
+    scratch::write(path, builder.layout().to_vec(&images));
+}
+
+fn header_before_name() {
+    let folder = scratch::folder("offload-select-header");
+    let gfx90a = corpus_bytes("image/saxpy.gfx90a.hsaco");
+    let mut gfx90a_xnack = gfx90a.clone();
+    // `e_flags`: xnack on, in place of any.
+    assert_eq!(gfx90a[49], 5);
+    gfx90a_xnack[49] = 7;
+
+    // Two code objects under each other's names.
+    let file = folder.join("exchanged");
+    bundle(&file, &[("gfx908", &gfx90a), ("gfx90a", b"no header")]);
+    let (_, json) = select(&file, "gfx90a:sramecc+:xnack-", &["--json"]);
+    assert_eq!(values(&json, "entry_id"), ["hipv4-amdgcn-amd-amdhsa--gfx908"]);
+    assert_eq!(chosen(&file, "gfx908:sramecc+:xnack-"), None);
+
+    // Without headers the names count.
+    bundle(&file, &[("gfx906", b"no header"), ("gfx90a:xnack-", b"none either")]);
+    assert_eq!(chosen(&file, "gfx906:sramecc+:xnack-").as_deref(), Some("gfx906"));
+    assert_eq!(chosen(&file, "gfx90a:sramecc+:xnack-").as_deref(), Some("gfx90a:xnack-"));
+    assert_eq!(chosen(&file, "gfx90a:sramecc+:xnack+"), None);
+    assert_eq!(chosen(&file, "gfx90a"), None);
+
+    // A header that is stricter than the name.
+    bundle(&file, &[("gfx90a", &gfx90a_xnack)]);
+    assert_eq!(chosen(&file, "gfx90a:sramecc+:xnack+").as_deref(), Some("gfx90a"));
+    assert_eq!(chosen(&file, "gfx90a:sramecc+:xnack-"), None);
+
+    // A header of version 3 has no "any": a name without features counts.
+    let v3 = corpus_bytes("image/v3.hsaco");
+    bundle(&file, &[("gfx906", &v3)]);
+    assert_eq!(chosen(&file, "gfx906:sramecc-:xnack-").as_deref(), Some("gfx906"));
+    assert_eq!(chosen(&corpus_path("image/v3.hsaco"), "gfx906:sramecc-:xnack-"), None);
+    assert_eq!(
+        chosen(&corpus_path("image/v3.hsaco"), "gfx906:sramecc+:xnack+").as_deref(),
+        Some("gfx906:sramecc+:xnack+")
+    );
+
+    // The letter of an architecture is in the name alone.
+    let cubin = corpus_bytes("image/saxpy.sm_90.cubin");
+    let mut builder = OffloadBinaryBuilder::new();
+    builder.image(ImageKind::CUBIN, OffloadKind::CUDA, cubin.len() as u64).string("arch", "sm_90a");
+    scratch::write(&file, builder.layout(Version::V1).to_vec(&[&cubin]));
+    assert_eq!(chosen(&file, "sm_90").as_deref(), Some("sm_90a"));
+}
+
+fn devices_and_containers() {
+    let none = None;
+    for (file, device, expected) in [
+        ("bundle/hip_dev.hipfb", "gfx1100", Some("gfx1100")),
+        ("fat_file/hip_nordc_compressed.o", "gfx906:sramecc-:xnack-", Some("gfx906")),
+        ("fat_file/hip_nordc_compressed.o", "gfx1101", none),
+        ("compressed/concat_padded.ccob", "gfx908", Some("gfx908")),
+        ("nv_fatbin/lz4_12.4.fatbin", "sm_90", Some("sm_90")),
+        ("nv_fatbin/lz4_12.4.fatbin", "sm_86", Some("sm_80")),
+        ("nv_fatbin/lz4_12.4.fatbin", "sm_120", Some("compute_80")),
+        ("nv_fatbin/lz4_12.4.fatbin", "sm_75", none),
+        ("nv_fatbin/group.fatbin", "sm_100", Some("compute_90")),
+        ("nv_fatbin/group.fatbin", "sm_90@driver13.5", Some("compute_90")),
+        // The version of PTX in a compressed fatbin, which no text is read for.
+        ("nv_fatbin/group.fatbin", "sm_90@driver9.0", none),
+        ("image/saxpy.compute_80.ptx", "sm_121@driver13.0", Some("compute_80")),
+        ("image/saxpy.compute_80.ptx", "sm_121@driver9.0", none),
+        ("image/saxpy.sm_90.cubin", "sm_90", Some("sm_90")),
+        ("offload_binary/multi.bin", "sm_75", Some("sm_70")),
+        ("archive/lib.a", "gfx906:sramecc+:xnack+", Some("gfx906:sramecc+:xnack+")),
+        ("object_bundle/fat.o", "gfx906", Some("gfx906")),
+        // An entry without anything in it.
+        ("object_bundle/fat.o", "gfx908", none),
+        ("text_bundle/basic.ii", "gfx906", Some("gfx906")),
+        ("malformed/empty.bin", "gfx906", none),
+    ] {
+        assert_eq!(chosen(&corpus_path(file), device).as_deref(), expected, "{file} {device}");
+    }
+    // This machine's own code, by the triple.
+    let folder = scratch::folder("offload-select-cpu");
+    let program = std::env::current_exe().unwrap();
+    succeed(
+        Command::new(own::tool("offload"))
+            .args(["pack", "--output", "pack"])
+            .arg(format!("cpu={}", program.display()))
+            .arg(format!("gfx90a={}", corpus_path("image/saxpy.gfx90a.hsaco").display()))
+            .current_dir(&folder),
+    );
+    let (status, json) = select(&folder.join("pack"), "cpu", &["--json"]);
+    assert_eq!((status, values(&json, "image_kind")), (0, vec!["elf"]));
+    assert!(values(&json, "triple")[0].starts_with(std::env::consts::ARCH), "{json}");
+}
+
+fn what_people_see() {
+    let folder = scratch::folder("offload-select-people");
+    let text = |file: &str, device: &str| {
+        let ran = own::run(&mut own::offload(&["select", file, "-d", device]));
+        (ran.code, ran.stdout)
+    };
+    assert_eq!(
+        text("nv_fatbin/lz4_12.4.fatbin", "sm_90"),
+        (
+            0,
+            "nv_fatbin/lz4_12.4.fatbin: sm_90 gets\n  \
+             sm_90       machine code for 9.0: same major, minor not higher\n              \
+             fatbin [0], module saxpy, 3.5 KiB\n\
+             and not\n  \
+             sm_80       machine code for compute capability 8.x, from 8.0 on\n  \
+             compute_80  fits less well: PTX for 8.0 and up, compiled by the driver\n"
+                .to_owned()
+        )
+    );
+    assert_eq!(
+        text("object_bundle/fat.o", "gfx90a:xnack-"),
+        (
+            1,
+            "object_bundle/fat.o: no image for gfx90a:xnack-\n  \
+             gfx906  code for another processor\n  \
+             gfx908  there is nothing in it\n"
+                .to_owned()
+        )
+    );
+    assert_eq!(
+        text("compressed/concat_padded.ccob", "gfx908"),
+        (
+            0,
+            "compressed/concat_padded.ccob: gfx908 gets\n  \
+             gfx908  made for this processor, in any mode\n          \
+             compressed-bundle [0], hip-amdgcn-amd-amdhsa--gfx908, 2.9 KiB\n\
+             and not\n  \
+             gfx906  code for another processor  (2 images)\n  \
+             gfx908  fits as well, but comes later\n"
+                .to_owned()
+        )
+    );
+    assert_eq!(
+        text("image/two.ll", "gfx908"),
+        (1, "image/two.ll: no image for gfx908: there are no images\n".to_owned())
+    );
+    // A name that would move the cursor.
+    let file = folder.join("odd");
+    let mut builder = OffloadBinaryBuilder::new();
+    builder.image(ImageKind::NONE, OffloadKind::NONE, 1).string("arch", "\x1b[2J\n");
+    scratch::write(&file, builder.layout(Version::V1).to_vec(&[b"x"]));
+    let (status, shown) = select(&file, "gfx906", &["--color=never"]);
+    assert_eq!(status, 1, "{shown}");
+    assert!(shown.contains("\\x1b[2J\\n  not an image"), "{shown}");
+    assert!(!shown.contains('\x1b'), "{shown}");
+}
+
+fn the_image_in_a_file() {
+    let folder = scratch::folder("offload-select-output");
+    let output = folder.join("image");
+    let path = text(&output);
+    let code_object = corpus_bytes("image/saxpy.sm_90.cubin");
+    let (status, _) = select(&corpus_path("nv_fatbin/lz4_12.4.fatbin"), "sm_90", &["-o", path]);
+    assert_eq!(status, 0);
+    assert!(read(&output) == code_object, "another image is written");
+    // Without an image, what was there stays.
+    assert_eq!(select(&corpus_path("nv_fatbin/lz4_12.4.fatbin"), "sm_75", &["-o", path]).0, 1);
+    assert_eq!(read(&output), code_object);
+    let bundle = corpus_bytes("bundle/hip_dev.hipfb");
+    let (_, json) = select(&corpus_path("bundle/hip_dev.hipfb"), "gfx906", &["--json", "-o", path]);
+    let [at, size] = ["offset", "size"].map(|field| values(&json, field)[0].parse::<usize>().unwrap());
+    assert_eq!(read(&output), bundle[at..at + size]);
+}
+
+fn wrong_devices() {
+    for device in ["gfx", "sm_90a", "compute_80", "gfx9-generic", "", "sm_90@driverX", "\x1b"] {
+        let ran = own::run(&mut own::offload(&["select", "bundle/basic.bc", "-d", device]));
+        assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{}", ran.stderr);
+        assert!(ran.stderr.starts_with("offload: error: --device '"), "{}", ran.stderr);
+        assert!(!ran.stderr.contains('\x1b'), "{}", ran.stderr);
+    }
+}

@@ -1,0 +1,350 @@
+//! `offload verify`: each check has a file that passes it and the same file, changed, that does not; what toolchains
+//! write has no findings.
+
+use crate::{corpus_bytes, corpus_path};
+use offload_format::bundle::BundleBuilder;
+use offload_format::compression::Method;
+use offload_format::host_object::{self, CargoTarget, DeviceSection, Machine};
+use offload_format::nv_fatbin::{HostOs, NvFatbinBuilder};
+use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
+use offload_tests::data::{Random, corpus, corpus_folders, read};
+use offload_tests::registry::{LLVM, NOTHING, needs};
+use offload_tests::tools::{Tool, llvm, stdout, succeed};
+use offload_tests::{own, published, scratch};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+offload_tests::tests! {
+    NOTHING => [
+        each_check,
+        what_tools_write_has_no_findings,
+        lines_and_statuses,
+        notes,
+        damaged_files,
+    ],
+    LLVM => [what_clang_writes_has_no_findings],
+    needs(&[Tool::PublishedRocm, Tool::PublishedRocrand, Tool::PublishedCuda]) => [
+        what_others_have_published_has_no_findings,
+    ],
+}
+
+/// The exit status of `offload verify`, and the lines that it prints.
+fn verify(arguments: &[&str], files: &[&Path]) -> (i32, Vec<String>) {
+    let output = Command::new(own::tool("offload")).arg("verify").args(arguments).args(files).output().unwrap();
+    let status = output.status.code().unwrap_or_else(|| panic!("{files:?}: {}", output.status));
+    (status, stdout(&output).lines().map(str::to_owned).collect())
+}
+
+/// Runs `offload verify` on one file, which has no findings; returns the line that it prints.
+#[track_caller]
+fn passes(arguments: &[&str], file: &Path) -> String {
+    let (status, mut lines) = verify(arguments, &[file]);
+    assert_eq!((status, lines.len()), (0, 1), "{lines:#?}");
+    lines.remove(0)
+}
+
+/// Runs `offload verify` on one file, which has one finding; returns the line that it prints.
+#[track_caller]
+fn fails(arguments: &[&str], file: &Path) -> String {
+    let (status, mut lines) = verify(arguments, &[file]);
+    assert_eq!((status, lines.len()), (1, 1), "{lines:#?}");
+    lines.remove(0)
+}
+
+fn image(name: &str) -> Vec<u8> {
+    corpus_bytes(&format!("image/{name}"))
+}
+
+fn bundle(align: u64, entries: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut builder = BundleBuilder::hip();
+    builder.align(align);
+    for (id, code_object) in entries {
+        builder.entry(id, code_object.len() as u64).unwrap();
+    }
+    let images: Vec<&[u8]> = [&b""[..]].into_iter().chain(entries.iter().map(|(_, image)| *image)).collect();
+    builder.layout().to_vec(&images)
+}
+
+/// An object with this in `.hip_fatbin`.
+fn hip_object(bundle: &[u8]) -> Vec<u8> {
+    let target = CargoTarget { arch: "x86_64", os: "linux", pointer_width: "64", endian: "little" };
+    let machine = Machine::of(&target).unwrap();
+    let object = host_object::write(machine, DeviceSection::HipFatbin, "pack", bundle.len() as u64).unwrap();
+    object.to_vec(&[bundle])
+}
+
+/// The file with the first `from` replaced by `to`, which is as long.
+fn replaced(file: &[u8], from: &str, to: &str) -> Vec<u8> {
+    assert_eq!(from.len(), to.len());
+    let at = file.windows(from.len()).position(|window| window == from.as_bytes()).expect("it is there");
+    with(file, at, to.as_bytes())
+}
+
+/// The file with other bytes from an offset on.
+fn with(file: &[u8], at: usize, bytes: &[u8]) -> Vec<u8> {
+    let mut file = file.to_vec();
+    file[at..at + bytes.len()].copy_from_slice(bytes);
+    file
+}
+
+/// For each check a file that passes and the same file as it must not be.
+fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
+    let mut cases = Vec::new();
+    let mut case = |check, good: Vec<u8>, bad: Vec<u8>| cases.push((check, good, bad));
+    const GFX90A: &str = "hipv4-amdgcn-amd-amdhsa--gfx90a";
+
+    let plain = corpus_bytes("bundle/nohost.bc");
+    case("unreadable", plain.clone(), plain[..plain.len() - 1].to_vec());
+    // The second entry's offset is at 85: 4 bytes into the first code object.
+    case("overlap", plain.clone(), with(&plain, 85, &142u64.to_le_bytes()));
+    case("entry-id", plain.clone(), replaced(&plain, "hip-", "hop-"));
+    case("duplicate", plain.clone(), replaced(&plain, "gfx908", "gfx906"));
+    let aligned = corpus_bytes("bundle/hipv4_4096.hipfb");
+    case("padding", aligned.clone(), with(&aligned, 4000, b"x"));
+    let both = bundle(
+        8,
+        &[("hip-amdgcn-amd-amdhsa--gfx906:xnack+", b"one"), ("hip-amdgcn-amd-amdhsa--gfx90a:sramecc+", b"two")],
+    );
+    case("composition", both.clone(), replaced(&both, "gfx90a", "gfx906"));
+
+    for (size, stream, hash) in [(16, 32, 24), (12, 24, 16)] {
+        let file = corpus_bytes(if stream == 32 { "compressed/v3_zstd.ccob" } else { "compressed/v2_zstd.ccob" });
+        case("decompress", file.clone(), with(&file, stream, b"x"));
+        case("hash", file.clone(), with(&file, hash, &[file[hash] ^ 1]));
+        case("size", file.clone(), with(&file, size, &[file[size] ^ 1]));
+        // The size of the whole: without the last byte.
+        case("decompress", file.clone(), with(&file, 8, &[file[8] - 1]));
+    }
+
+    let object = corpus_bytes("fat_file/hip_nordc.o");
+    case("hip-entry", object.clone(), replaced(&object, "hipv4-amdgcn-amd-", "hipv4-amdgcn-xyz-"));
+    let start = object.windows(24).position(|window| window == b"__CLANG_OFFLOAD_BUNDLE__").unwrap();
+    case("hip-host", object.clone(), with(&object, start + 40, &[1]));
+    case("wrapper", object.clone(), with(&object, start, &[0; 0x1000]));
+    let many = |count: usize| {
+        let ids: Vec<String> =
+            (0..count).map(|number| format!("hipv4-amdgcn-amd-amdhsa--gfx{}", 7000 + number)).collect();
+        hip_object(&bundle(4096, &ids.iter().map(|id| (id.as_str(), &b"x"[..])).collect::<Vec<_>>()))
+    };
+    case("hip-table", many(71), many(72));
+    let old = image("v3.hsaco");
+    let of_kind = |kind: &str| bundle(4096, &[(&format!("{kind}-amdgcn-amd-amdhsa--gfx906"), &old)]);
+    case("hip-version", of_kind("hip"), of_kind("hipv4"));
+    let code_object = image("saxpy.gfx90a.hsaco");
+    let of_align = |align| hip_object(&bundle(align, &[(GFX90A, &code_object)]));
+    case("alignment", of_align(4096), of_align(2048));
+    // What is of kind hipv4 is for the runtime, also in a file of its own.
+    case("alignment", bundle(4096, &[(GFX90A, &code_object)]), bundle(64, &[(GFX90A, &code_object)]));
+
+    let good = bundle(4096, &[(GFX90A, &code_object)]);
+    let at = good.len() - code_object.len();
+    // ELF's OS/ABI.
+    case("image", good.clone(), with(&good, at + 7, &[0]));
+    case("target", good.clone(), replaced(&good, "gfx90a", "gfx908"));
+    case("kernels", code_object.clone(), code_object[..code_object.len() - 1].to_vec());
+    // `e_flags` of gfx9-generic; ABI version 4 is code object version 6, 3 is 5.
+    let generic = |abi_version| {
+        let code_object = with(&with(&code_object, 48, &0x0100_0051u32.to_le_bytes()), 8, &[abi_version]);
+        bundle(4096, &[("hipv4-amdgcn-amd-amdhsa--gfx9-generic", &code_object)])
+    };
+    case("generic", generic(4), generic(3));
+
+    let cubin = image("saxpy.sm_90.cubin");
+    let mut builder = OffloadBinaryBuilder::new();
+    builder.image(ImageKind::CUBIN, OffloadKind::CUDA, cubin.len() as u64).string("arch", "sm_90");
+    let binary = builder.layout(Version::V1).to_vec(&[&cubin]);
+    case("image-kind", binary.clone(), with(&binary, 32, &[5]));
+    case("target", binary.clone(), replaced(&binary, "sm_90\0", "sm_80\0"));
+    // Four bytes of the image less, in front.
+    let shorter = with(&binary, 32 + 32, &((cubin.len() - 4) as u64).to_le_bytes());
+    case("alignment", binary.clone(), with(&shorter, 32 + 24, &[binary[32 + 24] + 4]));
+    // The same compressed, and two images over each other.
+    let compressed = |stated: ImageKind| {
+        let mut builder = OffloadBinaryBuilder::new();
+        builder.image(stated, OffloadKind::CUDA, cubin.len() as u64).string("arch", "sm_90");
+        builder.compressed(Method::Zstd, None, &[&cubin]).unwrap()
+    };
+    case("image-kind", compressed(ImageKind::CUBIN), compressed(ImageKind::BITCODE));
+    let mut builder = OffloadBinaryBuilder::new();
+    for arch in ["sm_80", "sm_90"] {
+        builder.image(ImageKind::NONE, OffloadKind::CUDA, 16).string("arch", arch);
+    }
+    let two = builder.layout(Version::V2).to_vec(&[&[1; 16], &[2; 16]]);
+    // The image offset of the second entry, 40 bytes after the first, which is at 32.
+    case("overlap", two.clone(), with(&two, 32 + 40 + 24, &[two[32 + 40 + 24] - 8]));
+    case("size", two.clone(), [with(&two, 8, &[two[8] + 1]), vec![0]].concat());
+    let ptx = image("saxpy.compute_80.ptx");
+    let mut builder = NvFatbinBuilder::new(HostOs::Linux);
+    builder.ptx(&ptx).unwrap();
+    let fatbin = builder.layout().to_vec(&[&ptx]);
+    let zeros = fatbin.iter().rev().take_while(|byte| **byte == 0).count();
+    case("ptx-end", fatbin.clone(), with(&fatbin, fatbin.len() - zeros, &vec![b'\n'; zeros]));
+    // The fatbin's compute capability is at 28 of its entry, which is at 16.
+    case("target", fatbin.clone(), with(&fatbin, 16 + 28, &[75]));
+    case("image-kind", fatbin.clone(), with(&fatbin, 16, &[2]));
+    cases
+}
+
+fn each_check() {
+    let folder = scratch::folder("offload-verify-each");
+    let mut covered = BTreeSet::new();
+    for (number, (check, good, bad)) in cases().into_iter().enumerate() {
+        let [good_path, bad_path] = ["good", "bad"].map(|which| folder.join(format!("{number}-{check}-{which}")));
+        scratch::write(&good_path, good);
+        scratch::write(&bad_path, bad);
+        let line = passes(&[], &good_path);
+        assert!(line.contains(": ok: "), "{check}: {line}");
+        let (status, lines) = verify(&[], &[&bad_path]);
+        assert_eq!(status, 1, "{check}: {lines:#?}");
+        assert!(lines.iter().any(|line| line.ends_with(&format!(" [{check}]"))), "{check}: {lines:#?}");
+        assert!(lines.iter().all(|line| line.starts_with(bad_path.to_str().unwrap())), "{check}: {lines:#?}");
+        covered.insert(check.to_owned());
+    }
+    // That is all of them.
+    let listed = stdout(&succeed(Command::new(own::tool("offload")).args(["verify", "--checks"])));
+    let listed = listed.lines().map(|line| line.split_whitespace().next().unwrap().to_owned());
+    assert_eq!(covered, listed.collect::<BTreeSet<_>>());
+}
+
+fn what_tools_write_has_no_findings() {
+    let mut count = 0;
+    for folder in corpus_folders().iter().filter(|folder| *folder != "malformed") {
+        for file in corpus(folder) {
+            // clang-offload-bundler 22 has lost the processor there (docs/llvm-differences.md).
+            if file.ends_with("threefield.bc") {
+                let line = fails(&[], &file);
+                assert!(line.contains("names no processor"), "{line}");
+            } else {
+                passes(&[], &file);
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 50, "{count}");
+}
+
+fn clang(folder: &Path, source: &str, output: &str, options: &[&str]) -> PathBuf {
+    let output = folder.join(output);
+    let mut clang = llvm("clang");
+    clang.current_dir(folder).args(["-x", "hip", "-nogpuinc", "-nogpulib", "--hip-path=/nonexistent", "-O1"]);
+    succeed(clang.args(options).args(["-c", source, "-o"]).arg(&output));
+    output
+}
+
+fn what_clang_writes_has_no_findings() {
+    let folder = scratch::folder("offload-verify-clang");
+    scratch::write(
+        folder.join("k.hip"),
+        "struct dim3 { unsigned x, y, z; };\n\
+         extern \"C\" int hipLaunchKernel(const void *, dim3, dim3, void **, unsigned long, void *);\n\
+         extern \"C\" int __hipPopCallConfiguration(dim3 *, dim3 *, unsigned long *, void *);\n\
+         __attribute__((global)) void one(int *p) { *p = 1; }\n\
+         __attribute__((device)) int variable;\n\
+         int main() { return 0; }\n",
+    );
+    const OLD: &str = "--no-offload-new-driver";
+    const NEW: &str = "--offload-new-driver";
+    let cases: &[(&str, &[&str], usize)] = &[
+        ("old", &[OLD, "--offload-arch=gfx906,gfx90a:xnack-,gfx90a:xnack+,gfx9-4-generic,gfx1201"], 5),
+        ("compressed", &[OLD, "--offload-compress", "--offload-arch=gfx906,gfx90a:sramecc+:xnack-"], 2),
+        ("version-4", &[OLD, "-mcode-object-version=4", "--offload-arch=gfx906,gfx1030"], 2),
+        ("device-only", &[OLD, "--cuda-device-only", "--offload-arch=gfx906,gfx1030"], 2),
+        ("rdc", &[OLD, "-fgpu-rdc", "--offload-arch=gfx906,gfx1030"], 2),
+        ("new-rdc", &[NEW, "-fgpu-rdc", "--offload-arch=gfx906,gfx1010:xnack-"], 2),
+        ("new-rdc-spirv", &[NEW, "-fgpu-rdc", "--offload-arch=gfx906,amdgcnspirv"], 2),
+    ];
+    for (name, options, images) in cases {
+        let object = clang(&folder, "k.hip", name, options);
+        let line = passes(&[], &object);
+        assert!(line.ends_with(&format!(", {images} images")), "{name}: {line}");
+    }
+}
+
+/// Files of clang 15 to 23 and of CUDA 11.8 to 13.5. What is in them: tests/formats/real_files.rs.
+fn what_others_have_published_has_no_findings() {
+    for name in published::ROCM.into_iter().chain([published::ROCRAND]).chain(published::CUDA) {
+        let line = passes(&[], &published::path(name));
+        assert!(line.ends_with(" images"), "{line}");
+    }
+}
+
+fn lines_and_statuses() {
+    let folder = scratch::folder("offload-verify-lines");
+    let good = corpus_path("bundle/hip_dev.hipfb");
+    let bad = folder.join("bad\n.hipfb");
+    scratch::write(&bad, replaced(&read(&good), "gfx1100", "gfx1030"));
+    let name = format!("{}/bad\\n.hipfb", folder.display());
+    let line = format!("{name}: bundle [0]: hipv4-amdgcn-amd-amdhsa--gfx1030: its header says gfx1100 [target]");
+    let ok = format!("{}: ok: 1 container, 2 images", good.display());
+    assert_eq!(verify(&[], &[&bad]), (1, vec![line.clone()]));
+    assert_eq!(verify(&[], &[&good, &bad]), (1, vec![ok.clone(), line.clone()]));
+    assert_eq!(verify(&["--quiet"], &[&good, &bad]), (1, vec![line]));
+    assert_eq!(verify(&["-q"], &[&good]), (0, vec![]));
+    // A file that is missing does not stop the others.
+    assert_eq!(verify(&[], &[&folder.join("missing"), &good]), (1, vec![ok]));
+    let text = folder.join("text");
+    scratch::write(&text, "no device code\n");
+    assert_eq!(verify(&[], &[&text]), (0, vec![format!("{}: ok: no device code", text.display())]));
+    // --max-size limits what is decompressed.
+    let line = fails(&["--max-size=1000"], &corpus_path("compressed/v3_zstd.ccob"));
+    assert!(line.ends_with("[decompress]"), "{line}");
+}
+
+fn notes() {
+    let folder = scratch::folder("offload-verify-notes");
+    let (status, lines) = verify(&["--notes"], &[&corpus_path("nv_fatbin/lto.fatbin")]);
+    assert_eq!((status, lines.len()), (0, 2), "{lines:#?}");
+    assert!(lines[0].contains(": note: fatbin [0]: lto_80: "), "{lines:#?}");
+
+    // A text of a multiple of 8 bytes, and something after it.
+    let mut ptx = image("saxpy.compute_80.ptx");
+    ptx.resize(ptx.len().next_multiple_of(8), b'\n');
+    let mut builder = OffloadBinaryBuilder::new();
+    for _ in 0..2 {
+        builder.image(ImageKind::PTX, OffloadKind::CUDA, ptx.len() as u64).string("arch", "compute_80");
+    }
+    let file = folder.join("ptx");
+    scratch::write(&file, builder.layout(Version::V1).to_vec(&[&ptx, &ptx]));
+    let (status, lines) = verify(&["-n"], &[&file]);
+    let notes = lines.iter().filter(|line| line.ends_with(" [ptx-end]")).count();
+    assert_eq!((status, notes), (0, 2), "{lines:#?}");
+
+    let code_object = image("saxpy.gfx90a.hsaco");
+    scratch::write(&file, bundle(64, &[("hip-amdgcn-amd-amdhsa--gfx90a", &code_object)]));
+    let (status, lines) = verify(&["-n"], &[&file]);
+    assert_eq!(status, 0);
+    for check in ["alignment", "hip-version"] {
+        assert!(
+            lines.iter().any(|line| line.contains(": note: ") && line.ends_with(&format!("[{check}]"))),
+            "{lines:#?}"
+        );
+    }
+}
+
+/// Whatever is in a file, the program ends by itself and prints something.
+fn damaged_files() {
+    let folder = scratch::folder("offload-verify-damaged");
+    let mut random = Random::new(11);
+    let files: Vec<PathBuf> = corpus_folders().iter().flat_map(|folder| corpus(folder)).collect();
+    let mut found = 0;
+    for number in 0..300 {
+        let mut bytes = read(&files[random.below(files.len())]);
+        for _ in 0..=random.below(4) {
+            if let Some(last) = bytes.len().checked_sub(1) {
+                let at = random.below(last + 1);
+                bytes[at] = random.pick(&[0, 1, 0x7f, 0x80, 0xff, bytes[at] ^ 1]);
+            }
+        }
+        if random.below(4) == 0 {
+            bytes.truncate(random.below(bytes.len() + 1));
+        }
+        let file = folder.join(format!("{number}"));
+        scratch::write(&file, &bytes);
+        let (status, lines) = verify(&["--max-size=64M"], &[&file]);
+        assert!(matches!(status, 0 | 1), "{number}: {status} {lines:#?}");
+        assert!(!lines.is_empty(), "{number}: it prints nothing");
+        found += status;
+    }
+    assert!(found > 50, "{found}");
+}

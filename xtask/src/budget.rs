@@ -1,0 +1,72 @@
+//! CI's time: how many minutes each step may take, which CONTRIBUTING.md says, and how many it took.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+/// The document with the table, "CI's budget".
+const CONTRIBUTING: &str = include_str!("../../CONTRIBUTING.md");
+
+/// Minutes that all steps may take together, on 2 cores. CI ends a run after 90.
+pub const ALL: f64 = 75.0;
+
+/// A row of the table: a step, and its minutes. A step that does not exist yet is reserved for the issue that brings it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Row {
+    /// As `cargo xtask ci` calls it.
+    pub step: &'static str,
+    /// Minutes on 2 cores.
+    pub minutes: f64,
+}
+
+/// The rows, in their order.
+pub fn rows() -> impl Iterator<Item = Row> {
+    CONTRIBUTING.lines().filter_map(|line| {
+        let (step, rest) = line.strip_prefix("| `")?.split_once("` | ")?;
+        let minutes = rest.split(" |").next()?.parse().ok()?;
+        Some(Row { step, minutes })
+    })
+}
+
+/// The table of a run: what each step took beside what it may take. `measured` has the steps that ran.
+pub fn table(measured: &[(&str, Duration)]) -> String {
+    let minutes = |time: &Duration| time.as_secs_f64() / 60.0;
+    let mut table = format!("{:<20} {:>8} {:>8}\n", "step", "minutes", "budget");
+    for (step, time) in measured {
+        let budget = rows().find(|row| row.step == *step).map_or(String::from("none"), |row| row.minutes.to_string());
+        let over =
+            if rows().any(|row| row.step == *step && row.minutes < minutes(time)) { "  over its budget" } else { "" };
+        let _ = writeln!(table, "{step:<20} {:>8.1} {budget:>8}{over}", minutes(time));
+    }
+    let all: Duration = measured.iter().map(|(_, time)| *time).sum();
+    let _ = writeln!(table, "{:<20} {:>8.1} {ALL:>8}", "all", minutes(&all));
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_steps_together_stay_within_ci() {
+        let sum: f64 = rows().map(|row| row.minutes).sum();
+        assert!(sum > 20.0, "the table of CONTRIBUTING.md is read");
+        assert!(sum <= ALL, "{sum} minutes");
+    }
+
+    #[test]
+    fn every_step_has_a_budget() {
+        for step in ["setup"].into_iter().chain(crate::ci::step_names()) {
+            assert!(rows().any(|row| row.step == step), "{step} has no row in CONTRIBUTING.md");
+        }
+    }
+
+    #[test]
+    fn what_takes_too_long_is_marked() {
+        let table = table(&[("fmt", Duration::from_secs(30)), ("fmt", Duration::from_secs(36_000))]);
+        let lines: Vec<&str> = table.lines().collect();
+        assert!(lines[1].starts_with("fmt") && lines[1].contains(" 0.5 "), "{table}");
+        assert!(!lines[1].contains("over"), "{table}");
+        assert!(lines[2].ends_with("over its budget"), "{table}");
+        assert!(lines[3].starts_with("all "), "{table}");
+    }
+}
