@@ -367,8 +367,15 @@ pub const PRODUCTS: &[(&str, &[&str])] = &[
 /// ```
 pub fn find(name: &str) -> Option<Product> {
     let wanted = key(name);
+    if wanted.is_empty() {
+        return None;
+    }
     let all = PRODUCTS.iter().flat_map(|(target, names)| names.iter().map(|name| Product { name, target }));
-    all.into_iter().find(|product| !wanted.is_empty() && key(product.name) == wanted)
+    // Byte by byte: most names differ in the first, and no key is made for them.
+    all.into_iter().find(|product| {
+        let own = words(product.name).flat_map(str::bytes).map(|byte| byte.to_ascii_lowercase());
+        own.eq(wanted.bytes())
+    })
 }
 
 /// Words that no name is told apart by.
@@ -413,19 +420,23 @@ const PREFIXES: [&str; 6] = ["nvidia", "amd", "geforce", "tesla", "radeon", "ins
 /// What is left of a name to compare.
 fn key(name: &str) -> String {
     let name = name.to_ascii_lowercase().replace("max-q", "maxq");
-    let words = name.split(|c: char| !c.is_ascii_alphanumeric());
-    let words = words.filter(|word| !WORDS.contains(word) && !is_memory(word));
-    let mut key: String = words.collect();
+    let mut key: String = words(&name).collect();
     while let Some(rest) = PREFIXES.iter().find_map(|prefix| key.strip_prefix(prefix)).map(String::from) {
         key = rest;
     }
     key
 }
 
+/// The words that tell names apart.
+fn words(name: &str) -> impl Iterator<Item = &str> {
+    let words = name.split(|c: char| !c.is_ascii_alphanumeric());
+    words.filter(|word| !WORDS.iter().any(|noise| noise.eq_ignore_ascii_case(word)) && !is_memory(word))
+}
+
 /// `80gb`, `144g`.
 fn is_memory(word: &str) -> bool {
-    let number = word.strip_suffix("gb").or_else(|| word.strip_suffix('g'));
-    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+    let unit = word.trim_start_matches(|c: char| c.is_ascii_digit());
+    unit.len() < word.len() && (unit.eq_ignore_ascii_case("gb") || unit.eq_ignore_ascii_case("g"))
 }
 
 #[cfg(test)]
@@ -444,6 +455,8 @@ mod tests {
             };
             assert!(known, "{target}");
             for name in *names {
+                // Words alone: what find makes of a product's name.
+                assert_eq!(words(name).collect::<String>().to_ascii_lowercase(), key(name));
                 assert_eq!(find(name), Some(Product { name, target }));
                 assert_eq!(keys.insert(key(name), name), None, "{name}");
             }
