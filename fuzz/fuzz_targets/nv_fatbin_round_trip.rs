@@ -33,6 +33,7 @@ libfuzzer_sys::fuzz_target!(|input: Vec<(u8, bool, Vec<u8>)>| {
     assert_eq!(stored.len(), expected.len());
     for (stored, image) in stored.iter().zip(&expected) {
         // Zeros up to a multiple of eight may be behind it.
-        assert!(stored.starts_with(image) && stored[image.len()..].iter().all(|byte| *byte == 0));
+        assert!(stored.starts_with(image));
+        assert!(stored[image.len()..].iter().all(|byte| *byte == 0));
     }
 });

@@ -160,7 +160,8 @@ mod tests {
         let asm = b"\t.amdgcn_target \"amdgcn-amd-amdhsa--gfx90a:xnack-:sramecc+\"\n";
         let asm = of_assembly(asm);
         assert!(matches!(asm, Facts::Assembly { target: Some(id), .. } if id == "gfx90a:sramecc+:xnack-"));
-        assert!(!of_assembly(b"\ts_endpgm\n").is_alone() && of_assembly(b"\t.amdhsa_kernel f\n").is_alone());
+        assert!(!of_assembly(b"\ts_endpgm\n").is_alone());
+        assert!(of_assembly(b"\t.amdhsa_kernel f\n").is_alone());
         assert!(includes_rocm(b"// a\n  #  include <hip/hip_runtime.h>\n"));
         assert!(!includes_rocm(b"// #include <hip/hip_runtime.h>\n#include \"ship/hip.h\"\n"));
     }
@@ -169,9 +170,13 @@ mod tests {
     fn what_ptx_can_become() {
         let arch = |name: &str| NvidiaArch::parse(name).unwrap();
         let is_for = |text: &str, wanted: &str| is_ptx_for(arch(text), arch(wanted));
-        assert!(is_for("compute_80", "compute_80") && !is_for("compute_80", "compute_90"));
-        assert!(is_for("compute_80", "sm_90a") && !is_for("compute_90", "sm_80"));
-        assert!(is_for("compute_90a", "sm_90a") && !is_for("compute_90a", "sm_90"));
-        assert!(is_for("compute_100f", "sm_103f") && !is_for("compute_100f", "sm_103"));
+        assert!(is_for("compute_80", "compute_80"));
+        assert!(!is_for("compute_80", "compute_90"));
+        assert!(is_for("compute_80", "sm_90a"));
+        assert!(!is_for("compute_90", "sm_80"));
+        assert!(is_for("compute_90a", "sm_90a"));
+        assert!(!is_for("compute_90a", "sm_90"));
+        assert!(is_for("compute_100f", "sm_103f"));
+        assert!(!is_for("compute_100f", "sm_103"));
     }
 }

@@ -182,7 +182,8 @@ mod tests {
         {
             let request = Request { compressed, ..Request::default() };
             let error = check_size("huge", MOST + 1, machine, &request, &cargo).unwrap_err().to_string();
-            assert!(error.contains("linked by GNU ld") && error.contains(advice), "{error}");
+            assert!(error.contains("linked by GNU ld"), "{error}");
+            assert!(error.contains(advice), "{error}");
         }
     }
 

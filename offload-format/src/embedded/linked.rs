@@ -58,7 +58,8 @@ unsafe impl<const NAME: usize> Sync for Entry<NAME> {}
 impl<const NAME: usize> Entry<NAME> {
     /// The entry of a pack that is not empty.
     pub const fn new(pack: &'static [u8], name: &str) -> Self {
-        assert!(NAME.is_multiple_of(8) && name.len() <= NAME);
+        assert!(NAME.is_multiple_of(8));
+        assert!(name.len() <= NAME);
         let mut bytes = [0; NAME];
         bytes.split_at_mut(name.len()).0.copy_from_slice(name.as_bytes());
         let size = (NAME_OFFSET + NAME) as u64;

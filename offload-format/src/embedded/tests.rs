@@ -32,7 +32,8 @@ fn several_modules_are_told_apart() {
     static PACK: KernelPack = KernelPack::new("two", ".llvm.offloading", &[], &[], NO_IMAGES);
     const SCALE: Module<'_> = PACK.module("scale");
     assert_eq!(SCALE.name(), "scale");
-    assert!(PACK.find_module("scal").is_none() && PACK.find_module("scale2").is_none());
+    assert!(PACK.find_module("scal").is_none());
+    assert!(PACK.find_module("scale2").is_none());
     let device = Device::parse("gfx90a").unwrap();
     let error = PACK.select(&device).unwrap_err();
     assert_eq!(error.modules(), ["affine", "scale"]);

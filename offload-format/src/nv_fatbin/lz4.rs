@@ -155,7 +155,8 @@ mod tests {
         assert_eq!(block(b"\xf0\xff\xff", 9), Err(ENDS_EARLY));
         assert_eq!(block(b"\x30abc", 2), Err(TOO_LONG));
         assert_eq!(block(b"\x1fa\x01\0\xff\x02\0", 276), Err(TOO_LONG));
-        assert!(block(b"\x10a\x02\0\0", 9).is_err() && block(b"\x10a\0\0\0", 9).is_err());
+        assert!(block(b"\x10a\x02\0\0", 9).is_err());
+        assert!(block(b"\x10a\0\0\0", 9).is_err());
     }
 
     #[test]

@@ -127,7 +127,8 @@ impl Input {
 
     /// The size in bytes of a range.
     fn check(&self, range: &Range<u64>) -> u64 {
-        assert!(range.start <= range.end && range.end <= self.size(), "{range:?} lies in {} bytes", self.size());
+        assert!(range.start <= range.end, "{range:?} lies in {} bytes", self.size());
+        assert!(range.end <= self.size(), "{range:?} lies in {} bytes", self.size());
         range.end - range.start
     }
 }

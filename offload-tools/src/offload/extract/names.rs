@@ -111,7 +111,8 @@ mod tests {
             (b"", ""),
         ] {
             let made = part(text);
-            assert!(!made.contains("..") && !made.contains('/'), "{made}");
+            assert!(!made.contains(".."), "{made}");
+            assert!(!made.contains('/'), "{made}");
             if !expected.contains("..") {
                 assert_eq!(made, expected);
             }
