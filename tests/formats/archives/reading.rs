@@ -32,7 +32,9 @@ fn every_kind_is_read() {
             assert_eq!(found.len(), members.len());
             for ((name, bytes), (other, found)) in members.iter().zip(&found) {
                 let (start, pad) = found.split_at(bytes.len());
-                assert!(name == other && start == bytes && pad.len() < 8 && pad.iter().all(|byte| *byte == b'\n'));
+                assert_eq!((other, start), (name, bytes.as_slice()));
+                assert!(pad.len() < 8, "{name}: {pad:?}");
+                assert!(pad.iter().all(|byte| *byte == b'\n'), "{name}: {pad:?}");
             }
         }
         let listed = stdout(&succeed(llvm("llvm-ar").current_dir(&folder).args(["t", "x.a"])));

@@ -97,7 +97,8 @@ fn truncations() {
                 // Without a size in the header the stream says it.
                 Ok(bundle) => {
                     assert_eq!(bundle.version(), 1, "{}: {length} bytes", file.display());
-                    assert!(bundle.decompress(LIMIT).is_err() && bundle.find_size(LIMIT).is_err());
+                    assert!(bundle.decompress(LIMIT).is_err(), "{}: {length} bytes", file.display());
+                    assert!(bundle.find_size(LIMIT).is_err(), "{}: {length} bytes", file.display());
                 }
             }
             let found: Vec<_> = Bundles::new(cut, LIMIT).collect();

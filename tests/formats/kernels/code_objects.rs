@@ -62,7 +62,8 @@ fn noted(file: &Path) -> Vec<Noted> {
 pub(super) fn compare_code_object(file: &Path) -> Vec<String> {
     let data = read(file);
     let (ours, theirs, sizes) = (kernels(&data), noted(file), functions(file));
-    assert!(!theirs.is_empty() && ours.len() == theirs.len(), "{}", file.display());
+    assert_eq!(ours.len(), theirs.len(), "{}", file.display());
+    assert_ne!(theirs.len(), 0, "{}", file.display());
     for (ours, theirs) in ours.iter().zip(&theirs) {
         let value = |key: &str| theirs.values.get(key).map(|value| number(value));
         let list =
@@ -131,7 +132,11 @@ fn kernels_of_code_objects() {
             }
         }
     }
-    assert!(spilled && hidden && agprs, "the source does what it is for");
+    assert_eq!(
+        (spilled, hidden, agprs),
+        (true, true, true),
+        "spills, hidden arguments and AGPRs are among the kernels"
+    );
 }
 
 fn code_objects_that_are_not_linked() {
@@ -154,7 +159,8 @@ fn code_objects_that_are_not_linked() {
     assert!(after.len() < before.len());
     for (before, after) in kernels(&before).into_iter().zip(kernels(&after)) {
         assert_eq!((before.name, before.vgprs, places(&before)), (after.name, after.vgprs, places(&after)));
-        assert!(before.code_size.is_some() && after.code_size.is_none());
+        assert!(before.code_size.is_some(), "{before:?}");
+        assert_eq!(after.code_size, None);
     }
 }
 

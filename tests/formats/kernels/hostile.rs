@@ -23,7 +23,10 @@ fn visit(data: &[u8]) {
     let mut count = 0;
     for kernel in kernels {
         let name = kernel.name.as_bytes().as_ptr_range();
-        assert!(kernel.name.is_empty() || (range.start <= name.start && name.end <= range.end));
+        if !kernel.name.is_empty() {
+            assert!(range.start <= name.start, "a name begins before the file");
+            assert!(name.end <= range.end, "a name ends after the file");
+        }
         assert!(kernel.arguments.clone().count() <= data.len());
         count += 1;
     }
@@ -120,7 +123,9 @@ fn tables_made_to_be_searched_for_long() {
     let few = cubin(100, b"", from_both_ends);
     let found = kernels(&few);
     assert_eq!(found.len(), 100);
-    assert!(found.iter().all(|kernel| kernel.name == "k" && kernel.shared_memory == Some(16)));
+    for kernel in found {
+        assert_eq!((kernel.name, kernel.shared_memory), ("k", Some(16)));
+    }
     let many = cubin(5_000, b"", from_both_ends);
     let error = Kernels::parse(&many).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::LimitExceeded { .. }), "{error}");

@@ -17,7 +17,8 @@ fn nvfatbin_of_cuda_12() {
     assert_same_bytes(&unpacked["elf:80"], &prebuilt("saxpy.sm_80.cubin"), "sm_80");
     assert_same_bytes(&unpacked["elf:90"], &prebuilt("saxpy.sm_90.cubin"), "sm_90");
     let text = String::from_utf8(unpacked["ptx:80"].clone()).unwrap();
-    assert!(text.contains(".target sm_80") && text.ends_with("}\n"), "{text}");
+    assert!(text.contains(".target sm_80"), "{text}");
+    assert!(text.ends_with("}\n"), "{text}");
     let images: Vec<Image> = NvFatbin::parse(&theirs).unwrap().entries().flat_map(|entry| entry.images()).collect();
     let names: Vec<(&[u8], &[u8])> = images.iter().map(|image| (image.name(), image.options())).collect();
     assert_eq!(names, [(&b""[..], &b""[..]), (b"saxpy", b""), (b"saxpy", b"-O3")]);
@@ -42,8 +43,6 @@ fn lto_ir_and_relocatable_ptx() {
         (image.kind(), image.arch().unwrap().to_string()),
         (ImageKind::RELOCATABLE_PTX, "compute_90".to_owned())
     );
-    assert!(
-        text.trim_ascii_end().ends_with(b"}") && image.name().windows(10).any(|it| it == b"_kernel_cu"),
-        "{image:?}"
-    );
+    assert!(text.trim_ascii_end().ends_with(b"}"), "{image:?}");
+    assert!(image.name().windows(10).any(|it| it == b"_kernel_cu"), "{image:?}");
 }

@@ -127,7 +127,8 @@ fn groups_with_damaged_tables() {
     // Many images of the same bytes: the table of the first group says how many there are, and has a header for each.
     let field = |at: usize| u32::from_le_bytes(theirs[at..at + 4].try_into().unwrap()) as usize;
     let (table, payload) = (16 + field(16 + 20), field(16 + 56));
-    assert!(theirs[16..18] == [0, 1] && field(table) > 1, "a group of several images");
+    assert_eq!(theirs[16..18], [0, 1], "a group");
+    assert!(field(table) > 1, "several images in the group");
     let mut changed = theirs.clone();
     changed[table + 8 + 4..][..4].fill(0);
     changed[table + 8 + 8..][..8].copy_from_slice(&(payload as u64).to_le_bytes());

@@ -133,7 +133,8 @@ fn assert_are_inputs(fatbin: &[u8], images: &[String], ptx: &BTreeMap<String, Ve
         let expected = input(file);
         let (bytes, zeros) = bytes.split_at_checked(expected.len()).unwrap_or((bytes, b"1"));
         assert_same_bytes(bytes, &expected, &format!("{what}, {key}"));
-        assert!(zeros.len() < 8 && zeros.iter().all(|&byte| byte == 0), "{what}, {key}: {zeros:?}");
+        assert!(zeros.len() < 8, "{what}, {key}: {zeros:?}");
+        assert!(zeros.iter().all(|&byte| byte == 0), "{what}, {key}: {zeros:?}");
     }
 }
 

@@ -108,7 +108,8 @@ fn nvjitlink_chooses_from_ours() {
     }
     // The text alone, compiled for each.
     let text = ours(&[("90", &ptx)]);
-    assert!(library.link(&text, "sm_100").is_some() && library.link(&text, "sm_80").is_none());
+    assert!(library.link(&text, "sm_100").is_some());
+    assert!(library.link(&text, "sm_80").is_none());
 }
 
 fn several_in_a_row() {
@@ -138,7 +139,8 @@ fn what_is_no_cubin_or_ptx_is_refused() {
     assert_eq!(refused("90", &cubin), None);
     assert_eq!(refused("90a", &cubin), None);
     assert!(refused("80", &cubin).is_some());
-    assert!(refused("90", b"text").is_some() && refused("90", &prebuilt("saxpy.gfx90a.hsaco")).is_some());
+    assert!(refused("90", b"text").is_some());
+    assert!(refused("90", &prebuilt("saxpy.gfx90a.hsaco")).is_some());
     // Bit 1 of its flags makes `.nv.compat` count; then the section table is read.
     let mut portable = cubin.clone();
     portable[48] |= 2;
@@ -157,5 +159,6 @@ fn what_is_no_cubin_or_ptx_is_refused() {
     }
     let ptx = |text: &[u8]| NvFatbinBuilder::new(HostOs::Linux).ptx(text).err();
     assert_eq!(ptx(b".version 8.0\n.target sm_90\n"), None);
-    assert!(ptx(b".version 65536.0\n.target sm_90\n").is_some() && ptx(b"").is_some());
+    assert!(ptx(b".version 65536.0\n.target sm_90\n").is_some());
+    assert!(ptx(b"").is_some());
 }

@@ -23,7 +23,8 @@ fn visit(bytes: &[u8]) -> bool {
     let inside = |part: &[u8]| part.is_empty() || range.start <= part.as_ptr() && part.as_ptr_range().end <= range.end;
     if let Ok(bundle) = ObjectBundle::parse(bytes) {
         for entry in bundle.entries() {
-            assert!(inside(entry.code_object()) && inside(entry.id_str().as_bytes()));
+            assert!(inside(entry.code_object()), "a code object lies outside of the file");
+            assert!(inside(entry.id_str().as_bytes()), "an ID lies outside of the file");
             let _ = entry.id().map(|id| id.to_canonical());
             let looks_so = entry.code_object() == b"\0" && entry.id_str().starts_with("host-");
             assert!(!entry.is_host_placeholder() || looks_so);

@@ -196,8 +196,12 @@ fn visit(file: &[u8]) {
     let inside = |part: &[u8]| part.is_empty() || range.start <= part.as_ptr() && part.as_ptr_range().end <= range.end;
     for (_, binary) in OffloadBinaries::new(file).flatten() {
         for image in binary.images() {
-            assert!(inside(image.data()) && inside(image.arch().unwrap_or("").as_bytes()));
-            assert!(image.strings().all(|(key, value)| inside(key.as_bytes()) && inside(value)));
+            assert!(inside(image.data()), "an image lies outside of the file");
+            assert!(inside(image.arch().unwrap_or("").as_bytes()), "an arch lies outside of the file");
+            for (key, value) in image.strings() {
+                assert!(inside(key.as_bytes()), "a key lies outside of the file");
+                assert!(inside(value), "a value lies outside of the file");
+            }
         }
         if let Some(Ok(inflated)) = binary.compressed().map(|compressed| compressed.decompress(10_000)) {
             assert!(inflated.len() <= 10_000);

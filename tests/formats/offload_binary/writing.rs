@@ -40,7 +40,12 @@ fn read_by_hand(file: &[u8], version: u32) -> Vec<Made> {
         }
         pairs_at += 24 * pairs;
         let (image_at, size) = (number(file, entry + 24), number(file, entry + 32));
-        assert!(if image_end == 0 { image_at % 8 == 0 && image_at >= pairs_at } else { image_at == image_end });
+        if image_end == 0 {
+            assert_eq!(image_at % 8, 0);
+            assert!(image_at >= pairs_at, "{image_at} is before {pairs_at}");
+        } else {
+            assert_eq!(image_at, image_end);
+        }
         image_end = image_at + size;
         let kinds = number(file, entry);
         images.push(Made {

@@ -123,7 +123,8 @@ fn selection() {
                     assert_eq!(select::judge(image, &device).as_ref(), Err(refusal));
                     *image
                 });
-                assert!(refused.eq(&images) && !error.to_string().is_empty());
+                assert!(refused.eq(&images), "{error}");
+                assert_ne!(error.to_string(), "");
             }
             _ => panic!("{device}: {choice:?} or {again:?}"),
         }
