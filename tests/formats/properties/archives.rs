@@ -8,10 +8,10 @@ use proptest::prelude::{Just, Strategy, prop_oneof};
 use proptest::sample;
 
 offload_tests::tests! {
-    NOTHING => [archives],
+    NOTHING => [archives_have_the_members_and_symbols_that_went_in],
 }
 
-fn archives() {
+fn archives_have_the_members_and_symbols_that_went_in() {
     let odd =
         ["/", "//", "a/", "a b", " ", "#1/3", "/SYM64/", "/0", "__.SYMDEF", "exactly15bytes.", "exactly16bytes.o"];
     let name = prop_oneof![

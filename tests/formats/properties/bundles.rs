@@ -10,10 +10,15 @@ use proptest::prelude::{Just, Strategy, prop_oneof};
 use proptest::sample;
 
 offload_tests::tests! {
-    NOTHING => [bundles, bundles_of_hip, compressed_bundles, bundles_in_a_row],
+    NOTHING => [
+        bundles_are_written_again_as_they_were,
+        bundles_of_hip_are_aligned_and_read,
+        compressed_bundles_are_written_again_as_they_were,
+        each_bundle_in_a_row_is_read,
+    ],
 }
 
-fn bundles() {
+fn bundles_are_written_again_as_they_were() {
     check(300, (entries(bytes(300)), 1..5000u64), |(entries, align)| {
         let file = write_bundle(&entries, align);
         let bundle = Bundle::parse(&file).unwrap();
@@ -32,7 +37,7 @@ fn bundles() {
     });
 }
 
-fn bundles_of_hip() {
+fn bundles_of_hip_are_aligned_and_read() {
     check(50, entries(bytes(6000)), |mut entries| {
         entries.retain(|(id, _)| id.starts_with("hip"));
         let mut builder = BundleBuilder::hip();
@@ -55,7 +60,7 @@ fn options() -> impl Strategy<Value = CompressOptions> {
     })
 }
 
-fn compressed_bundles() {
+fn compressed_bundles_are_written_again_as_they_were() {
     check(120, (entries(bytes(4000)), 1..300u64, options()), |(entries, align, options)| {
         let plain = write_bundle(&entries, align);
         let file = compress(&plain, &options).unwrap();
@@ -80,7 +85,7 @@ fn padding() -> impl Strategy<Value = usize> {
     prop_oneof![Just(0), 1..100usize, Just(4096)]
 }
 
-fn bundles_in_a_row() {
+fn each_bundle_in_a_row_is_read() {
     let bundle = (entries(bytes(200)), 1..100u64, proptest::option::of(options()), padding());
     check(120, vec(bundle, 0..6), |bundles| {
         let mut file = Vec::new();

@@ -13,7 +13,7 @@ use proptest::sample;
 use std::fmt::Debug;
 
 offload_tests::tests! {
-    NOTHING => [fatbins, fatbins_in_a_row],
+    NOTHING => [fatbins_have_the_images_that_went_in, each_fatbin_in_a_row_is_read],
 }
 
 fn slices(payloads: &[Vec<u8>]) -> Vec<&[u8]> {
@@ -78,7 +78,7 @@ fn compare_fatbin(fatbin: &NvFatbin<'_>, images: &[NvImage], host: HostOs) {
     }
 }
 
-fn fatbins() {
+fn fatbins_have_the_images_that_went_in() {
     check(150, (nv_images(), nv_hosts()), |(images, host)| {
         let file = write_fatbin(&images, host);
         let fatbin = NvFatbin::parse(&file).unwrap();
@@ -87,7 +87,7 @@ fn fatbins() {
     });
 }
 
-fn fatbins_in_a_row() {
+fn each_fatbin_in_a_row_is_read() {
     check(80, vec((nv_images(), nv_hosts(), 0..20usize), 0..4), |fatbins| {
         let mut file = Vec::new();
         for (images, host, padding) in &fatbins {

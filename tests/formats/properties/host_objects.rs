@@ -11,7 +11,7 @@ use proptest::prelude::{Strategy, prop_oneof};
 use proptest::sample;
 
 offload_tests::tests! {
-    NOTHING => [host_objects],
+    NOTHING => [packs_in_host_objects_are_found],
 }
 
 fn machines() -> Vec<Machine> {
@@ -29,7 +29,7 @@ fn machines() -> Vec<Machine> {
     targets.map(|target| machine(target).expect("objects are written for it")).to_vec()
 }
 
-fn host_objects() {
+fn packs_in_host_objects_are_found() {
     let container = prop_oneof![
         (entries(bytes(300)), 1..300u64)
             .prop_map(|(entries, align)| (DeviceSection::HipFatbin, write_bundle(&entries, align))),

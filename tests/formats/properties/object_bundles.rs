@@ -11,7 +11,7 @@ use proptest::sample;
 use std::collections::BTreeSet;
 
 offload_tests::tests! {
-    NOTHING => [object_bundles],
+    NOTHING => [hosts_and_bundles_come_out_as_they_went_in],
 }
 
 /// What a linker takes from an object.
@@ -43,7 +43,7 @@ fn meaning(object: &[u8]) -> (Vec<String>, BTreeSet<String>) {
     (sections.collect(), symbols.collect())
 }
 
-fn object_bundles() {
+fn hosts_and_bundles_come_out_as_they_went_in() {
     let objects =
         ["object_bundle/host.o", "object_bundle/host.obj", "fat_file/llvm_offloading.o", "fat_file/hip_nordc.o"];
     let hosts = objects.map(|file| read(scratch::workspace().join("tests/corpus").join(file)));

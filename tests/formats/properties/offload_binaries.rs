@@ -9,7 +9,11 @@ use proptest::collection::vec;
 use std::collections::BTreeMap;
 
 offload_tests::tests! {
-    NOTHING => [offload_binaries, compressed_offload_binaries, offload_binaries_in_a_row],
+    NOTHING => [
+        offload_binaries_are_written_again_as_they_were,
+        compressed_offload_binaries_are_written_again_as_they_were,
+        each_offload_binary_in_a_row_is_read,
+    ],
 }
 
 /// What is in offload binaries in a row.
@@ -38,7 +42,7 @@ fn assert_same_images(read: &[Image], images: &[Image]) {
     assert_eq!(format!("{read:?}"), format!("{images:?}"));
 }
 
-fn offload_binaries() {
+fn offload_binaries_are_written_again_as_they_were() {
     for version in [offload_binary::Version::V1, offload_binary::Version::V2, offload_binary::Version::V3] {
         check(200, images(version != offload_binary::Version::V1), |images| {
             let file = image_builder(&images).layout(version).to_vec(&image_bytes(&images));
@@ -53,7 +57,7 @@ fn offload_binaries() {
     }
 }
 
-fn compressed_offload_binaries() {
+fn compressed_offload_binaries_are_written_again_as_they_were() {
     check(120, (images(true), methods()), |(images, (method, level))| {
         let file = image_builder(&images).compressed(method, level, &image_bytes(&images)).unwrap();
         assert_eq!(file.len() % 8, 0);
@@ -96,7 +100,7 @@ fn images_one_by_one(file: &[u8]) {
     }
 }
 
-fn offload_binaries_in_a_row() {
+fn each_offload_binary_in_a_row_is_read() {
     check(120, (vec((images(false), proptest::option::of(methods())), 0..4), 0..100usize), |(binaries, zeros)| {
         let mut file = Vec::new();
         for (images, methods) in &binaries {

@@ -11,7 +11,7 @@ use proptest::sample;
 use std::fmt::Debug;
 
 offload_tests::tests! {
-    NOTHING => [selection],
+    NOTHING => [the_selected_image_does_not_depend_on_the_order],
 }
 
 /// An image that is only its names; the version is of a code object or of PTX.
@@ -96,7 +96,7 @@ const DEVICES: [&str; 14] = [
 ];
 
 /// Whatever the order of the images, the same one is chosen; that one fits, and no other comes before it.
-fn selection() {
+fn the_selected_image_does_not_depend_on_the_order() {
     let image = (sample::select(&TARGETS[..]), proptest::option::of(4..9_u32), sample::select(&["a", "b", ""][..]));
     let image = image.prop_map(|(target, version, label)| Named { target, version, label });
     let images = vec(image, 0..12).prop_flat_map(|images| (Just(images.clone()), Just(images).prop_shuffle()));

@@ -9,7 +9,7 @@ use proptest::prelude::{Just, Strategy, prop_oneof};
 use proptest::sample;
 
 offload_tests::tests! {
-    NOTHING => [text_bundles],
+    NOTHING => [text_bundles_are_written_again_as_they_were],
 }
 
 /// Text that is nearly a marker. Payloads with a whole END line are another thing when they are read.
@@ -28,7 +28,7 @@ fn text(leader: CommentLeader) -> impl Strategy<Value = Vec<u8>> {
         .prop_filter("it has an END line", move |payload| !payload.windows(end.len()).any(|window| window == end))
 }
 
-fn text_bundles() {
+fn text_bundles_are_written_again_as_they_were() {
     for file_type in ["i", "ii", "cui", "hipi", "d", "s", "ll"] {
         let leader = CommentLeader::of_file_type(file_type).expect("a type of text");
         let write = |entries: &[(&str, &[u8])]| {
