@@ -1,6 +1,6 @@
 //! What readers say of each file of the corpus, beside a dump that is checked in: `<file>.txt`.
 //!
-//! `BLESS=1 cargo test -p offload-tests --test formats -- golden` writes the dumps anew. Read the difference before you commit it.
+//! `BLESS=1 cargo xtask test --test formats -- golden` writes the dumps anew. Read the difference before you commit it.
 
 use offload_format::archive::Archive;
 use offload_format::bundle::EntryId;

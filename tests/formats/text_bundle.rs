@@ -315,7 +315,10 @@ fn every_truncation() {
         for length in 0..bytes.len() {
             match TextBundle::parse(&bytes[..length], leader(file_type)) {
                 Ok(_) => assert!(whole.starts_with(&read(&bytes[..length], leader(file_type)))),
-                Err(error) => assert!(error.kind() == ErrorKind::Malformed && error.offset() < length as u64),
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::Malformed, "{error}");
+                    assert!(error.offset() < length as u64, "{error}");
+                }
             }
         }
     }

@@ -97,10 +97,8 @@ pub fn assert_is_for(module: &str, target: &str, image: &Path) {
     if target.starts_with("gfx") {
         let header = stdout(&succeed(llvm("llvm-readelf").arg("-h").arg(image)));
         let flags = if target == "gfx90a" { "gfx90a, xnack, sramecc" } else { target };
-        assert!(
-            header.contains("EM_AMDGPU") && header.contains(&format!(", {flags}\n")),
-            "{module} {target}:\n{header}"
-        );
+        assert!(header.contains("EM_AMDGPU"), "{module} {target}:\n{header}");
+        assert!(header.contains(&format!(", {flags}\n")), "{module} {target}:\n{header}");
     } else if let Some(number) = target.strip_prefix("sm_") {
         let text = stdout(&succeed(cuda("cuobjdump").arg("-elf").arg(image)));
         let expected = [format!(" sm={number},"), format!("arch = sm_{number}\n")];
@@ -113,7 +111,8 @@ pub fn assert_is_for(module: &str, target: &str, image: &Path) {
             let mut lines = header.lines().filter(|line| line.trim_start().starts_with(label));
             lines.any(|line| line.to_ascii_lowercase().contains(word))
         };
-        assert!(is_said("Type:", "dyn") && is_said("Machine:", &machine), "{header}");
+        assert!(is_said("Type:", "dyn"), "{module} {target}:\n{header}");
+        assert!(is_said("Machine:", &machine), "{module} {target}:\n{header}");
     } else {
         let text = String::from_utf8(read(image)).expect("PTX is text");
         let expected = format!(".target {}", target.replace("compute_", "sm_"));

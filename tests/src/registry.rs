@@ -2,7 +2,7 @@
 //! executable.
 //!
 //! A test is registered under the path of its function in the executable, so that
-//! `cargo test -p offload-tests --test builds modules::a_wrong_name_does_not_compile` runs that function.
+//! `cargo xtask test --test builds -- modules::a_wrong_name_does_not_compile` runs that function.
 
 use crate::tools::{Tool, required};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};

@@ -3,7 +3,7 @@
 //!
 //! The table has 64 buckets and doubles when three quarters would be in use; a key stands in the first free bucket from
 //! the low bits of its hash on, steps growing by one. The hash is of CityHash's family, with a formula for each
-//! range of lengths. Facts: docs/formats.md, "String pairs"; checked against LLVM 22.1.8 by tests/formats/versus_llvm.rs.
+//! range of lengths. Facts: docs/formats.md, "String pairs"; checked against LLVM 22.1.8 by tests/formats/versus_llvm/.
 
 use alloc::vec;
 use alloc::vec::Vec;

@@ -226,7 +226,8 @@ fn elf_lld_links_for_every_machine() {
                 assert!(section_bytes(&folder, "program", section) == payload, "{} {mode}", host.arch);
                 let line = symbols.lines().find(|line| line.ends_with(symbol(section))).expect("a symbol");
                 let address = u64::from_str_radix(line.split(' ').next().unwrap_or(""), 16).unwrap();
-                assert!(address != 0 && address % section.align() == 0, "{} {mode}: {line}", host.arch);
+                assert_ne!(address, 0, "{} {mode}: {line}", host.arch);
+                assert_eq!(address % section.align(), 0, "{} {mode}: {line}", host.arch);
             }
         }
     }

@@ -1,0 +1,138 @@
+//! Archives that are cut short, changed, or made to cost much work. Nothing may panic.
+
+use super::{NAMES, SORTS, bitcode, members, object};
+use offload_format::ErrorKind;
+use offload_format::archive::Archive;
+use offload_format::device_archive::member_symbols;
+use offload_format::image::Bitcode;
+use offload_tests::data::read;
+use offload_tests::registry::{LLVM, NOTHING};
+use offload_tests::scratch;
+use offload_tests::tools::{llvm, succeed};
+
+offload_tests::tests! {
+    LLVM => [every_truncation, every_byte_changed],
+    NOTHING => [tables_that_ask_for_much_work],
+}
+
+/// One archive of each kind.
+fn one_of_each() -> Vec<Vec<u8>> {
+    let folder = scratch::folder(&format!("archives-each-{:?}", std::thread::current().id()));
+    members(&folder);
+    let variants = [("gnu", false), ("bsd", false), ("coff", false), ("gnu", true), ("darwin", true)];
+    let archives = variants.map(|(format, wide)| {
+        let mut tool = llvm("llvm-ar");
+        tool.current_dir(&folder).args(["crD", &format!("--format={format}"), &format!("{format}{wide}.a")]);
+        if wide {
+            tool.env("SYM64_THRESHOLD", "1");
+        }
+        succeed(tool.args(&NAMES[1..6]).arg(NAMES[8]));
+        read(folder.join(format!("{format}{wide}.a")))
+    });
+    archives.into()
+}
+
+/// Goes through all that can be asked; nothing may panic.
+fn use_up(archive: &Archive<'_>) {
+    for member in archive.members() {
+        assert!(member.data().is_none_or(|data| data.len() as u64 == member.size()));
+        let _ = (member.modified(), member.owner(), member.group(), member.mode());
+    }
+    for symbol in archive.symbols().into_iter().flatten() {
+        let _ = archive.member_at(symbol.member_offset());
+    }
+    let _ = format!("{archive:?}");
+}
+
+fn every_truncation() {
+    for bytes in one_of_each() {
+        let ends: Vec<u64> = Archive::parse(&bytes).unwrap().members().map(|member| member.offset()).collect();
+        for length in 0..bytes.len() {
+            match Archive::parse(&bytes[..length]) {
+                Ok(archive) => {
+                    // Between two members, perhaps without the byte that pads the first; or behind a table.
+                    let at_end = |end: &u64| (*end).abs_diff(length as u64) <= 1;
+                    let tables = ends[0] >= length as u64;
+                    assert!(tables || ends.iter().any(at_end) || length + 1 == bytes.len(), "{length}");
+                    use_up(&archive);
+                }
+                Err(error) => {
+                    assert!(
+                        matches!(
+                            error.kind(),
+                            ErrorKind::Truncated { .. } | ErrorKind::OutOfBounds { .. } | ErrorKind::Malformed
+                        ),
+                        "{error}"
+                    );
+                    assert!(error.offset() <= bytes.len() as u64, "{error}");
+                }
+            }
+        }
+    }
+    let folder = scratch::folder("archives-truncated-bitcode");
+    let bytes = bitcode(&folder, "x86_64-linux-gnu", SORTS);
+    for length in 0..bytes.len() {
+        if let Ok(bitcode) = Bitcode::parse(&bytes[..length]) {
+            assert!(bitcode.defined_globals().count() <= 8);
+        }
+    }
+}
+
+fn every_byte_changed() {
+    for bytes in one_of_each() {
+        let archive = Archive::parse(&bytes).unwrap();
+        // Tables and headers: what members hold is not looked at.
+        let mut at: Vec<usize> = (0..archive.members().next().unwrap().offset() as usize).collect();
+        at.extend(archive.members().flat_map(|member| member.offset() as usize..member.offset() as usize + 80));
+        let mut changed = bytes.clone();
+        for at in at {
+            for value in [0, 1, b' ', b'/', b'#', b'9', b'\n', 0x7f, 0x80, 0xff] {
+                changed[at] = value;
+                if let Ok(archive) = Archive::parse(&changed) {
+                    use_up(&archive);
+                }
+            }
+            changed[at] = bytes[at];
+        }
+    }
+    let folder = scratch::folder("archives-changed-bitcode");
+    for mut changed in [
+        bitcode(&folder, "x86_64-linux-gnu", "int f(void) { return 1; } int g;"),
+        object(&folder, "x86_64-linux-gnu", "int f(void) { return 1; } int g;"),
+        object(&folder, "x86_64-pc-windows-msvc", "int f(void) { return 1; } int g;"),
+        object(&folder, "arm64-apple-macosx", "int f(void) { return 1; } int g;"),
+    ] {
+        for at in 0..changed.len() {
+            let before = changed[at];
+            for value in [0, 1, 0x7f, 0x80, 0xff] {
+                changed[at] = value;
+                let _ = member_symbols(&changed);
+            }
+            changed[at] = before;
+        }
+    }
+}
+
+fn tables_that_ask_for_much_work() {
+    let header = |name: &str, size: usize| format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{size:<10}`\n", 0, 0, 0, 644);
+    // Thousands of members whose name is the same megabyte without an end.
+    let mut archive = format!("!<arch>\n{}{}", header("//", 1 << 20), "x".repeat(1 << 20));
+    for _ in 0..20_000 {
+        archive.push_str(&header("/0", 0));
+    }
+    assert_eq!(Archive::parse(archive.as_bytes()).unwrap_err().kind(), ErrorKind::Malformed);
+    // The same with a name that is as long as it may be, which is no error.
+    archive.replace_range(68 + 4096..68 + 4098, "/\n");
+    assert_eq!(Archive::parse(archive.as_bytes()).unwrap().members().count(), 20_000);
+    // Symbols that all have the same long name.
+    let (count, text) = (50_000usize, 1 << 20);
+    let mut table = ((8 * count) as u32).to_le_bytes().to_vec();
+    table.resize(4 + 8 * count, 0);
+    table.extend_from_slice(&(text as u32).to_le_bytes());
+    table.resize(table.len() + text - 1, b'x');
+    table.push(0);
+    let mut archive = format!("!<arch>\n{}", header("__.SYMDEF", table.len())).into_bytes();
+    archive.extend_from_slice(&table);
+    let archive = Archive::parse(&archive).unwrap();
+    assert_eq!(archive.symbols().unwrap_err().kind(), ErrorKind::Malformed);
+}

@@ -1,0 +1,59 @@
+//! Archives of more than 4 GiB, and the symbol table that they need, beside `llvm-ar` and `llvm-nm`.
+
+use super::{NAMES, armap, members, our_armap};
+use offload_format::archive::{Archive, ArchiveBuilder, Kind};
+use offload_format::layout::Piece;
+use offload_tests::data::read;
+use offload_tests::registry::LLVM;
+use offload_tests::scratch;
+use offload_tests::tools::{llvm, stdout, succeed};
+use std::fs;
+
+offload_tests::tests! {
+    LLVM => [the_table_of_64_bit_offsets, members_behind_4_gib],
+}
+
+/// LLVM can be told to write 64-bit offsets earlier: what is in such a table is then known to us as theirs.
+fn the_table_of_64_bit_offsets() {
+    let folder = scratch::folder("archives-sym64");
+    members(&folder);
+    for (format, kind) in [("gnu", Kind::Gnu64), ("darwin", Kind::Darwin64)] {
+        let mut tool = llvm("llvm-ar");
+        tool.current_dir(&folder).env("SYM64_THRESHOLD", "1");
+        succeed(tool.args(["crD", &format!("--format={format}"), &format!("{format}.a")]).args(NAMES));
+        let bytes = read(folder.join(format!("{format}.a")));
+        assert_eq!(Archive::parse(&bytes).unwrap().kind(), kind);
+        assert_eq!(our_armap(&bytes), armap(&folder, &format!("{format}.a")));
+        assert_eq!(our_armap(&bytes).len(), 6);
+    }
+}
+
+/// A file with holes in place of the payloads is read by `llvm-nm` and `llvm-ar`.
+fn members_behind_4_gib() {
+    use std::io::{Seek, SeekFrom, Write};
+    let folder = scratch::folder("archives-4-gib");
+    let gib = 1u64 << 30;
+    // The last member starts one byte below, at, and far behind 4 GiB; the first symbol's table has 32 or 64 bits.
+    for (size, wide) in [(4 * gib - 400, false), (4 * gib, true), (9 * gib, true)] {
+        let mut builder = ArchiveBuilder::new();
+        builder.object("first", size, ["a", "bb"]).unwrap();
+        builder.object("second", 3, ["c"]).unwrap();
+        let layout = builder.layout();
+        let mut file = fs::File::create(folder.join("x.a")).unwrap();
+        for piece in layout.pieces() {
+            match piece {
+                Piece::Bytes(bytes) => file.write_all(bytes).unwrap(),
+                Piece::Zeros(size) | Piece::Payload { size, .. } => {
+                    file.seek(SeekFrom::Current(*size as i64)).unwrap();
+                }
+            }
+        }
+        file.set_len(layout.size()).unwrap();
+        let Some(Piece::Bytes(head)) = layout.pieces().first() else { panic!("a header comes first") };
+        assert_eq!(head[8..].starts_with(b"/SYM64/ "), wide, "{size}");
+        assert_eq!(armap(&folder, "x.a"), ["a in first", "bb in first", "c in second"], "{size}");
+        let listed = stdout(&succeed(llvm("llvm-ar").current_dir(&folder).args(["t", "x.a"])));
+        assert_eq!(listed, "first\nsecond\n");
+    }
+    fs::remove_file(folder.join("x.a")).unwrap();
+}

@@ -1,0 +1,132 @@
+//! Archives of all kinds beside those of `llvm-ar`, `llvm-lib` and GNU `ar`: each side reads the other's, and what we
+//! write is what LLVM writes.
+
+mod hostile;
+mod large;
+mod reading;
+mod symbols;
+mod writing;
+
+use offload_format::archive::{Archive, ArchiveBuilder};
+use offload_format::device_archive::member_symbols;
+use offload_tests::data::{read, some_bytes};
+use offload_tests::scratch;
+use offload_tests::tools::{llvm, stdout, succeed};
+use std::path::Path;
+
+offload_tests::tests! {
+    ;
+    hostile::tests(),
+    large::tests(),
+    reading::tests(),
+    symbols::tests(),
+    writing::tests(),
+}
+
+/// Names of all lengths around the limits of the kinds, sizes odd and even, one name twice.
+const NAMES: [&str; 9] = [
+    "a.o",
+    "fourteen_ch.bc",
+    "fifteen_char.bc",
+    "sixteen_chars.bc",
+    "seventeen_char.bc",
+    "a name with spaces.o",
+    "short name",
+    "\u{e9}.o",
+    "a_much_longer_name_that_needs_a_table_in_every_kind_of_archive.cubin",
+];
+
+/// A folder with the members, and what they hold. Some are objects.
+fn members(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let objects = [object(folder, "x86_64-linux-gnu", "int f(void){return 1;} int common_v;"), Vec::new()];
+    let members = NAMES.iter().enumerate().map(|(number, name)| {
+        let bytes = match number % 3 {
+            0 => objects[0].clone(),
+            _ => some_bytes(number, 10 * number + number / 2),
+        };
+        scratch::write(folder.join(name), &bytes);
+        ((*name).to_owned(), bytes)
+    });
+    members.collect()
+}
+
+/// Members of an archive, as we read them.
+fn read_members(archive: &[u8]) -> Vec<(String, Vec<u8>)> {
+    let archive = Archive::parse(archive).unwrap();
+    let name = |name: &[u8]| String::from_utf8(name.to_vec()).unwrap();
+    archive.members().map(|member| (name(member.name()), member.data().unwrap().to_vec())).collect()
+}
+
+/// The symbol table as `llvm-nm` prints it: `NAME in MEMBER`.
+fn armap(folder: &Path, archive: &str) -> Vec<String> {
+    // It may not like the members, which is another matter.
+    let output = llvm("llvm-nm").current_dir(folder).args(["--print-armap", archive]).output().unwrap();
+    let text = stdout(&output);
+    let lines = text.lines().skip_while(|line| *line != "Archive map").skip(1).take_while(|line| !line.is_empty());
+    lines.map(str::to_owned).collect()
+}
+
+/// The symbol table as we read it, in the same words.
+fn our_armap(archive: &[u8]) -> Vec<String> {
+    let archive = Archive::parse(archive).unwrap();
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    let symbols = archive.symbols().unwrap().map(|symbol| {
+        format!("{} in {}", text(symbol.name()), text(archive.member_at(symbol.member_offset()).unwrap().name()))
+    });
+    symbols.collect()
+}
+
+/// Our archive of these members, with the symbols that they have.
+fn archive_of(members: &[(String, Vec<u8>)]) -> Vec<u8> {
+    let mut builder = ArchiveBuilder::new();
+    for (name, bytes) in members {
+        match member_symbols(bytes).unwrap() {
+            Some(symbols) => builder.object(name, bytes.len() as u64, symbols).unwrap(),
+            None => builder.member(name, bytes.len() as u64).unwrap(),
+        };
+    }
+    let payloads: Vec<&[u8]> = members.iter().map(|(_, bytes)| bytes.as_slice()).collect();
+    builder.layout().to_vec(&payloads)
+}
+
+/// Symbols of every sort that all targets have.
+const SORTS: &str = r#"
+static int local(int x) { return x * 3; }
+int defined(int x) { return local(x); }
+__attribute__((weak)) int weak(int x) { return x; }
+int common_variable;
+int initialised = 3;
+static int static_variable = 4;
+int *pointer = &static_variable;
+extern int other_variable;
+extern int other_function(int);
+__attribute__((visibility("hidden"))) int hidden(int x) { return other_function(x) + other_variable; }
+inline int in_line(int x) { return x; }
+int calls(int x) { return in_line(x); }
+__attribute__((used)) static int used_local(int x) { return x; }
+int renamed(int) __asm__("\01_renamed");
+int renamed(int x) { return x; }
+const char text[] = "text";
+"#;
+
+/// What clang makes of a C source.
+fn compile(folder: &Path, triple: &str, source: &str, options: &[&str]) -> Vec<u8> {
+    scratch::write(folder.join("source.c"), source);
+    let cpu: &[&str] = match triple.split('-').next() {
+        Some("amdgcn") => &["-mcpu=gfx906", "-nogpulib"],
+        Some("nvptx64") => &["-march=sm_70", "-nogpulib", "--cuda-feature=+ptx70"],
+        _ => &["-fcommon"],
+    };
+    let mut tool = llvm("clang");
+    tool.current_dir(folder).arg(format!("--target={triple}")).args(cpu).args(options);
+    succeed(tool.args(["-O1", "-w", "-c", "source.c", "-o", "out"]));
+    read(folder.join("out"))
+}
+
+fn object(folder: &Path, triple: &str, source: &str) -> Vec<u8> {
+    compile(folder, triple, source, &[])
+}
+
+fn bitcode(folder: &Path, triple: &str, source: &str) -> Vec<u8> {
+    compile(folder, triple, source, &["-emit-llvm"])
+}

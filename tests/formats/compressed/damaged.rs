@@ -1,0 +1,156 @@
+//! Compressed bundles with wrong headers, cut short, or larger than the caller's limit, beside LLVM 22's
+//! `clang-offload-bundler` where it has an answer.
+
+use super::{LIMIT, TARGETS, every_option, hip_bundle};
+use offload_format::ErrorKind;
+use offload_format::bundle::{EntryTable, HIP_ENTRY_PREFIX};
+use offload_format::compressed::{Bundles, CompressOptions, CompressedBundle, MAGIC, Version, compress};
+use offload_tests::data::{Random, assert_same_bytes, corpus, read, some_bytes};
+use offload_tests::registry::{LLVM, NOTHING};
+use offload_tests::scratch;
+use offload_tests::tools::llvm;
+
+offload_tests::tests! {
+    LLVM => [headers_that_are_wrong],
+    NOTHING => [what_lies_behind_is_not_looked_at, truncations, header_fields_at_their_extremes, limits],
+}
+
+/// What in a header may be wrong for LLVM, and for us.
+fn headers_that_are_wrong() {
+    let folder = scratch::folder("compressed-wrong");
+    let code_object = some_bytes(1, 3000);
+    let plain = hip_bundle(std::slice::from_ref(&code_object));
+    let good = compress(&plain, &CompressOptions::default()).unwrap();
+    let (total, size) = (good.len() as u64, plain.len() as u64);
+    const TOTAL: usize = 8;
+    const UNCOMPRESSED: usize = 16;
+    const HASH: usize = 24;
+    for (at, value, for_llvm, for_us) in [
+        (HASH, 0, true, true),
+        (UNCOMPRESSED, size + 9, true, true),
+        (UNCOMPRESSED, size - 1, false, false),
+        (TOTAL, 0, true, true),
+        // It does not look at it.
+        (TOTAL, total + 1, true, false),
+        (TOTAL, total - 1, true, false),
+    ] {
+        let mut changed = good.clone();
+        changed[at..at + 8].copy_from_slice(&value.to_le_bytes());
+        let found = CompressedBundle::parse(&changed).and_then(|bundle| bundle.decompress(LIMIT));
+        assert_eq!(found.as_ref().is_ok_and(|found| *found == plain), for_us, "{value} at {at}: {found:?}");
+        scratch::write(folder.join("changed"), &changed);
+        let mut tool = llvm("clang-offload-bundler");
+        tool.current_dir(&folder).args(["-type=o", "-unbundle", "-input=changed", "-output=out"]);
+        let output = tool.arg(format!("-targets={HIP_ENTRY_PREFIX}{}", TARGETS[0])).output().unwrap();
+        assert_eq!(output.status.success(), for_llvm, "{value} at {at}: {output:?}");
+        if for_llvm {
+            assert_same_bytes(&read(folder.join("out")), &code_object, "LLVM's");
+        }
+    }
+    // A method that nobody knows: listed, and not opened.
+    let mut changed = good.clone();
+    changed[6] = 2;
+    let bundle = CompressedBundle::parse(&changed).unwrap();
+    assert_eq!((bundle.method(), bundle.method_number()), (None, 2));
+    assert_eq!(bundle.decompress(LIMIT).unwrap_err().kind(), ErrorKind::UnsupportedCompression { method: 2 });
+    for version in [0, 4] {
+        changed[4] = version;
+        let kind = CompressedBundle::parse(&changed).unwrap_err().kind();
+        assert_eq!(kind, ErrorKind::UnsupportedVersion { version: version.into() });
+    }
+}
+
+/// The table, and a code object near the start, are had from a stream that ends early.
+fn what_lies_behind_is_not_looked_at() {
+    let mut random = Random::new(3);
+    let code_objects = vec![random.bytes(300_000), random.bytes(3_000_000)];
+    let plain = hip_bundle(&code_objects);
+    for options in every_option() {
+        let mut whole = compress(&plain, &options).unwrap();
+        whole.truncate(whole.len() - 1_000_000);
+        let size = whole.len() as u64;
+        whole[8..][..if options.version == Version::V2 { 4 } else { 8 }].fill(0);
+        whole[8..12].copy_from_slice(&(size as u32).to_le_bytes());
+        let bundle = CompressedBundle::parse(&whole).unwrap();
+        assert!(bundle.decompress(LIMIT).is_err());
+        let table = bundle.entry_table(LIMIT).unwrap();
+        let entries: Vec<_> = EntryTable::parse(&table).unwrap().entries().collect();
+        assert_eq!(bundle.code_object(&entries[1], LIMIT).unwrap(), code_objects[0]);
+        assert!(bundle.code_object(&entries[2], LIMIT).is_err());
+    }
+}
+
+fn truncations() {
+    for file in corpus("compressed") {
+        let bytes = read(&file);
+        if !bytes.starts_with(&MAGIC) {
+            continue;
+        }
+        let size = CompressedBundle::parse(&bytes).unwrap().find_size(LIMIT).unwrap() as usize;
+        for length in 0..size {
+            let cut = &bytes[..length];
+            match CompressedBundle::parse(cut) {
+                Err(error) => {
+                    let kind = error.kind();
+                    assert!(matches!(kind, ErrorKind::Truncated { .. } | ErrorKind::OutOfBounds { .. }), "{error}");
+                }
+                // Without a size in the header the stream says it.
+                Ok(bundle) => {
+                    assert_eq!(bundle.version(), 1, "{}: {length} bytes", file.display());
+                    assert!(bundle.decompress(LIMIT).is_err(), "{}: {length} bytes", file.display());
+                    assert!(bundle.find_size(LIMIT).is_err(), "{}: {length} bytes", file.display());
+                }
+            }
+            let found: Vec<_> = Bundles::new(cut, LIMIT).collect();
+            assert_eq!(found.len(), usize::from(length > 0), "{}: {length} bytes", file.display());
+            assert!(found.iter().all(Result::is_err));
+        }
+    }
+}
+
+fn header_fields_at_their_extremes() {
+    for file in corpus("compressed") {
+        let bytes = read(&file);
+        let mut values = 0;
+        for at in 0..bytes.len().min(40) {
+            for width in [1, 2, 4, 8] {
+                for value in [0, 1, 2, 0x7f, 0xff, 0xffff, u64::from(u32::MAX), bytes.len() as u64, 1 << 62, u64::MAX] {
+                    let mut changed = bytes.clone();
+                    changed[at..at + width].copy_from_slice(&value.to_le_bytes()[..width]);
+                    let _ = Bundles::new(&changed, LIMIT).count();
+                    if let Ok(bundle) = CompressedBundle::parse(&changed) {
+                        values += usize::from(bundle.decompress(1 << 16).is_ok_and(|plain| plain.len() <= 1 << 16));
+                        if let Ok(table) = bundle.entry_table(1 << 16) {
+                            for entry in EntryTable::parse(&table).unwrap().entries() {
+                                let _ = bundle.code_object(&entry, 1 << 16);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        assert!(values > 0 || !bytes.starts_with(&MAGIC), "{}: nothing was still readable", file.display());
+    }
+}
+
+fn limits() {
+    let plain = hip_bundle(&[some_bytes(1, 100_000)]);
+    for options in every_option() {
+        let whole = compress(&plain, &options).unwrap();
+        let bundle = CompressedBundle::parse(&whole).unwrap();
+        let size = plain.len() as u64;
+        assert_eq!(bundle.decompress(size).unwrap().len(), plain.len());
+        let limit = |limit| ErrorKind::LimitExceeded { need: size, limit };
+        assert_eq!(bundle.decompress(size - 1).unwrap_err().kind(), limit(size - 1));
+        assert!(bundle.entry_table(100).is_err());
+    }
+    // A header that promises 2^62 bytes.
+    let mut whole = compress(&plain, &CompressOptions::default()).unwrap();
+    whole[16..24].copy_from_slice(&(1u64 << 62).to_le_bytes());
+    let bundle = CompressedBundle::parse(&whole).unwrap();
+    assert!(matches!(bundle.decompress(u64::MAX).unwrap_err().kind(), ErrorKind::LimitExceeded { .. }));
+    // And one that promises too little.
+    whole[16..24].copy_from_slice(&10u64.to_le_bytes());
+    let bundle = CompressedBundle::parse(&whole).unwrap();
+    assert!(matches!(bundle.decompress(LIMIT).unwrap_err().kind(), ErrorKind::Compression { .. }));
+}

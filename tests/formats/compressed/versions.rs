@@ -1,0 +1,75 @@
+//! Compressed bundles of all versions, and one of more than 4 GiB; the judges are files of the corpus and what went in.
+
+use super::LIMIT;
+use offload_format::ErrorKind;
+use offload_format::bundle::{BundleBuilder, EntryTable, HIP_ENTRY_PREFIX};
+use offload_format::compressed::{CompressOptions, CompressedBundle, Version, compress, hash};
+use offload_tests::data::{assert_same_bytes, corpus, read};
+use offload_tests::registry::NOTHING;
+use offload_tests::scratch;
+
+offload_tests::tests! {
+    NOTHING => [files_of_all_versions, over_4_gib],
+}
+
+/// Files of LLVM 22, and some put together by hand: versions that it does not write.
+fn files_of_all_versions() {
+    let plain = read(scratch::workspace().join("tests/corpus/compressed/plain.bc"));
+    let mut seen = Vec::new();
+    for file in corpus("compressed") {
+        let name = file.file_name().unwrap().to_string_lossy().into_owned();
+        let bytes = read(&file);
+        if !name.ends_with(".ccob") {
+            continue;
+        }
+        let bundle = CompressedBundle::parse(&bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let inside = bundle.decompress(LIMIT).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(hash(&inside), bundle.hash(), "{name}");
+        if name == "text.ii.ccob" {
+            assert!(inside.starts_with(b"\n// __CLANG_OFFLOAD_BUNDLE____START__"));
+            assert_eq!(bundle.entry_table(LIMIT).unwrap_err().kind(), ErrorKind::BadMagic);
+        } else {
+            assert_same_bytes(&inside, &plain, &name);
+        }
+        seen.push((bundle.version(), bundle.method_number()));
+    }
+    seen.sort_unstable();
+    seen.dedup();
+    assert_eq!(seen, [(1, 0), (1, 1), (2, 0), (2, 1), (3, 0), (3, 1)]);
+}
+
+/// A bundle with a code object of over 4 GiB, nearly all of it zeros, which zstd folds together.
+fn over_4_gib() {
+    let size = (1u64 << 32) + 5;
+    let mut builder = BundleBuilder::hip();
+    builder.entry(&format!("{HIP_ENTRY_PREFIX}gfx90a"), size).unwrap();
+    builder.entry(&format!("{HIP_ENTRY_PREFIX}gfx942"), 7).unwrap();
+    let layout = builder.layout();
+    let (first, second) = (layout.offset_of(1).unwrap(), layout.offset_of(2).unwrap());
+    let mut plain = vec![0u8; layout.size() as usize];
+    let head = layout.pieces().first().expect("the table comes first");
+    if let offload_format::layout::Piece::Bytes(bytes) = head {
+        plain[..bytes.len()].copy_from_slice(bytes);
+    }
+    plain[first as usize] = 1;
+    plain[second as usize..].copy_from_slice(b"seventh");
+
+    let mut options = CompressOptions::default();
+    options.level = Some(1);
+    let whole = compress(&plain, &options).unwrap();
+    let bundle = CompressedBundle::parse(&whole).unwrap();
+    assert_eq!(bundle.uncompressed_size(), layout.size());
+    let table = bundle.entry_table(1 << 28).unwrap();
+    let entries: Vec<_> = EntryTable::parse(&table).unwrap().entries().collect();
+    assert_eq!((entries[1].size(), entries[2].offset()), (size, second));
+    // The decoder keeps a window and the seven bytes.
+    assert_eq!(bundle.code_object(&entries[2], 1 << 28).unwrap(), b"seventh");
+    assert!(matches!(bundle.code_object(&entries[2], 1 << 20).unwrap_err().kind(), ErrorKind::LimitExceeded { .. }));
+    let limit = ErrorKind::LimitExceeded { need: size, limit: 1 << 28 };
+    assert_eq!(bundle.code_object(&entries[1], 1 << 28).unwrap_err().kind(), limit);
+    drop(plain);
+
+    options.version = Version::V2;
+    let error = compress(&vec![0; (1 << 32) + 1], &options).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::LimitExceeded { need: (1 << 32) + 1, limit: u32::MAX.into() });
+}

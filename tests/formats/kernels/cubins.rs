@@ -1,0 +1,233 @@
+//! Kernels of cubins beside what `cuobjdump` and `llvm-readelf` print of them, and kernels of PTX beside the cubins that
+//! `ptxas` makes of it.
+
+use super::{BOTH, PUBLISHED_CUDA, compile, corpus, functions, kernels, number, places};
+use offload_format::image::Kernel;
+use offload_tests::data::read;
+use offload_tests::registry::NOTHING;
+use offload_tests::tools::{cuda, stdout, succeed};
+use offload_tests::{published, scratch};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+offload_tests::tests! {
+    BOTH => [kernels_of_cubins_and_their_ptx, cubins_of_cuda_12, cubins_before_and_behind_a_linker],
+    PUBLISHED_CUDA => [kernels_of_published_cubins],
+    NOTHING => [registers_are_in_two_places],
+}
+
+/// A kernel as cuobjdump prints it.
+#[derive(Debug, Default)]
+struct Dumped {
+    /// Of `-res-usage`: `REG`, `STACK`, `SHARED`.
+    usage: BTreeMap<String, u64>,
+    /// Of `-elf`: number, offset and size.
+    arguments: BTreeMap<u64, (u64, u64)>,
+    arguments_size: Option<u64>,
+    max_threads: Option<Vec<u64>>,
+    required_block: Option<Vec<u64>>,
+}
+
+fn dumped(file: &Path) -> BTreeMap<String, Dumped> {
+    let mut kernels: BTreeMap<String, Dumped> = BTreeMap::new();
+    let text = stdout(&succeed(cuda("cuobjdump").arg("-res-usage").arg(file)));
+    let mut name = "";
+    for line in text.lines().map(str::trim) {
+        if let Some(rest) = line.strip_prefix("Function ") {
+            name = rest.trim_end_matches(':');
+        } else if line.starts_with("REG:") {
+            let pairs = line.split(' ').filter_map(|pair| pair.split_once(':'));
+            let usage = pairs.map(|(key, value)| (key.to_owned(), number(value))).collect();
+            kernels.insert(name.to_owned(), Dumped { usage, ..Dumped::default() });
+        }
+    }
+    let text = stdout(&succeed(cuda("cuobjdump").arg("-elf").arg(file)));
+    let mut attribute = "";
+    let mut name = None;
+    for line in text.lines() {
+        if line.starts_with('.') {
+            name = line.strip_prefix(".nv.info.");
+        }
+        let Some(kernel) = name.and_then(|name| kernels.get_mut(name)) else { continue };
+        let line = line.trim();
+        if let Some(found) = line.strip_prefix("Attribute:") {
+            attribute = found.trim();
+        } else if let Some(value) = line.strip_prefix("Value:") {
+            let words: Vec<&str> = value.split_whitespace().filter(|word| *word != ":").collect();
+            let numbers = || words.iter().map(|word| number(word)).collect::<Vec<_>>();
+            match attribute {
+                // Index : 0x0 Ordinal : 0x1 Offset : 0x8 Size : 0x4
+                _ if words.first() == Some(&"Index") => {
+                    kernel.arguments.insert(number(words[3]), (number(words[5]), number(words[7])));
+                }
+                "EIATTR_CBANK_PARAM_SIZE" => kernel.arguments_size = Some(number(words[0])),
+                "EIATTR_MAX_THREADS" => kernel.max_threads = Some(numbers()),
+                "EIATTR_REQNTID" => kernel.required_block = Some(numbers()),
+                _ => {}
+            }
+        }
+    }
+    kernels
+}
+
+/// Compares everything that is read of a cubin with what cuobjdump and readelf print; returns the names.
+#[track_caller]
+pub(super) fn compare_cubin(file: &Path) -> Vec<String> {
+    let data = read(file);
+    let (ours, theirs, sizes) = (kernels(&data), dumped(file), functions(file));
+    let names: Vec<String> = ours.iter().map(|kernel| kernel.name.to_owned()).collect();
+    // Device functions have no constants; the others are kernels.
+    let with_constants = theirs.iter().filter(|(_, it)| it.usage.contains_key("CONSTANT[0]")).map(|(name, _)| name);
+    assert_eq!(names.iter().collect::<BTreeSet<_>>(), with_constants.collect(), "{}", file.display());
+    let is_linked = data[16] == 2;
+    for ours in &ours {
+        let theirs = &theirs[ours.name];
+        let what = format!("{} of {}: {ours:?}\n{theirs:?}", ours.name, file.display());
+        assert_eq!(ours.code_size, Some(sizes[ours.name]), "{what}");
+        assert_eq!(ours.registers, Some(theirs.usage["REG"]), "{what}");
+        assert_eq!(ours.shared_memory, Some(theirs.usage["SHARED"]), "{what}");
+        assert_eq!(ours.private_memory, is_linked.then(|| theirs.usage["STACK"]), "{what}");
+        assert_eq!(ours.arguments_size, Some(theirs.arguments_size.unwrap_or(0)), "{what}");
+        let passed = theirs.arguments.iter().map(|(ordinal, (offset, size))| (*ordinal, *offset, *size));
+        let passed: Vec<_> = passed.filter(|(_, offset, size)| (*offset, *size) != (0xffff, 0)).collect();
+        assert_eq!(places(ours), passed, "{what}");
+        assert_eq!(ours.max_threads, theirs.max_threads.as_ref().map(|it| it.iter().product()), "{what}");
+        assert_eq!(ours.required_block.map(Vec::from), theirs.required_block, "{what}");
+        assert_eq!((ours.vgprs, ours.wavefront_size), (None, None));
+    }
+    names
+}
+
+/// Compares the kernels of PTX with those of the cubin that ptxas made of it.
+#[track_caller]
+pub(super) fn compare_ptx(text: &Path, cubin: &Path) {
+    let (text, cubin) = (read(text), read(cubin));
+    let (text, cubin) = (kernels(&text), kernels(&cubin));
+    let names = |kernels: &[Kernel<'_>]| kernels.iter().map(|kernel| kernel.name.to_owned()).collect::<Vec<_>>();
+    assert_eq!(names(&text), names(&cubin), "both are in the order of the source");
+    for (text, cubin) in text.iter().zip(&cubin) {
+        assert_eq!(places(text), places(cubin), "{}", text.name);
+        assert_eq!(text.arguments_size, cubin.arguments_size, "{}", text.name);
+        assert_eq!((text.max_threads, text.required_block), (cubin.max_threads, cubin.required_block), "{}", text.name);
+        assert_eq!((text.code_size, text.registers, text.shared_memory, text.private_memory), (None, None, None, None));
+    }
+}
+
+pub(super) fn ptxas(arch: &str, text: &Path, cubin: &Path, options: &[&str]) {
+    succeed(cuda("ptxas").arg(format!("-arch={arch}")).args(options).arg(text).arg("-o").arg(cubin));
+}
+
+fn kernels_of_cubins_and_their_ptx() {
+    let folder = scratch::folder("kernels-cubins");
+    let mut memory = BTreeSet::new();
+    for (arch, feature) in
+        [("sm_80", "+ptx70"), ("sm_90", "+ptx80"), ("sm_90a", "+ptx80"), ("sm_100", "+ptx86"), ("sm_120", "+ptx87")]
+    {
+        for optimize in ["-O0", "-O3"] {
+            let offload_arch = format!("--offload-arch={arch}");
+            let feature = format!("--cuda-feature={feature}");
+            let options = ["-x", "cuda", "-Wno-unknown-cuda-version", &offload_arch, &feature, optimize, "-S"];
+            let text = compile(&folder, "kernels.ptx", &options);
+            let cubin = folder.join("kernels.cubin");
+            for options in [&["-O3"][..], &["-O0"], &["-O3", "-maxrregcount=24"]] {
+                ptxas(arch, &text, &cubin, options);
+                let names = compare_cubin(&cubin);
+                assert_eq!(names.len(), 6, "{names:?}");
+                compare_ptx(&text, &cubin);
+                let data = read(&cubin);
+                for kernel in kernels(&data) {
+                    memory.insert((kernel.private_memory > Some(0), kernel.shared_memory > Some(0)));
+                }
+            }
+        }
+    }
+    assert_eq!(memory.len(), 4, "with and without private and shared memory: {memory:?}");
+}
+
+fn cubins_of_cuda_12() {
+    for arch in ["sm_80", "sm_90", "sm_120"] {
+        let cubin = corpus(&format!("cuda12.{arch}.cubin"));
+        assert_eq!(compare_cubin(&cubin), ["first", "second"]);
+        compare_ptx(&corpus("kinds.ptx"), &cubin);
+        let data = read(&cubin);
+        // From sm_100 on, CUDA 12.9 writes what CUDA 13 writes for all.
+        assert_eq!(data[7], if arch == "sm_120" { 65 } else { 51 });
+        let kernels = kernels(&data);
+        assert_eq!((kernels[0].max_threads, kernels[1].required_block), (Some(256), Some([64, 1, 1])));
+    }
+}
+
+/// CUDA 12.9 to 13.5, for each architecture the first cubin with kernels.
+fn kernels_of_published_cubins() {
+    let folder = scratch::folder("kernels-published-cubins");
+    for name in [published::NVJPEG12, published::NVJPEG13, published::CUDADEVRT] {
+        let file = read(published::path(name));
+        let mut seen = BTreeSet::new();
+        for (image, bytes) in published::fatbin_images(&file).0 {
+            if image.ends_with("cubin") && !kernels(&bytes).is_empty() && seen.insert(image.clone()) {
+                let cubin = folder.join(&image);
+                scratch::write(&cubin, bytes);
+                compare_cubin(&cubin);
+            }
+        }
+        assert!(seen.len() >= 10, "{name}: {seen:?}");
+    }
+}
+
+/// Where the attribute is missing, the number beside the code counts.
+fn registers_are_in_two_places() {
+    let data = read(corpus("cuda12.sm_80.cubin"));
+    let mut without = data.clone();
+    let mut attributes = 0;
+    for at in 0..data.len() - 4 {
+        if data[at..at + 4] == [4, 0x2f, 8, 0] {
+            without[at + 1] = 0xff;
+            attributes += 1;
+        }
+    }
+    assert_eq!(attributes, 2);
+    let registers = |data: &[u8]| kernels(data).iter().map(|kernel| kernel.registers).collect::<Vec<_>>();
+    assert!(registers(&data).iter().all(Option::is_some));
+    assert_eq!(registers(&without), registers(&data));
+}
+
+fn cubins_before_and_behind_a_linker() {
+    let folder = scratch::folder("kernels-nvlink");
+    let head = ".version 8.0\n.target sm_80\n.address_size 64\n";
+    let kernel = |name: &str| {
+        format!(
+            ".visible .entry {name}(.param .u32 x, .param .u64 y, .param .u8 z)\n{{ .reg .b32 %a<2>; .reg .b64 %d<2>; \
+             .shared .align 4 .b8 own[64]; ld.param.b32 %a1, [x]; ld.param.b64 %d1, [y]; \
+             st.volatile.shared.b32 [own], %a1; st.b32 [%d1], %a1; ret; }}\n"
+        )
+    };
+    let deep = "(.param .b32 r) deep(.param .b32 n)";
+    let calls = "\
+        .visible .entry calls(.param .u32 x)\n{ .local .align 16 .b8 own[160]; .reg .b32 %a<3>; .reg .b64 %d<3>;\n\
+        ld.param.b32 %a1, [x]; mov.b64 %d1, own; cvta.local.u64 %d1, %d1; st.volatile.b32 [%d1], %a1;\n\
+        { .param .b32 q; .param .b32 r; st.param.b32 [q], %a1; call.uni (r), deep, (q); ld.param.b32 %a2, [r]; }\n\
+        st.volatile.b32 [%d1], %a2; ret; }\n";
+    let called = "\
+        { .local .align 16 .b8 own[320]; .reg .b32 %a<3>; .reg .b64 %d<3>; ld.param.b32 %a1, [n]; mov.b64 %d1, own;\n\
+        cvta.local.u64 %d1, %d1; st.volatile.b32 [%d1], %a1; ld.volatile.b32 %a2, [%d1]; st.param.b32 [r], %a2; ret; }\n";
+    let texts = [
+        format!("{head}.extern .func {deep};\n{calls}{}", kernel("a")),
+        format!("{head}.visible .func {deep}\n{called}{}{}", kernel("b"), kernel("c")),
+    ];
+    let mut nvlink = cuda("nvlink");
+    for (number, text) in texts.iter().enumerate() {
+        let (ptx, object) = (folder.join(format!("{number}.ptx")), folder.join(format!("{number}.o")));
+        scratch::write(&ptx, text);
+        ptxas("sm_80", &ptx, &object, &["-c"]);
+        compare_cubin(&object);
+        nvlink.arg(object);
+    }
+    let linked = folder.join("linked.cubin");
+    succeed(nvlink.arg("-arch=sm_80").arg("-o").arg(&linked));
+    let mut names = compare_cubin(&linked);
+    names.sort();
+    assert_eq!(names, ["a", "b", "c", "calls"]);
+    let data = read(&linked);
+    let calls = kernels(&data).into_iter().find(|kernel| kernel.name == "calls").unwrap();
+    assert!(calls.private_memory >= Some(480), "the stack of what is called counts: {calls:?}");
+}

@@ -1,0 +1,116 @@
+//! What images say of their kernels, beside what LLVM's readelf and NVIDIA's cuobjdump say of the same files.
+
+mod code_objects;
+mod comgr;
+mod cubins;
+mod hostile;
+mod image_kinds;
+mod many_kernels;
+mod ptx_parameters;
+
+use offload_format::image::{Kernel, Kernels};
+use offload_tests::registry::{Needs, needs};
+use offload_tests::scratch;
+use offload_tests::tools::{Tool, llvm, stdout, succeed};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+const BOTH: Needs = needs(&[Tool::Llvm22, Tool::Cuda]);
+const PUBLISHED_ROCM: Needs = needs(&[Tool::Llvm22, Tool::PublishedRocm]);
+const PUBLISHED_CUDA: Needs = needs(&[Tool::Llvm22, Tool::Cuda, Tool::PublishedCuda]);
+
+offload_tests::tests! {
+    ;
+    code_objects::tests(),
+    comgr::tests(),
+    cubins::tests(),
+    hostile::tests(),
+    image_kinds::tests(),
+    many_kernels::tests(),
+    ptx_parameters::tests(),
+}
+
+/// Arguments of all sizes, memory of all kinds, enough live values to spill where registers are few.
+const SOURCE: &str = r#"
+struct Odd { char a; short b; double d; };
+struct Inner { int x[10]; char c; };
+struct Outer { Inner inner[3]; short tail[5]; };
+struct Three { float x, y, z; };
+struct alignas(16) Aligned { float v[4]; };
+
+extern "C" __global__ void scalars(char c, short s, int i, long l, float f, double d, bool b, const float *p, float *out) {
+  out[threadIdx.x] = c + s + i + l + f + d + b + p[0];
+}
+__global__ void structs(Odd o, Inner i, Outer n, Three t, char last, Aligned a, float *out) {
+  out[blockIdx.x] = o.a + o.b + o.d + i.x[3] + i.c + n.inner[2].x[9] + n.tail[4] + t.z + last + a.v[3];
+}
+extern "C" __global__ void nothing() {}
+extern "C" __global__ void __launch_bounds__(192) shares(int *o) {
+  __shared__ int tile[256];
+  __shared__ double pair[2];
+  tile[threadIdx.x] = o[threadIdx.x];
+  pair[threadIdx.x & 1] = o[0];
+  __syncthreads();
+  o[threadIdx.x] = tile[255 - threadIdx.x] + pair[0];
+}
+__device__ __noinline__ void fill(volatile int *a, int n) {
+  volatile int own[40];
+  for (int i = 0; i < n; i++) a[i] = own[i] = i;
+}
+extern "C" __global__ void stacks(int *o, int n) {
+  volatile int a[500];
+  fill(a, n);
+  o[0] = a[n];
+}
+extern "C" __global__ void spills(float *o, int n) {
+  float v[96];
+  for (int i = 0; i < 96; i++) v[i] = o[i * n];
+  for (int k = 0; k < n; k++)
+#pragma unroll
+    for (int i = 0; i < 96; i++) v[i] = v[i] * v[(i + 7) % 96] + o[k];
+#pragma unroll
+  for (int i = 0; i < 96; i++) o[i * n] = v[i];
+}
+"#;
+
+/// Compiles the source in the CUDA dialect.
+fn compile(folder: &Path, out: &str, options: &[&str]) -> PathBuf {
+    let out = folder.join(out);
+    scratch::write(folder.join("kernels.cu"), SOURCE);
+    let mut clang = llvm("clang");
+    clang.args(["--cuda-device-only", "-nogpuinc", "-nogpulib", "-fms-extensions", "-std=c++17", "-include"]);
+    clang.arg(scratch::workspace().join("offload-build/include/offload/kernel.h"));
+    succeed(clang.args(options).arg(folder.join("kernels.cu")).arg("-o").arg(&out));
+    out
+}
+
+fn corpus(file: &str) -> PathBuf {
+    scratch::workspace().join("tests/corpus/image").join(file)
+}
+
+#[track_caller]
+fn kernels(data: &[u8]) -> Vec<Kernel<'_>> {
+    Kernels::parse(data).unwrap_or_else(|error| panic!("{error}")).collect()
+}
+
+/// Ordinal, offset and size of each argument.
+fn places(kernel: &Kernel<'_>) -> Vec<(u64, u64, u64)> {
+    kernel.arguments.clone().map(|it| (it.ordinal, it.offset, it.size)).collect()
+}
+
+fn number(text: &str) -> u64 {
+    let parsed = match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    parsed.unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+/// The functions of a file with their sizes.
+fn functions(file: &Path) -> BTreeMap<String, u64> {
+    let text = stdout(&succeed(llvm("llvm-readelf").args(["-s", "--wide"]).arg(file)));
+    let rows = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    // Num: Value Size Type Bind Vis [Other] Ndx Name
+    let rows = rows.filter(|row| row.len() >= 8 && row[3] == "FUNC");
+    rows.map(|row| (row[row.len() - 1].to_owned(), number(row[2]))).collect()
+}

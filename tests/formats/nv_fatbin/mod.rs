@@ -1,0 +1,188 @@
+//! NVIDIA's fatbins: what `fatbinary` and nvFatbin write is read, and what we write, `cuobjdump` and nvJitLink take. nvJitLink
+//! compiles and links for a GPU that need not be there: it chooses among the images as the driver does.
+
+mod checked_in;
+mod hostile;
+mod written_by_fatbinary;
+mod written_by_nvfatbin;
+mod written_by_us;
+
+use offload_format::nv_fatbin::{Compression, HostOs, Image, ImageKind, NvFatbin, NvFatbinBuilder};
+use offload_format::target::{NvidiaArch, NvidiaCode};
+use offload_tests::data::{assert_same_bytes, read};
+use offload_tests::registry::{Needs, needs};
+use offload_tests::scratch;
+use offload_tests::tools::{Tool, cuda, llvm, stdout, succeed};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+const CUDA: Needs = needs(&[Tool::Llvm22, Tool::Cuda]);
+const JIT_LINK: Needs = needs(&[Tool::Llvm22, Tool::Cuda, Tool::NvJitLink]);
+const NV_FATBIN: Needs = needs(&[Tool::Llvm22, Tool::Cuda, Tool::NvFatbin]);
+
+offload_tests::tests! {
+    ;
+    checked_in::tests(),
+    hostile::tests(),
+    written_by_fatbinary::tests(),
+    written_by_nvfatbin::tests(),
+    written_by_us::tests(),
+}
+
+const LIMIT: u64 = 1 << 24;
+
+/// What `fatbinary` calls an architecture, and clang's option for it.
+const ARCHES: [(&str, &str, &str); 7] = [
+    ("80", "sm_80", "+ptx70"),
+    ("90", "sm_90", "+ptx80"),
+    ("90a", "sm_90a", "+ptx80"),
+    ("100", "sm_100", "+ptx86"),
+    ("100a", "sm_100a", "+ptx86"),
+    ("100f", "sm_100a", "+ptx88"),
+    ("120", "sm_120", "+ptx87"),
+];
+
+/// A folder with `<arch>.ptx`, `<arch>.cubin` and, as `-c` makes it, `<arch>.o.cubin`.
+static INPUTS: LazyLock<PathBuf> = LazyLock::new(|| {
+    let folder = scratch::folder("nv-fatbin-inputs");
+    let source = "void __attribute__((device_kernel)) add(int *to, int value) { *to += value; }";
+    scratch::write(folder.join("add.c"), source);
+    for (arch, clang_arch, feature) in ARCHES {
+        let mut clang = llvm("clang");
+        clang.current_dir(&folder).args(["--target=nvptx64-nvidia-cuda", "-O2", "-ffreestanding", "-nogpulib", "-S"]);
+        clang.args([&format!("-march={clang_arch}"), "-Xclang", "-target-feature", "-Xclang", feature]);
+        let output = succeed(clang.args(["add.c", "-o", "-"]));
+        // clang 22 does not know families.
+        let text = stdout(&output).replace(&format!(".target {clang_arch}"), &format!(".target sm_{arch}"));
+        scratch::write(folder.join(format!("{arch}.ptx")), &text);
+        for (flag, name) in [("-v", "cubin"), ("-c", "o.cubin")] {
+            let name = format!("{arch}.{name}");
+            let mut ptxas = cuda("ptxas");
+            ptxas.current_dir(&folder).args([flag, "-arch", &format!("sm_{arch}"), "-o", &name]);
+            succeed(ptxas.arg(format!("{arch}.ptx")));
+        }
+    }
+    folder
+});
+
+fn input(name: &str) -> Vec<u8> {
+    read(INPUTS.join(name))
+}
+
+fn sm(arch: &str) -> NvidiaArch {
+    NvidiaArch::parse(&format!("sm_{arch}")).unwrap()
+}
+
+/// Runs `fatbinary` on images `kind:arch:file`; the files are of [`INPUTS`].
+fn fatbinary(folder: &Path, options: &[&str], images: &[String]) -> Vec<u8> {
+    let mut tool = cuda("fatbinary");
+    tool.current_dir(&*INPUTS).arg(format!("--create={}", folder.join("theirs.fatbin").display())).args(options);
+    for image in images {
+        let [kind, arch, file] = parts(image);
+        tool.arg(format!("--image3=kind={kind},sm={arch},file={file}"));
+    }
+    succeed(&mut tool);
+    read(folder.join("theirs.fatbin"))
+}
+
+fn parts(image: &str) -> [&str; 3] {
+    let parts: Vec<&str> = image.split(':').collect();
+    parts.try_into().expect("kind:arch:file")
+}
+
+/// All cubins and all PTX, as [`fatbinary`] takes them.
+fn all_images() -> Vec<String> {
+    let image = |kind: &str, arch: &str, extension: &str| format!("{kind}:{arch}:{arch}.{extension}");
+    ARCHES.iter().flat_map(|(arch, ..)| [image("elf", arch, "cubin"), image("ptx", arch, "ptx")]).collect()
+}
+
+/// The images of a fatbin with their bytes, under `kind:arch`.
+fn unpacked(fatbin: &[u8]) -> BTreeMap<String, Vec<u8>> {
+    let fatbin = NvFatbin::parse(fatbin).unwrap();
+    let mut all = BTreeMap::new();
+    for entry in fatbin.entries() {
+        let payload = entry.decompress(LIMIT).unwrap_or_else(|error| panic!("{entry:?}: {error}"));
+        for (image, bytes) in payload.images() {
+            let key = name_of(&image);
+            assert!(all.insert(key.clone(), bytes.to_vec()).is_none(), "{key} is there twice");
+        }
+    }
+    all
+}
+
+fn name_of(image: &Image) -> String {
+    let kind = if image.kind().is_ptx() { "ptx" } else { "elf" };
+    let arch = image.arch().map(|arch| arch.with_code(NvidiaCode::Cubin).to_string());
+    format!("{kind}:{}", arch.as_deref().unwrap_or("sm_?").trim_start_matches("sm_"))
+}
+
+/// Compares with the inputs: cubins with zeros behind them, PTX with what `fatbinary` made of it (no comments).
+fn assert_are_inputs(fatbin: &[u8], images: &[String], ptx: &BTreeMap<String, Vec<u8>>, what: &str) {
+    let unpacked = unpacked(fatbin);
+    assert_eq!(unpacked.len(), images.len(), "{what}: {:?}", unpacked.keys());
+    for image in images {
+        let [kind, arch, file] = parts(image);
+        let key = format!("{kind}:{arch}");
+        let bytes = unpacked.get(&key).unwrap_or_else(|| panic!("{what}: no {key}"));
+        if kind == "ptx" {
+            assert_same_bytes(bytes, &ptx[&key], &format!("{what}, {key}"));
+            continue;
+        }
+        let expected = input(file);
+        let (bytes, zeros) = bytes.split_at_checked(expected.len()).unwrap_or((bytes, b"1"));
+        assert_same_bytes(bytes, &expected, &format!("{what}, {key}"));
+        assert!(zeros.len() < 8, "{what}, {key}: {zeros:?}");
+        assert!(zeros.iter().all(|&byte| byte == 0), "{what}, {key}: {zeros:?}");
+    }
+}
+
+/// The text of each PTX image that `cuobjdump` extracts from a fatbin, under the keys of [`unpacked`].
+fn extracted_ptx(folder: &Path, fatbin: &[u8]) -> BTreeMap<String, Vec<u8>> {
+    extracted(folder, fatbin, "-xptx").into_iter().map(|(arch, text)| (format!("ptx:{arch}"), text)).collect()
+}
+
+/// What `cuobjdump -xptx all` or `-xelf all` extracts, under `90a`. Its files are called `x.1.sm_90a.ptx`.
+fn extracted(folder: &Path, fatbin: &[u8], option: &str) -> Vec<(String, Vec<u8>)> {
+    let folder = folder.join(option.trim_start_matches('-'));
+    let _ = fs::remove_dir_all(&folder);
+    scratch::write(folder.join("x.fatbin"), fatbin);
+    succeed(cuda("cuobjdump").current_dir(&folder).args([option, "all", "x.fatbin"]));
+    let mut files: Vec<(u32, String, Vec<u8>)> = Vec::new();
+    for file in fs::read_dir(&folder).unwrap().flatten() {
+        let name = file.file_name().into_string().unwrap();
+        let parts: Vec<&str> = name.split('.').collect();
+        if let [_, number, arch, _] = parts[..] {
+            let arch = arch.trim_start_matches("sm_").to_owned();
+            files.push((number.parse().unwrap(), arch, read(file.path())));
+        }
+    }
+    files.sort();
+    files.into_iter().map(|(_, arch, bytes)| (arch, bytes)).collect()
+}
+
+fn compressions(fatbin: &[u8]) -> Vec<(ImageKind, Compression)> {
+    NvFatbin::parse(fatbin).unwrap().entries().map(|entry| (entry.kind(), entry.compression())).collect()
+}
+
+fn corpus(name: &str) -> Vec<u8> {
+    read(scratch::workspace().join("tests/corpus/nv_fatbin").join(name))
+}
+
+fn prebuilt(name: &str) -> Vec<u8> {
+    read(scratch::workspace().join("examples/saxpy/prebuilt").join(name))
+}
+
+/// What we write of these images; PTX as given.
+fn ours(images: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut builder = NvFatbinBuilder::new(HostOs::Linux);
+    for (arch, bytes) in images {
+        match bytes.starts_with(b"\x7fELF") {
+            true => builder.cubin(sm(arch), bytes).unwrap_or_else(|error| panic!("{arch}: {error}")),
+            false => builder.ptx(bytes).unwrap_or_else(|error| panic!("{arch}: {error}")),
+        };
+    }
+    let payloads: Vec<&[u8]> = images.iter().map(|(_, bytes)| *bytes).collect();
+    builder.layout().to_vec(&payloads)
+}

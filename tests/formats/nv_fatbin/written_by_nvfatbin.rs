@@ -1,0 +1,142 @@
+//! Fatbins of the library nvFatbin are read: every compression, every host.
+
+use super::{NV_FATBIN, all_images, assert_are_inputs, compressions, extracted_ptx, fatbinary, input, parts, unpacked};
+use libloading::Library;
+use offload_format::nv_fatbin::{Compression, HostOs, ImageKind, NvFatbin};
+use offload_format::target::NvidiaSuffix;
+use offload_tests::data::{Random, assert_same_bytes, read};
+use offload_tests::scratch;
+use offload_tests::tools::{cuda, cuda_library, succeed};
+use std::ffi::{CString, c_char, c_int, c_void};
+use std::fmt::Write as _;
+use std::ptr;
+
+offload_tests::tests! {
+    NV_FATBIN => [nvfatbin_with_every_compression, nvfatbin_with_every_host, a_large_cubin_with_every_compression],
+}
+
+fn nvfatbin_with_every_compression() {
+    let library = NvFatbinLibrary::load();
+    let images = all_images();
+    let folder = scratch::folder("nv-fatbin-library");
+    let ptx = extracted_ptx(&folder, &fatbinary(&folder, &["-64", "--compress-mode=none"], &images));
+    for (options, compression) in [
+        (&["-compress=false"][..], Compression::None),
+        (&["-compress-all"], Compression::Zstd),
+        (&["-compress-all", "-compress-algo=1"], Compression::Zlib),
+        (&["-compress-all", "-compress-algo=2"], Compression::Lz4),
+        (&["-compress-all", "-compress-algo=3"], Compression::Lz4Frame),
+        (&["-compress-all", "-compress-algo=4"], Compression::Lz4),
+        (&["-compress-all", "-compress-algo=5"], Compression::Zstd),
+    ] {
+        let theirs = library.fatbin(options, &images);
+        assert!(compressions(&theirs).iter().all(|(_, found)| *found == compression), "{options:?}");
+        assert_are_inputs(&theirs, &images, &ptx, &format!("{options:?}"));
+        if compression != Compression::None {
+            let theirs = library.fatbin(&[options, &["-concat"]].concat(), &images);
+            assert!(compressions(&theirs).iter().any(|(kind, _)| *kind == ImageKind::GROUP), "{options:?}");
+            assert_are_inputs(&theirs, &images, &ptx, &format!("{options:?}, -concat"));
+        }
+    }
+}
+
+fn nvfatbin_with_every_host() {
+    let library = NvFatbinLibrary::load();
+    for (option, host) in [("linux", HostOs::Linux), ("mac", HostOs::MacOs), ("windows", HostOs::Windows)] {
+        let theirs = library.fatbin(&[&format!("-host={option}")], &all_images());
+        let mut images = NvFatbin::parse(&theirs).unwrap().entries().flat_map(|entry| entry.images());
+        assert!(images.all(|image| image.host() == Some(host)), "{option}");
+    }
+    let theirs = library.fatbin(&["-opencl", "-g"], &["ptx:90a:90a.ptx".to_owned()]);
+    let image = NvFatbin::parse(&theirs).unwrap().entries().next().unwrap().images().next().unwrap();
+    assert_eq!((image.flags() & 0x8, image.has_debug_info()), (0x8, true));
+    assert_eq!((image.suffix(), image.name()), (Some(NvidiaSuffix::ArchSpecific), &b"90a.ptx"[..]));
+}
+
+/// Longer than a block of an LZ4 frame, and than its window; some of it repeats and some does not.
+fn a_large_cubin_with_every_compression() {
+    let folder = scratch::folder("nv-fatbin-large");
+    let mut random = Random::new(7);
+    let mut data = random.bytes(70_000);
+    data.extend(vec![9; 70_000]);
+    data.extend(random.bytes(20_000));
+    data.extend_from_within(140_000..);
+    data.extend(random.bytes(300));
+    let mut text =
+        format!(".version 8.0\n.target sm_90\n.address_size 64\n.visible .global .b8 d[{}] = {{", data.len());
+    for (index, byte) in data.iter().enumerate() {
+        let _ = write!(text, "{}{byte}", if index == 0 { "" } else { "," });
+    }
+    text.push_str("};\n");
+    scratch::write(folder.join("large.ptx"), &text);
+    succeed(cuda("ptxas").current_dir(&folder).args(["-arch", "sm_90", "large.ptx", "-o", "large.cubin"]));
+    let cubin = read(folder.join("large.cubin"));
+    assert!(cubin.windows(1000).any(|window| window == &data[69_500..70_500]));
+    let library = NvFatbinLibrary::load();
+    for algorithm in 1..=5 {
+        let image = format!("elf:90:{}", folder.join("large.cubin").display());
+        let theirs = library.fatbin(&["-compress-all", &format!("-compress-algo={algorithm}")], &[image]);
+        assert!(theirs.len() < 120_000, "{algorithm}");
+        assert_same_bytes(&unpacked(&theirs)["elf:90"], &cubin, &format!("algorithm {algorithm}"));
+    }
+}
+
+type Handle = *mut c_void;
+
+/// nvFatbin; names as in its header.
+struct NvFatbinLibrary(Library);
+
+impl NvFatbinLibrary {
+    fn load() -> Self {
+        let path = cuda_library("libnvfatbin.so.13").expect("Tool::NvFatbin was checked");
+        // SAFETY: loading the library runs no code of ours; the functions are called with the types of its header.
+        Self(unsafe { Library::new(path) }.unwrap())
+    }
+
+    /// A fatbin of images as [`fatbinary`] takes them; each is called like its file.
+    fn fatbin(&self, options: &[&str], images: &[String]) -> Vec<u8> {
+        let options: Vec<CString> = options.iter().map(|option| CString::new(*option).unwrap()).collect();
+        let options: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
+        let mut handle: Handle = ptr::null_mut();
+        // SAFETY: the types are those of nvFatbin.h; every pointer is to memory that lives as long as the call, and that is as
+        // large as the call is told. PTX is given with its NUL.
+        unsafe {
+            type Create = unsafe extern "C" fn(*mut Handle, *const *const c_char, usize) -> c_int;
+            let create = self.0.get::<Create>(b"nvFatbinCreate").unwrap();
+            assert_eq!(create(&mut handle, options.as_ptr(), options.len()), 0);
+            for image in images {
+                let [kind, arch, file] = parts(image);
+                let mut bytes = input(file);
+                let (arch, name) = (CString::new(arch).unwrap(), CString::new(file).unwrap());
+                let result = if kind == "ptx" {
+                    bytes.push(0);
+                    type Add = unsafe extern "C" fn(
+                        Handle,
+                        *const c_void,
+                        usize,
+                        *const c_char,
+                        *const c_char,
+                        *const c_char,
+                    ) -> c_int;
+                    let add = self.0.get::<Add>(b"nvFatbinAddPTX").unwrap();
+                    add(handle, bytes.as_ptr().cast(), bytes.len(), arch.as_ptr(), name.as_ptr(), c"".as_ptr())
+                } else {
+                    type Add =
+                        unsafe extern "C" fn(Handle, *const c_void, usize, *const c_char, *const c_char) -> c_int;
+                    let add = self.0.get::<Add>(b"nvFatbinAddCubin").unwrap();
+                    add(handle, bytes.as_ptr().cast(), bytes.len(), arch.as_ptr(), name.as_ptr())
+                };
+                assert_eq!(result, 0, "{image}");
+            }
+            let mut size = 0;
+            let size_of = self.0.get::<unsafe extern "C" fn(Handle, *mut usize) -> c_int>(b"nvFatbinSize").unwrap();
+            assert_eq!(size_of(handle, &mut size), 0);
+            let mut fatbin = vec![0; size];
+            let get = self.0.get::<unsafe extern "C" fn(Handle, *mut c_void) -> c_int>(b"nvFatbinGet").unwrap();
+            assert_eq!(get(handle, fatbin.as_mut_ptr().cast()), 0);
+            let destroy = self.0.get::<unsafe extern "C" fn(*mut Handle) -> c_int>(b"nvFatbinDestroy").unwrap();
+            destroy(&mut handle);
+            fatbin
+        }
+    }
+}

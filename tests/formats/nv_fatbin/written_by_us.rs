@@ -1,0 +1,164 @@
+//! What we write has the bytes that `fatbinary` writes; `cuobjdump` and nvJitLink read it.
+
+use super::{
+    ARCHES, CUDA, INPUTS, JIT_LINK, all_images, extracted, fatbinary, input, ours, parts, prebuilt, sm, unpacked,
+};
+use offload_format::ErrorKind;
+use offload_format::nv_fatbin::{HostOs, NvFatbinBuilder, NvFatbins};
+use offload_tests::data::assert_same_bytes;
+use offload_tests::jit_link::JitLink;
+use offload_tests::registry::NOTHING;
+use offload_tests::scratch;
+use offload_tests::tools::{cuda, stdout, succeed};
+
+offload_tests::tests! {
+    CUDA => [ours_is_what_fatbinary_writes, cuobjdump_lists_and_extracts_ours, several_in_a_row],
+    NOTHING => [what_is_no_cubin_or_ptx_is_refused],
+    JIT_LINK => [nvjitlink_chooses_from_ours],
+}
+
+fn ours_is_what_fatbinary_writes() {
+    let folder = scratch::folder("nv-fatbin-same-bytes");
+    let images = all_images();
+    let theirs = fatbinary(&folder, &["-64", "--compress-mode=none"], &images);
+    let ptx = unpacked(&theirs);
+    let inputs: Vec<(&str, Vec<u8>)> = images
+        .iter()
+        .map(|image| {
+            let [kind, arch, file] = parts(image);
+            (arch, if kind == "ptx" { ptx[&format!("ptx:{arch}")].clone() } else { input(file) })
+        })
+        .collect();
+    let inputs: Vec<(&str, &[u8])> = inputs.iter().map(|(arch, bytes)| (*arch, bytes.as_slice())).collect();
+    assert_same_bytes(&ours(&inputs), &theirs, "all images");
+    for (image, input) in images.iter().zip(&inputs) {
+        let theirs = fatbinary(&folder, &["-64", "--compress-mode=none"], std::slice::from_ref(image));
+        assert_same_bytes(&ours(&[*input]), &theirs, image);
+    }
+    for (arch, ..) in ARCHES {
+        let file = format!("{arch}.o.cubin");
+        let theirs = fatbinary(&folder, &["-64", "--compress-mode=none", "-c"], &[format!("elf:{arch}:{file}")]);
+        assert_same_bytes(&ours(&[(arch, &input(&file))]), &theirs, &file);
+    }
+    // PTX of every length: what stands behind it.
+    for comma in 0..9 {
+        let text = format!(".version 8.0\n.target sm_90\n.address_size 64\n.global .b32 a{};\n", "b".repeat(comma));
+        scratch::write(INPUTS.join("length.ptx"), &text);
+        let theirs = fatbinary(&folder, &["-64", "--compress-mode=none"], &["ptx:90:length.ptx".to_owned()]);
+        assert_same_bytes(&ours(&[("90", text.as_bytes())]), &theirs, &text);
+    }
+}
+
+fn cuobjdump_lists_and_extracts_ours() {
+    let folder = scratch::folder("nv-fatbin-cuobjdump");
+    let inputs: Vec<(&str, Vec<u8>)> = ARCHES
+        .iter()
+        .flat_map(|(arch, ..)| [(*arch, input(&format!("{arch}.cubin"))), (*arch, input(&format!("{arch}.ptx")))])
+        .collect();
+    let inputs: Vec<(&str, &[u8])> = inputs.iter().map(|(arch, bytes)| (*arch, bytes.as_slice())).collect();
+    let ours = ours(&inputs);
+    let is_ptx = |bytes: &[u8]| !bytes.starts_with(b"\x7fELF");
+    let texts: Vec<_> = inputs.iter().filter(|(_, bytes)| is_ptx(bytes)).collect();
+    let cubins: Vec<_> = inputs.iter().filter(|(_, bytes)| !is_ptx(bytes)).collect();
+    for (option, expected) in [("-xptx", texts), ("-xelf", cubins)] {
+        let found = extracted(&folder, &ours, option);
+        assert_eq!(found.len(), expected.len());
+        for ((arch, bytes), (expected_arch, expected)) in found.iter().zip(expected) {
+            // cuobjdump 13.5 writes `sm_100` for cubins of the family.
+            assert_eq!(arch.trim_end_matches('f'), expected_arch.trim_end_matches('f'));
+            assert_same_bytes(bytes, expected, arch);
+        }
+    }
+    scratch::write(folder.join("ours.fatbin"), &ours);
+    let dump = stdout(&succeed(cuda("cuobjdump").current_dir(&folder).arg("ours.fatbin")));
+    let arches: Vec<&str> = dump.lines().filter_map(|line| line.strip_prefix("arch = sm_")).collect();
+    assert_eq!(arches, inputs.iter().map(|(arch, _)| *arch).collect::<Vec<_>>());
+    assert_eq!(dump.matches("host = linux").count(), inputs.len());
+    assert_eq!(dump.matches("compile_size = 64bit").count(), inputs.len());
+}
+
+fn nvjitlink_chooses_from_ours() {
+    let library = JitLink::load();
+    // Of cubins that ptxas made without `-c`, nvJitLink takes no code.
+    let cubins: Vec<(&str, Vec<u8>)> =
+        ["80", "90a", "100f"].into_iter().map(|arch| (arch, input(&format!("{arch}.o.cubin")))).collect();
+    let cubins: Vec<(&str, &[u8])> = cubins.iter().map(|(arch, bytes)| (*arch, bytes.as_slice())).collect();
+    let without_ptx = ours(&cubins);
+    let ptx = input("90.ptx");
+    let with_ptx = ours(&[&cubins[..], &[("90", ptx.as_slice())]].concat());
+    // The GPU, whether there is a cubin for it, whether there is something for it.
+    for (gpu, by_cubin, by_ptx) in [
+        ("sm_75", false, false),
+        ("sm_80", true, true),
+        ("sm_86", true, true),
+        ("sm_90", false, true),
+        ("sm_90a", true, true),
+        ("sm_100", true, true),
+        ("sm_103", true, true),
+        ("sm_120", false, true),
+    ] {
+        assert_eq!(library.link(&without_ptx, gpu).is_some(), by_cubin, "{gpu}");
+        assert_eq!(library.link(&with_ptx, gpu).is_some(), by_ptx, "{gpu} with PTX");
+    }
+    // What comes out is the kernel for that GPU.
+    for (gpu, number) in [("sm_80", 80), ("sm_90", 90), ("sm_100", 100), ("sm_120", 120)] {
+        let linked = library.link(&with_ptx, gpu).unwrap();
+        assert_eq!(offload_format::image::CubinHeader::parse(&linked).unwrap().number(), number);
+        assert!(linked.windows(3).any(|window| window == b"add"), "{gpu}");
+    }
+    // The text alone, compiled for each.
+    let text = ours(&[("90", &ptx)]);
+    assert!(library.link(&text, "sm_100").is_some());
+    assert!(library.link(&text, "sm_80").is_none());
+}
+
+fn several_in_a_row() {
+    let folder = scratch::folder("nv-fatbin-row");
+    let (a, b) = (ours(&[("80", &input("80.cubin"))]), ours(&[("90", &input("90.cubin")), ("80", &input("80.ptx"))]));
+    for zeros in [0, 8, 24] {
+        let row = [&a[..], &vec![0; zeros], &b, &vec![0; zeros]].concat();
+        let found: Vec<(u64, usize)> = NvFatbins::new(&row)
+            .map(|fatbin| fatbin.map(|(at, fatbin)| (at, fatbin.entries().count())).unwrap())
+            .collect();
+        assert_eq!(found, [(0, 1), ((a.len() + zeros) as u64, 2)]);
+        // cuobjdump 13.5 takes zeros between them, and no zeros at the end of a file.
+        scratch::write(folder.join("row.fatbin"), &row[..row.len() - zeros]);
+        let list = succeed(cuda("cuobjdump").current_dir(&folder).args(["-lelf", "-lptx", "row.fatbin"]));
+        assert_eq!(stdout(&list).lines().count(), 3, "{zeros}");
+    }
+    let found: Vec<_> = NvFatbins::new(&[&a[..], b"behind"].concat()).map(|it| it.map(|(at, _)| at)).collect();
+    assert_eq!((found.len(), found[0]), (2, Ok(0)));
+    let error = found[1].unwrap_err();
+    assert_eq!((error.kind(), error.offset()), (ErrorKind::BadMagic, a.len() as u64));
+    assert_eq!(NvFatbins::new(b"").count() + NvFatbins::new(&[0; 99]).count(), 0);
+}
+
+fn what_is_no_cubin_or_ptx_is_refused() {
+    let cubin = prebuilt("saxpy.sm_90.cubin");
+    let refused = |arch, cubin: &[u8]| NvFatbinBuilder::new(HostOs::Linux).cubin(sm(arch), cubin).err();
+    assert_eq!(refused("90", &cubin), None);
+    assert_eq!(refused("90a", &cubin), None);
+    assert!(refused("80", &cubin).is_some());
+    assert!(refused("90", b"text").is_some());
+    assert!(refused("90", &prebuilt("saxpy.gfx90a.hsaco")).is_some());
+    // Bit 1 of its flags makes `.nv.compat` count; then the section table is read.
+    let mut portable = cubin.clone();
+    portable[48] |= 2;
+    assert_eq!(refused("90", &portable), None);
+    let table = u64::from_le_bytes(portable[40..48].try_into().unwrap()) as usize;
+    for (at, size) in [(40, 8), (58, 2), (60, 2), (62, 2), (table, 4), (table + 24, 8), (table + 32, 8)] {
+        for byte in [0, 1, 0xff] {
+            let mut damaged = portable.clone();
+            damaged[at..at + size].fill(byte);
+            let _ = refused("90", &damaged);
+        }
+    }
+    for cut in 0..portable.len() {
+        let error = refused("90", &portable[..cut]);
+        assert!(error.is_some() || cut > table, "{cut}");
+    }
+    let ptx = |text: &[u8]| NvFatbinBuilder::new(HostOs::Linux).ptx(text).err();
+    assert_eq!(ptx(b".version 8.0\n.target sm_90\n"), None);
+    assert!(ptx(b".version 65536.0\n.target sm_90\n").is_some());
+    assert!(ptx(b"").is_some());
+}

@@ -1,0 +1,183 @@
+//! Bundles in the objects of many compilers' runs have the same bytes as those of LLVM 22's `clang-offload-bundler`,
+//! bundled and stripped.
+
+use super::{C, CXX, THREAD_LOCAL, compile, from_yaml, same_as_llvm};
+use offload_tests::registry::{CLANG, LLVM};
+use offload_tests::scratch;
+use offload_tests::tools::llvm;
+use std::process::Command;
+
+offload_tests::tests! {
+    LLVM => [
+        objects_of_clang,
+        objects_for_other_machines,
+        coff_objects,
+        more_sections_than_16_bits_count,
+        odd_sections_and_symbols,
+    ],
+    CLANG => [objects_of_gcc],
+}
+
+fn objects_of_clang() {
+    let folder = scratch::folder("object-bundle-clang");
+    for options in
+        ["", "-O2", "-O2 -g", "-g -gz", "-ffunction-sections -fdata-sections", "-fno-addrsig -fPIC", "-mcmodel=large"]
+    {
+        let options = format!("--target=x86_64-unknown-linux-gnu {options}");
+        for (file, source) in [("a.c", C), ("b.c", THREAD_LOCAL), ("c.cpp", CXX), ("empty.c", "")] {
+            same_as_llvm(&folder, &compile(&folder, llvm("clang"), source, file, &options, "host.o"));
+        }
+    }
+}
+
+fn objects_of_gcc() {
+    let folder = scratch::folder("object-bundle-gcc");
+    for options in
+        ["", "-O2", "-O2 -g", "-g -gz", "-ffunction-sections -fdata-sections", "-flto", "-flto -ffat-lto-objects"]
+    {
+        for (file, source) in [("a.c", C), ("b.c", THREAD_LOCAL), ("empty.c", "")] {
+            same_as_llvm(&folder, &compile(&folder, Command::new("gcc"), source, file, options, "host.o"));
+        }
+    }
+    // Optimized, this needs no group with a local signature, of which the next test is.
+    same_as_llvm(&folder, &compile(&folder, Command::new("g++"), CXX, "c.cpp", "-O2 -g", "host.o"));
+}
+
+/// 32 and 64 bits, both byte orders.
+fn objects_for_other_machines() {
+    let folder = scratch::folder("object-bundle-machines");
+    for machine in
+        ["aarch64", "riscv64", "i386", "armv7", "powerpc64", "powerpc64le", "mips64", "mips64el", "mips", "s390x"]
+    {
+        for options in ["", "-O2 -g -ffunction-sections"] {
+            let options = format!("--target={machine}-unknown-linux-gnu {options}");
+            same_as_llvm(&folder, &compile(&folder, llvm("clang"), C, "a.c", &options, "host.o"));
+        }
+        let options = format!("--target={machine}-unknown-linux-gnu");
+        same_as_llvm(&folder, &compile(&folder, llvm("clang"), CXX, "c.cpp", &options, "host.o"));
+    }
+    let options = "--target=x86_64-unknown-linux-gnux32";
+    same_as_llvm(&folder, &compile(&folder, llvm("clang"), C, "a.c", options, "host.o"));
+}
+
+fn coff_objects() {
+    let folder = scratch::folder("object-bundle-coff");
+    for target in ["x86_64-pc-windows-msvc", "x86_64-pc-windows-gnu", "i686-pc-windows-msvc", "aarch64-pc-windows-msvc"]
+    {
+        for options in ["", "-O2 -g", "-ffunction-sections -fdata-sections -fno-addrsig"] {
+            let options = format!("--target={target} {options}");
+            for (file, source) in [("a.c", C), ("b.c", THREAD_LOCAL), ("c.cpp", CXX), ("empty.c", "")] {
+                let options = if file == "c.cpp" { format!("{options} -fexceptions") } else { options.clone() };
+                same_as_llvm(&folder, &compile(&folder, llvm("clang"), source, file, &options, "host.obj"));
+            }
+        }
+    }
+    // More names than a decimal offset in a section's name has room for.
+    let long = "x".repeat(1 << 20);
+    let sections: String =
+        (0..10).map(|number| format!(".section .{number}{long}{number},\"dr\"\n.byte 1\n")).collect();
+    let options = "--target=x86_64-pc-windows-msvc";
+    same_as_llvm(&folder, &compile(&folder, llvm("clang"), &sections, "long.s", options, "host.obj"));
+}
+
+/// ELF keeps the numbers in a table of their own, COFF has another file header and larger symbols.
+fn more_sections_than_16_bits_count() {
+    let folder = scratch::folder("object-bundle-many");
+    let section =
+        |number: usize, flags: &str| format!(".section .s{number},\"{flags}\"\n.globl y{number}\ny{number}: .byte 1\n");
+    let elf: String = (0..65_400).map(|number| section(number, "a")).collect();
+    let elf = elf + ".section .last,\"aw\"\n.quad y65399, y1\n";
+    let target = "--target=x86_64-unknown-linux-gnu";
+    same_as_llvm(&folder, &compile(&folder, llvm("clang"), &elf, "many.s", target, "host.o"));
+    // Just so many that the bundle's are over it.
+    let elf: String = (0..65_274).map(|number| section(number, "a")).collect();
+    same_as_llvm(&folder, &compile(&folder, llvm("clang"), &elf, "nearly.s", target, "host.o"));
+    let coff: String = (0..65_300).map(|number| section(number, "dr")).collect();
+    let target = "--target=x86_64-pc-windows-msvc";
+    same_as_llvm(&folder, &compile(&folder, llvm("clang"), &coff, "big.s", target, "host.obj"));
+}
+
+fn odd_sections_and_symbols() {
+    let folder = scratch::folder("object-bundle-odd");
+    let source = r#"
+        .globl f, old_f
+        f: .cfi_startproc
+        call g@PLT
+        ret
+        .cfi_endproc
+        .symver old_f, f@VERS_1
+        old_f: nop
+        .section .tdata,"awT",@progbits
+        .long 3
+        .section .tbss,"awT",@nobits
+        .zero 40
+        .bss
+        .balign 64
+        .zero 100
+        .section .mynobits,"a",@nobits
+        .zero 5000
+        .section .ordered,"ao",@progbits,.text
+        .quad f
+        .section .grp,"aG",@progbits,signature
+        .long 1
+        .section .grp2,"aG",@progbits,signature,comdat
+        .long f - .
+        .section .strings,"aMS",@progbits,1
+        .asciz "hello"
+        .section .aligned,"a",@progbits
+        .balign 4096
+        .long f - .
+        .section .empty,"a",@progbits
+        .balign 256
+        .section .data.rel.ro,"aw",@progbits
+        .quad g, f
+        .section .note.foo,"a",@note
+        .long 4, 0, 0
+        .asciz "abc"
+        .section .init_array,"aw",@init_array
+        .quad f
+        .section .large,"awl",@progbits
+        .zero 3
+        .section .ends_in.data,"a"
+        .section .retained,"aR"
+        .weak h
+        .hidden f
+        .set absolute, 77
+        .comm common, 80, 32
+        .type ifunc, @gnu_indirect_function
+        ifunc: ret
+    "#;
+    same_as_llvm(
+        &folder,
+        &compile(&folder, llvm("clang"), source, "odd.s", "--target=x86_64-unknown-linux-gnu", "host.o"),
+    );
+    // One table for all names: no symbols; no sections; odd alignments, an unknown type, no type, an address.
+    for yaml in [
+        "Sections: [{Name: .text, Type: SHT_PROGBITS, Flags: [SHF_ALLOC], Content: c3}]",
+        "Symbols: []",
+        "Sections: [{Name: .a, Type: SHT_PROGBITS, Content: c3c3c3, AddressAlign: 0}, \
+             {Name: nul, Type: SHT_NULL}, {Name: .b, Type: 0x70000099, Content: '0102', AddressAlign: 3, Link: .a, \
+             Info: 77, EntSize: 9, Address: 0x1000}]\nSymbols: [{Name: .b, Section: .a, Type: STT_OBJECT, Size: 9}, \
+             {Name: cba, Section: .b, Value: 1, Binding: STB_GLOBAL}, {Name: ba, Binding: STB_WEAK, Index: SHN_ABS, \
+             Other: [STV_HIDDEN]}, {Name: co, Index: SHN_COMMON, Value: 8, Binding: STB_GLOBAL}]",
+    ] {
+        for class in ["ELFCLASS64, Data: ELFDATA2LSB", "ELFCLASS64, Data: ELFDATA2MSB", "ELFCLASS32, Data: ELFDATA2LSB"]
+        {
+            let header =
+                format!("Class: {class}, Type: ET_REL, Machine: EM_X86_64, OSABI: ELFOSABI_GNU, ABIVersion: 3");
+            let host = from_yaml(
+                &folder,
+                &format!("--- !ELF\nFileHeader: {{{header}, SectionHeaderStringTable: .strtab}}\n{yaml}\n"),
+            );
+            same_as_llvm(&folder, &host);
+        }
+    }
+    let host = from_yaml(
+        &folder,
+        "--- !COFF\nheader: {Machine: IMAGE_FILE_MACHINE_AMD64, Characteristics: [IMAGE_FILE_LINE_NUMS_STRIPPED]}\n\
+         sections:\n  - {Name: .averyverylongname, Characteristics: [IMAGE_SCN_CNT_CODE], Alignment: 4, SectionData: C3}\n  \
+         - {Name: .debug.averyverylongname, Characteristics: [IMAGE_SCN_CNT_CODE], VirtualAddress: 16, VirtualSize: 100, \
+         Alignment: 4, SectionData: C3}\nsymbols: []\n",
+    );
+    same_as_llvm(&folder, &host);
+}

@@ -1,0 +1,108 @@
+//! Bundles that are taken out of objects again, beside LLVM 22's `llvm-objcopy --remove-section`.
+
+use super::{C, DEVICES, THREAD_LOCAL, compile, contents, our_bundle};
+use offload_format::object_bundle::{self, ObjectBundle};
+use offload_tests::data::{assert_same_bytes, read};
+use offload_tests::registry::{CLANG, LLVM};
+use offload_tests::scratch;
+use offload_tests::tools::{llvm, succeed};
+use std::process::Command;
+
+offload_tests::tests! {
+    LLVM => [bundles_between_other_sections],
+    CLANG => [bundles_from_a_relocatable_link],
+}
+
+/// `ld -r` puts several bundles into one object, with symbols for their sections.
+fn bundles_from_a_relocatable_link() {
+    let folder = scratch::folder("object-bundle-relocatable");
+    for target in ["x86_64-unknown-linux-gnu", "i386-unknown-linux-gnu"] {
+        for (number, source) in [C, THREAD_LOCAL].into_iter().enumerate() {
+            let options = format!("--target={target} -ffunction-sections");
+            let host = compile(&folder, llvm("clang"), source, "a.c", &options, "host.o");
+            scratch::write(folder.join(format!("fat{number}.o")), our_bundle(&read(&host), 0));
+        }
+        let gnu = if target.starts_with("i386") { "elf_i386" } else { "elf_x86_64" };
+        for mut linker in [llvm("ld.lld"), Command::new("ld.bfd")] {
+            succeed(linker.current_dir(&folder).args(["-m", gnu, "-r", "fat0.o", "fat1.o", "-o", "both.o"]));
+            let bytes = read(folder.join("both.o"));
+            let entries = ObjectBundle::parse(&bytes).unwrap().entries().count();
+            assert!(entries > DEVICES.len(), "{entries}");
+            let theirs = folder.join("theirs.o");
+            let option = "--remove-section=__CLANG_OFFLOAD_BUNDLE__.*";
+            succeed(llvm("llvm-objcopy").current_dir(&folder).args(["--regex", option, "--", "both.o", "theirs.o"]));
+            let ours = object_bundle::strip(&bytes).unwrap();
+            scratch::write(folder.join("ours.o"), &ours);
+            assert_eq!(contents(&folder.join("ours.o")), contents(&theirs), "{linker:?}");
+            assert_same_bytes(&ours, &read(theirs), &format!("{linker:?}"));
+        }
+    }
+}
+
+/// What stands behind them gets other numbers.
+fn bundles_between_other_sections() {
+    let folder = scratch::folder("object-bundle-between");
+    let source = r#"
+        .section "__CLANG_OFFLOAD_BUNDLE__host-x86_64-unknown-linux-gnu-","FLAGS"
+        .byte 0
+        .section "__CLANG_OFFLOAD_BUNDLE__hip-amdgcn-amd-amdhsa--gfx906","FLAGS"
+        .ascii "code object"
+        .section .behind,"FLAGS"
+        .globl behind
+        behind: .long there
+        .text
+        .globl there
+        there: .long behind
+    "#;
+    let groups = r#"
+        .section .grp,"aG",@progbits,signature,comdat
+        .weak signature
+        signature: .quad behind
+        .section .ordered,"ao",@progbits,.behind
+        .quad .grp
+    "#;
+    let coff = r#"
+        .section .key,"dr",discard,key
+        .globl key
+        key: .long 1
+        .section .with,"dr",associative,key
+        .long .behind
+        .weak soft
+        .long soft
+    "#;
+    let cases = [
+        ("x86_64-unknown-linux-gnu", "a", groups),
+        ("i386-unknown-linux-gnu", "a", ""),
+        ("powerpc64-unknown-linux-gnu", "a", ""),
+        ("mips64el-unknown-linux-gnu", "a", ""),
+        ("x86_64-pc-windows-msvc", "dr", coff),
+        ("i686-pc-windows-msvc", "dr", ""),
+    ];
+    for (target, flags, more) in cases {
+        let source = source.replace("FLAGS", flags) + more;
+        let host = compile(&folder, llvm("clang"), &source, "a.s", &format!("--target={target}"), "host.o");
+        let option = "--remove-section=__CLANG_OFFLOAD_BUNDLE__.*";
+        succeed(llvm("llvm-objcopy").current_dir(&folder).args(["--regex", option, "--", "host.o", "theirs.o"]));
+        let ours = object_bundle::strip(&read(&host)).unwrap();
+        assert_same_bytes(&ours, &read(folder.join("theirs.o")), target);
+    }
+    // Code that refers to the bundle needs it.
+    for target in ["x86_64-unknown-linux-gnu", "x86_64-pc-windows-msvc"] {
+        let flags = if target.contains("windows") { "dr" } else { "a" };
+        let source = format!(
+            ".section __CLANG_OFFLOAD_BUNDLE__x,\"{flags}\"\nhere: .byte 1\n.globl here\n.text\n.long here - .\n"
+        );
+        let host = compile(&folder, llvm("clang"), &source, "a.s", &format!("--target={target}"), "host.o");
+        let error = object_bundle::strip(&read(&host)).unwrap_err();
+        assert!(error.to_string().contains("reference to a symbol of the bundle"), "{error}");
+        let mut tool = llvm("llvm-objcopy");
+        tool.current_dir(&folder).args([
+            "--regex",
+            "--remove-section=__CLANG_OFFLOAD_BUNDLE__.*",
+            "--",
+            "host.o",
+            "theirs.o",
+        ]);
+        assert!(!tool.output().unwrap().status.success());
+    }
+}

@@ -1,0 +1,104 @@
+//! Compressed offload binaries: LLVM 22's `llvm-objcopy` decompresses our streams, and we decompress its.
+
+use super::{
+    METHODS, builder, by_hand_behind, compressed_by_hand, large_samples, made, number, numbers, read_all, samples,
+};
+use offload_format::ErrorKind;
+use offload_format::compression::Method;
+use offload_format::offload_binary::{OffloadBinary, OffloadBinaryBuilder, Version};
+use offload_tests::registry::{LLVM, NOTHING};
+use offload_tests::scratch;
+use offload_tests::tools::{llvm, succeed};
+use std::fs;
+
+offload_tests::tests! {
+    NOTHING => [what_is_compressed_comes_back],
+    LLVM => [streams_of_llvm_are_decompressed, llvm_decompresses_our_streams],
+}
+
+/// `Elf64_Chdr`, in front of a compressed section: the method's number, a reserved word, size, alignment.
+const SECTION_HEADER: usize = 24;
+
+fn streams_of_llvm_are_decompressed() {
+    let folder = scratch::folder("offload-binary-llvm-streams");
+    let samples = large_samples();
+    let whole = by_hand_behind(&vec![0; 40 * samples.len()], 3, &samples);
+    scratch::write(folder.join("empty.s"), "");
+    scratch::write(folder.join("content"), &whole[40..]);
+    succeed(llvm("clang").current_dir(&folder).args(["--target=x86_64-linux-gnu", "-c", "empty.s", "-o", "empty.o"]));
+    succeed(llvm("llvm-objcopy").current_dir(&folder).args(["--add-section=.debug_x=content", "empty.o", "plain.o"]));
+    for (method, name, number) in METHODS {
+        let option = format!("--compress-debug-sections={name}");
+        succeed(llvm("llvm-objcopy").current_dir(&folder).args([&option, "plain.o", "compressed.o"]));
+        let dump = ["--dump-section=.debug_x=dump", "compressed.o", "unused.o"];
+        succeed(llvm("llvm-objcopy").current_dir(&folder).args(dump));
+        let section = fs::read(folder.join("dump")).unwrap();
+        assert_eq!(section[..SECTION_HEADER], numbers(&[number, whole.len() as u64 - 40, 1]), "{name}");
+
+        let mut file = compressed_by_hand(&whole, &section[SECTION_HEADER..]);
+        let size = file.len() as u64;
+        // What follows it is not its own.
+        file.extend_from_slice(b"something");
+        let binary = OffloadBinary::parse(&file).unwrap();
+        assert_eq!((binary.size(), binary.version(), binary.images().count()), (size, Version::V3, 0));
+        let compressed = binary.compressed().unwrap();
+        assert_eq!((compressed.method(), compressed.inflated_size()), (method, whole.len() as u64));
+        let inflated = compressed.decompress(whole.len() as u64).unwrap();
+        assert!(inflated == whole);
+        assert_eq!(read_all(&inflated), samples);
+    }
+}
+
+fn llvm_decompresses_our_streams() {
+    let folder = scratch::folder("offload-binary-our-streams");
+    let samples = large_samples();
+    let (builder, datas) = builder(&samples);
+    let whole = builder.layout(Version::V3).to_vec(&datas);
+    for (method, name, number_of_method) in METHODS {
+        for level in [None, Some(1), Some(9)] {
+            let file = builder.compressed(method, level, &datas).unwrap();
+            assert_eq!(file.len() % 8, 0);
+            assert!(file.len() < whole.len(), "{} bytes of {}", file.len(), whole.len());
+            let size = number(&file, 8) as usize;
+            assert!((size..size + 8).contains(&file.len()), "{size} of {} bytes", file.len());
+            assert!(file[size..].iter().all(|&byte| byte == 0));
+            assert_eq!(file[..8], whole[..8]);
+            assert_eq!(file[16..40], [&whole[16..32], &numbers(&[whole.len() as u64])].concat());
+
+            let mut section = numbers(&[number_of_method, whole.len() as u64 - 40, 1]);
+            section.extend_from_slice(&file[40..size]);
+            let hex: String = section.iter().map(|byte| format!("{byte:02x}")).collect();
+            let yaml = format!(
+                "--- !ELF\nFileHeader:\n  Class: ELFCLASS64\n  Data: ELFDATA2LSB\n  Type: ET_REL\n  Machine: EM_X86_64\n\
+                 Sections:\n  - Name: .debug_x\n    Type: SHT_PROGBITS\n    Flags: [ SHF_COMPRESSED ]\n    \
+                 AddressAlign: 8\n    Content: \"{hex}\"\n"
+            );
+            scratch::write(folder.join("object.yaml"), yaml);
+            succeed(llvm("yaml2obj").current_dir(&folder).args(["object.yaml", "-o", "compressed.o"]));
+            let inflate = ["--decompress-debug-sections", "compressed.o", "plain.o"];
+            succeed(llvm("llvm-objcopy").current_dir(&folder).args(inflate));
+            let dump = ["--dump-section=.debug_x=dump", "plain.o", "unused.o"];
+            succeed(llvm("llvm-objcopy").current_dir(&folder).args(dump));
+            assert!(fs::read(folder.join("dump")).unwrap() == whole[40..], "{name} {level:?}");
+        }
+    }
+}
+
+fn what_is_compressed_comes_back() {
+    for samples in [large_samples(), samples(), vec![made(0, 0, 0, &[], b"")]] {
+        let (builder, datas) = builder(&samples);
+        let whole = builder.layout(Version::V3).to_vec(&datas);
+        for (method, ..) in METHODS {
+            let file = builder.compressed(method, None, &datas).unwrap();
+            let compressed = OffloadBinary::parse(&file).unwrap().compressed().unwrap();
+            assert_eq!(compressed.method(), method);
+            assert!(compressed.decompress(u64::MAX).unwrap() == whole);
+            let error = compressed.decompress(whole.len() as u64 - 1).unwrap_err();
+            let limit = whole.len() as u64 - 1;
+            assert_eq!(error.kind(), ErrorKind::LimitExceeded { need: whole.len() as u64, limit });
+        }
+    }
+    let none = OffloadBinaryBuilder::new();
+    assert!(none.compressed(Method::Zstd, None, &[]).unwrap().is_empty());
+    assert!([Version::V1, Version::V2, Version::V3].iter().all(|version| none.layout(*version).size() == 0));
+}

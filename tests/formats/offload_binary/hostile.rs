@@ -1,0 +1,211 @@
+//! Offload binaries that are malformed, cut short, changed, or made to cost much time. Nothing may panic or read outside
+//! of the file.
+
+use super::{METHODS, builder, by_hand, large_samples, number, samples, set};
+use offload_format::ErrorKind;
+use offload_format::offload_binary::{
+    ImageKind, OffloadBinaries, OffloadBinary, OffloadBinaryBuilder, OffloadKind, Version,
+};
+use offload_tests::registry::NOTHING;
+
+offload_tests::tests! {
+    NOTHING => [
+        malformed_entries,
+        malformed_compressed_binaries,
+        text_that_is_shared_too_often,
+        every_truncation,
+        every_byte_changed,
+    ],
+}
+
+fn malformed_entries() {
+    use ErrorKind::{Malformed, OutOfBounds, Truncated, UnsupportedVersion};
+    let good = by_hand(3, &samples());
+    let len = good.len() as u64;
+    let entries = number(&good, 16) as usize;
+    // The third entry, and its first string pair.
+    let entry = entries + 80;
+    let pair = number(&good, entry as u64 + 8) as usize;
+    let out_of_bounds = |start, size| OutOfBounds { start, size, len };
+    let table = [
+        ("size below a header's", 8, 39, Truncated { need: 40, have: 39 }, 0),
+        ("version", 0, 0x0000_0004_ad10_ff10, UnsupportedVersion { version: 4 }, 4),
+        ("entries offset", 16, len - 10, out_of_bounds(len - 10, 200), 16),
+        ("entry count", 24, 6, out_of_bounds(entries as u64, 240), 16),
+        ("entry count, wrapping", 24, u64::MAX / 20, out_of_bounds(entries as u64, u64::MAX), 16),
+        ("string pairs offset", entry + 8, len, out_of_bounds(len, 96), entry + 8),
+        ("string pair count", entry + 16, 1 << 61, out_of_bounds(pair as u64, u64::MAX), entry + 8),
+        ("image offset", entry + 24, len - 4, out_of_bounds(len - 4, 5), entry + 24),
+        ("image size", entry + 32, len, out_of_bounds(number(&good, entry as u64 + 24), len), entry + 24),
+        ("key", pair, len, Malformed, pair),
+        ("value", pair + 8, len - 7, out_of_bounds(len - 7, 8), pair + 8),
+        ("value size", pair + 16, u64::MAX, out_of_bounds(number(&good, pair as u64 + 8), u64::MAX), pair + 8),
+    ];
+    OffloadBinary::parse(&good).unwrap();
+    for (what, at, new, kind, offset) in table {
+        let mut bytes = good.clone();
+        set(&mut bytes, at, new);
+        let error = OffloadBinary::parse(&bytes).unwrap_err();
+        assert_eq!((error.kind(), error.offset()), (kind, offset as u64), "{what}: {error}");
+    }
+    let mut bytes = good.clone();
+    bytes[number(&good, pair as u64) as usize] = 0xff;
+    let error = OffloadBinary::parse(&bytes).unwrap_err();
+    assert_eq!(error.to_string(), format!("entry 2, string key is malformed (at offset {pair})"));
+}
+
+fn malformed_compressed_binaries() {
+    use ErrorKind::{Malformed, OutOfBounds};
+    let samples = large_samples();
+    let (builder, images) = builder(&samples);
+    for (method, ..) in METHODS {
+        let mut good = builder.compressed(method, None, &images).unwrap();
+        let size = number(&good, 8);
+        good.truncate(size as usize);
+        let inflated = number(&good, 32);
+        let with = |at: usize, new: u64| {
+            let mut bytes = good.clone();
+            set(&mut bytes, at, new);
+            bytes
+        };
+        let parse = |bytes: &[u8]| OffloadBinary::parse(bytes).map(|binary| binary.size());
+        let kind = |bytes: &[u8]| parse(bytes).map_err(|error| (error.kind(), error.offset()));
+        assert_eq!(kind(&with(16, 39)), Err((Malformed, 16)));
+        assert_eq!(kind(&with(16, size + 1)), Err((OutOfBounds { start: size + 1, size: 0, len: size }, 16)));
+        assert_eq!(kind(&with(16, u64::MAX)), Err((OutOfBounds { start: u64::MAX, size: 0, len: size }, 16)));
+        assert_eq!(kind(&with(32, 39)), Err((Malformed, 32)));
+
+        let inflate = |bytes: &[u8]| {
+            let compressed = OffloadBinary::parse(bytes).unwrap().compressed().unwrap();
+            compressed.decompress(1 << 20).map(|bytes| bytes.len()).map_err(|error| error.kind())
+        };
+        assert_eq!(inflate(&good), Ok(inflated as usize));
+        assert!(matches!(inflate(&with(32, inflated - 1)), Err(ErrorKind::Compression { .. })));
+        assert!(matches!(inflate(&with(32, 40)), Err(ErrorKind::Compression { .. })));
+        assert_eq!(inflate(&with(32, inflated + 1)), Err(Malformed));
+        let huge = ErrorKind::LimitExceeded { need: u64::MAX, limit: 1 << 20 };
+        assert_eq!(inflate(&with(32, u64::MAX)), Err(huge));
+        // Nothing to decompress, and a stream that is cut short.
+        for end in [40, size - 1] {
+            let mut bytes = with(8, end);
+            bytes.truncate(end as usize);
+            assert!(matches!(inflate(&bytes), Err(ErrorKind::Compression { .. })));
+        }
+        // Something between header and stream stays there.
+        let mut moved = [&good[..40], b"between ", &good[40..]].concat();
+        set(&mut moved, 8, size + 8);
+        set(&mut moved, 16, 48);
+        set(&mut moved, 32, inflated + 8);
+        let bytes = OffloadBinary::parse(&moved).unwrap().compressed().unwrap().decompress(1 << 20).unwrap();
+        assert_eq!((&bytes[40..48], number(&bytes, 8), number(&bytes, 32)), (b"between ".as_slice(), inflated + 8, 0));
+    }
+}
+
+/// Files in which the same bytes are text, or string pairs, of many.
+fn text_that_is_shared_too_often() {
+    let with_pairs = |pairs: usize| {
+        let mut builder = OffloadBinaryBuilder::new();
+        let image = builder.image(ImageKind::NONE, OffloadKind::NONE, 0);
+        for number in 0..pairs {
+            image.string(&format!("key{number}"), "v".repeat(20_000));
+        }
+        builder
+    };
+    for version in [Version::V1, Version::V2, Version::V3] {
+        assert!(OffloadBinary::parse(&with_pairs(60).layout(version).to_vec(&[b""])).is_ok());
+        let error = OffloadBinary::parse(&with_pairs(200).layout(version).to_vec(&[b""])).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Malformed);
+    }
+    // 1000 entries with the same 1000 pairs without text.
+    let mut builder = OffloadBinaryBuilder::new();
+    for _ in 0..1000 {
+        builder.image(ImageKind::NONE, OffloadKind::NONE, 0);
+    }
+    let mut file = builder.layout(Version::V2).to_vec(&[b"".as_slice(); 1000]);
+    let pairs = file.len() as u64;
+    file.resize(file.len() + 24 * 1000, 0);
+    let size = file.len() as u64;
+    set(&mut file, 8, size);
+    for pair in 0..1000 {
+        // The key is the NUL at the end of the last pair.
+        set(&mut file, pairs as usize + 24 * pair, size - 1);
+    }
+    for entry in 0..1000 {
+        set(&mut file, 32 + 40 * entry + 8, pairs);
+        set(&mut file, 32 + 40 * entry + 16, if entry < 100 { 1000 } else { 0 });
+    }
+    assert_eq!(
+        OffloadBinary::parse(&file).unwrap().images().map(|image| image.strings().count()).sum::<usize>(),
+        100_000
+    );
+    (0..1000).for_each(|entry| set(&mut file, 32 + 40 * entry + 16, 1000));
+    let error = OffloadBinary::parse(&file).unwrap_err();
+    assert!(error.to_string().contains("share too much text"), "{error}");
+}
+
+/// One file of each kind, several of them of all images.
+fn files() -> Vec<Vec<u8>> {
+    let samples = samples();
+    let (builder, datas) = builder(&samples);
+    let compressed = METHODS.map(|(method, ..)| {
+        let mut file = builder.compressed(method, None, &datas).unwrap();
+        file.truncate(number(&file, 8) as usize);
+        file
+    });
+    let whole = [Version::V2, Version::V3].map(|version| builder.layout(version).to_vec(&datas));
+    [whole.to_vec(), compressed.to_vec(), vec![by_hand(1, &samples[..1]), by_hand(2, &samples), by_hand(3, &samples)]]
+        .concat()
+}
+
+fn every_truncation() {
+    for file in files() {
+        for length in 0..file.len() {
+            let error = OffloadBinary::parse(&file[..length]).unwrap_err();
+            assert!(matches!(error.kind(), ErrorKind::Truncated { .. } | ErrorKind::OutOfBounds { .. }), "{error}");
+            // And with a size that fits.
+            let mut shorter = file[..length].to_vec();
+            if length >= 16 {
+                set(&mut shorter, 8, length as u64);
+                visit(&shorter);
+            }
+        }
+    }
+}
+
+fn every_byte_changed() {
+    for file in files() {
+        for at in 0..file.len() {
+            for new in [0, 1, 0x7f, 0xff, file[at] ^ 0x80, file[at].wrapping_add(1)] {
+                let mut changed = file.clone();
+                changed[at] = new;
+                visit(&changed);
+            }
+            for new in [0, 1, file.len() as u64, u64::MAX, u64::MAX / 24, 1 << 63] {
+                let mut changed = file.clone();
+                let end = file.len().min(at + 8);
+                changed[at..end].copy_from_slice(&new.to_le_bytes()[..end - at]);
+                visit(&changed);
+            }
+        }
+    }
+}
+
+/// Reads all that there is: nothing panics, nothing lies outside.
+fn visit(file: &[u8]) {
+    let range = file.as_ptr_range();
+    let inside = |part: &[u8]| part.is_empty() || range.start <= part.as_ptr() && part.as_ptr_range().end <= range.end;
+    for (_, binary) in OffloadBinaries::new(file).flatten() {
+        for image in binary.images() {
+            assert!(inside(image.data()), "an image lies outside of the file");
+            assert!(inside(image.arch().unwrap_or("").as_bytes()), "an arch lies outside of the file");
+            for (key, value) in image.strings() {
+                assert!(inside(key.as_bytes()), "a key lies outside of the file");
+                assert!(inside(value), "a value lies outside of the file");
+            }
+        }
+        if let Some(Ok(inflated)) = binary.compressed().map(|compressed| compressed.decompress(10_000)) {
+            assert!(inflated.len() <= 10_000);
+            let _ = OffloadBinary::parse(&inflated);
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Offload binaries of versions 2 and 3, and what versus_llvm/ does not try of version 1.
+//!
+//! LLVM 22 knows version 1 alone. Files of the others are put together here by hand, field by field, from
+//! docs/formats.md, and so is what reads ours again; LLVM 22 compresses and decompresses the streams in them, in ELF
+//! sections.
+
+mod compression;
+mod hostile;
+mod reading;
+mod version_1;
+mod writing;
+
+use offload_format::compression::Method;
+use offload_format::offload_binary::{
+    Image, ImageBuilder, ImageKind, OffloadBinary, OffloadBinaryBuilder, OffloadKind,
+};
+
+offload_tests::tests! {
+    ;
+    compression::tests(),
+    hostile::tests(),
+    reading::tests(),
+    version_1::tests(),
+    writing::tests(),
+}
+
+/// An image as the files made by hand have it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Made {
+    image_kind: u16,
+    offload_kind: u16,
+    flags: u32,
+    strings: Vec<(String, Vec<u8>)>,
+    data: Vec<u8>,
+}
+
+fn made(image_kind: u16, offload_kind: u16, flags: u32, strings: &[(&str, &[u8])], data: &[u8]) -> Made {
+    let strings = strings.iter().map(|(key, value)| ((*key).to_owned(), value.to_vec())).collect();
+    Made { image_kind, offload_kind, flags, strings, data: data.to_vec() }
+}
+
+fn samples() -> Vec<Made> {
+    vec![
+        made(1, 4, 0, &[("triple", b"amdgcn-amd-amdhsa"), ("arch", b"gfx90a:xnack-")], b"\x7fELF code"),
+        made(5, 2, 0, &[("arch", b"compute_80"), ("triple", b"nvptx64-nvidia-cuda")], b".version 8.0\n"),
+        made(6, 8, 0, &[("symbols", b"one\0two\0"), ("", b""), ("bytes", b"\xff\0\xfe"), ("arch", b"\xff")], b"spirv"),
+        made(0, 0, 1, &[("triple", b"spirv64-intel")], b""),
+        made(7, 3, 0x8000_0000, &[], b"12345678"),
+    ]
+}
+
+/// A file as no tool writes it: images first, each string by itself with something between, entries last. Of version 1
+/// there must be one image.
+fn by_hand(version: u32, images: &[Made]) -> Vec<u8> {
+    by_hand_behind(b"something", version, images)
+}
+
+/// The same, with these bytes behind the header; the entries go there if they fit exactly.
+fn by_hand_behind(first: &[u8], version: u32, images: &[Made]) -> Vec<u8> {
+    let header = if version == 3 { 40 } else { 32 };
+    let mut body = first.to_vec();
+    let mut put = |bytes: &[u8]| {
+        let at = header + body.len() as u64;
+        body.extend_from_slice(bytes);
+        body.extend_from_slice(b"!");
+        at
+    };
+    let mut entries = Vec::new();
+    for image in images {
+        let image_at = put(&image.data);
+        let mut pairs = Vec::new();
+        for (key, value) in &image.strings {
+            pairs.push(put(&[key.as_bytes(), b"\0"].concat()));
+            match version {
+                1 => pairs.push(put(&[value, b"\0".as_slice()].concat())),
+                _ => pairs.extend([put(value), value.len() as u64]),
+            }
+        }
+        let pairs_at = put(&numbers(&pairs));
+        entries.extend_from_slice(&image.image_kind.to_le_bytes());
+        entries.extend_from_slice(&image.offload_kind.to_le_bytes());
+        entries.extend_from_slice(&image.flags.to_le_bytes());
+        entries.extend(numbers(&[pairs_at, image.strings.len() as u64, image_at, image.data.len() as u64]));
+    }
+    let entries_at = if first.len() == entries.len() { header } else { put(&entries) };
+    if entries_at == header {
+        body[..entries.len()].copy_from_slice(&entries);
+    }
+    let last = if version == 1 { 40 } else { images.len() as u64 };
+    let mut file = vec![0x10, 0xff, 0x10, 0xad];
+    file.extend(version.to_le_bytes());
+    file.extend(numbers(&[header + body.len() as u64, entries_at, last]));
+    if version == 3 {
+        file.extend(numbers(&[0]));
+    }
+    file.extend(body);
+    file
+}
+
+/// The same of version 3, with this stream for all behind the header.
+fn compressed_by_hand(whole: &[u8], stream: &[u8]) -> Vec<u8> {
+    let mut file = [&whole[..40], stream].concat();
+    let size = file.len() as u64;
+    set(&mut file, 8, size);
+    set(&mut file, 32, whole.len() as u64);
+    file
+}
+
+fn numbers(numbers: &[u64]) -> Vec<u8> {
+    numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+}
+
+fn number(bytes: &[u8], at: u64) -> u64 {
+    u64::from_le_bytes(bytes[at as usize..][..8].try_into().unwrap())
+}
+
+fn set(bytes: &mut [u8], at: usize, number: u64) {
+    bytes[at..at + 8].copy_from_slice(&number.to_le_bytes());
+}
+
+/// An image as we read it.
+fn read(image: Image) -> Made {
+    Made {
+        image_kind: image.image_kind().0,
+        offload_kind: image.offload_kind().0,
+        flags: image.flags(),
+        strings: image.strings().map(|(key, value)| (key.to_owned(), value.to_vec())).collect(),
+        data: image.data().to_vec(),
+    }
+}
+
+fn read_all(file: &[u8]) -> Vec<Made> {
+    OffloadBinary::parse(file).unwrap().images().map(read).collect()
+}
+
+const METHODS: [(Method, &str, u64); 2] = [(Method::Zlib, "zlib", 1), (Method::Zstd, "zstd", 2)];
+
+/// Repeated, so that it is worth compressing.
+fn large_samples() -> Vec<Made> {
+    let mut samples = samples();
+    samples[0].data = samples[0].data.repeat(1000);
+    samples[4].data = (0..70_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 27) as u8).collect();
+    samples
+}
+
+fn add<'a>(builder: &'a mut OffloadBinaryBuilder, sample: &Made) -> &'a mut ImageBuilder {
+    let size = sample.data.len() as u64;
+    let image = builder.image(ImageKind(sample.image_kind), OffloadKind(sample.offload_kind), size).flags(sample.flags);
+    sample.strings.iter().fold(image, |image, (key, value)| image.string(key, value))
+}
+
+fn builder(samples: &[Made]) -> (OffloadBinaryBuilder, Vec<&[u8]>) {
+    let mut builder = OffloadBinaryBuilder::new();
+    for sample in samples {
+        add(&mut builder, sample);
+    }
+    (builder, samples.iter().map(|sample| sample.data.as_slice()).collect())
+}

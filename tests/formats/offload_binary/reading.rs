@@ -1,0 +1,69 @@
+//! Files of versions 2 and 3 that are put together by hand are read; LLVM 22's `llvm-objdump` refuses them.
+
+use super::{by_hand, made, read_all, samples, set};
+use offload_format::offload_binary::{Image, ImageKind, OffloadBinary, Version};
+use offload_tests::registry::{LLVM, NOTHING};
+use offload_tests::scratch;
+use offload_tests::tools::{llvm, stdout, succeed};
+
+offload_tests::tests! {
+    NOTHING => [files_made_by_hand_are_read],
+    LLVM => [versions_that_llvm_22_refuses, both_countings_of_offload_kinds],
+}
+
+fn files_made_by_hand_are_read() {
+    for (version, expected) in [(2, Version::V2), (3, Version::V3)] {
+        let file = by_hand(version, &samples());
+        let binary = OffloadBinary::parse(&file).unwrap();
+        assert_eq!((binary.version(), binary.size()), (expected, file.len() as u64));
+        assert!(binary.compressed().is_none());
+        assert_eq!(read_all(&file), samples());
+        let images: Vec<Image> = binary.images().collect();
+        assert_eq!((images[0].triple(), images[0].arch()), (Some("amdgcn-amd-amdhsa"), Some("gfx90a:xnack-")));
+        assert_eq!(images[2].string("symbols"), Some("one\0two\0"));
+        assert_eq!((images[2].string("bytes"), images[2].bytes("bytes")), (None, Some(b"\xff\0\xfe".as_slice())));
+        assert_eq!((images[2].arch(), images[2].triple(), images[2].string("")), (None, None, Some("")));
+        assert_eq!(images[2].image_kind(), ImageKind::SPIRV);
+        for image in &images {
+            assert_eq!(&file[image.offset() as usize..][..image.data().len()], image.data());
+        }
+        assert!(read_all(&by_hand(version, &[])).is_empty());
+    }
+    for sample in samples().into_iter().filter(|sample| sample.strings.iter().all(|(_, value)| !value.contains(&0))) {
+        assert_eq!(read_all(&by_hand(1, std::slice::from_ref(&sample))), [sample]);
+    }
+}
+
+fn versions_that_llvm_22_refuses() {
+    let folder = scratch::folder("offload-binary-versions");
+    for (version, refused) in [(1, false), (2, true), (3, true)] {
+        let mut file = by_hand(version, &samples()[..1]);
+        file.resize(file.len().next_multiple_of(8), 0);
+        let size = file.len() as u64;
+        set(&mut file, 8, size);
+        scratch::write(folder.join("file"), &file);
+        let output = llvm("llvm-objdump").current_dir(&folder).args(["--offloading", "file"]).output().unwrap();
+        assert_eq!(!output.status.success(), refused, "{version}: {output:?}");
+        assert_eq!(read_all(&file), samples()[..1]);
+    }
+}
+
+fn both_countings_of_offload_kinds() {
+    let kinds = [0, 1, 2, 3, 4, 8].map(|kind| made(0, kind, 0, &[], b""));
+    let file = by_hand(2, &kinds);
+    let kinds: Vec<_> = OffloadBinary::parse(&file).unwrap().images().map(|image| image.offload_kind()).collect();
+    let texts: Vec<String> = kinds.iter().map(ToString::to_string).collect();
+    assert_eq!(texts, ["none", "openmp", "cuda", "hip", "hip", "sycl"]);
+    assert_eq!(kinds.iter().filter(|kind| kind.is_hip()).count(), 2);
+
+    let folder = scratch::folder("offload-binary-kinds");
+    for (kind, producer) in [(3, "none"), (4, "hip")] {
+        let mut file = by_hand(1, &[made(1, kind, 0, &[("arch", b"gfx906")], b"")]);
+        file.resize(file.len().next_multiple_of(8), 0);
+        let size = file.len() as u64;
+        set(&mut file, 8, size);
+        scratch::write(folder.join("file"), file);
+        let listing = stdout(&succeed(llvm("llvm-objdump").current_dir(&folder).args(["--offloading", "file"])));
+        assert!(listing.contains(&format!("producer        {producer}\n")), "{kind}: {listing}");
+    }
+}

@@ -1,0 +1,128 @@
+//! Files that we write are read by the fields alone, and several of different versions one after another.
+
+use super::{Made, builder, number, read, read_all, samples};
+use offload_format::compression::Method;
+use offload_format::offload_binary::{OffloadBinaries, OffloadBinary, Version};
+use offload_tests::registry::NOTHING;
+use proptest::prelude::{ProptestConfig, Strategy, any};
+use proptest::test_runner::TestRunner;
+
+offload_tests::tests! {
+    NOTHING => [what_is_written_is_read_by_hand, versions_may_be_mixed],
+}
+
+/// Images in a file with LLVM's layout of version 2 or 3, by its fields alone: entries behind the header, string pairs
+/// behind them, then strings, zeros up to a multiple of 8, images without padding, zeros up to a multiple of 8.
+fn read_by_hand(file: &[u8], version: u32) -> Vec<Made> {
+    let header: u64 = if version == 3 { 40 } else { 32 };
+    assert_eq!(file[..8], [[0x10, 0xff, 0x10, 0xad], version.to_le_bytes()].concat());
+    assert_eq!((number(file, 8), file.len() % 8), (file.len() as u64, 0));
+    let (entries_at, count) = (number(file, 16), number(file, 24));
+    assert_eq!(entries_at, header);
+    assert!(version < 3 || number(file, 32) == 0);
+    let mut pairs_at = header + 40 * count;
+    let mut strings_end = 0;
+    let mut images = Vec::new();
+    let mut image_end = 0;
+    for entry in (0..count).map(|index| header + 40 * index) {
+        assert_eq!(number(file, entry + 8), pairs_at);
+        let pairs = number(file, entry + 16);
+        let mut strings = Vec::new();
+        for pair in (0..pairs).map(|index| pairs_at + 24 * index) {
+            let key = &file[number(file, pair) as usize..];
+            let key = &key[..key.iter().position(|&byte| byte == 0).unwrap()];
+            let (value_at, value_size) = (number(file, pair + 8), number(file, pair + 16));
+            let value_end = value_at + value_size;
+            assert_eq!(file[value_end as usize], 0, "LLVM's string table ends each string");
+            strings_end = strings_end.max(value_end + 1);
+            strings
+                .push((String::from_utf8(key.to_vec()).unwrap(), file[value_at as usize..value_end as usize].to_vec()));
+        }
+        pairs_at += 24 * pairs;
+        let (image_at, size) = (number(file, entry + 24), number(file, entry + 32));
+        if image_end == 0 {
+            assert_eq!(image_at % 8, 0);
+            assert!(image_at >= pairs_at, "{image_at} is before {pairs_at}");
+        } else {
+            assert_eq!(image_at, image_end);
+        }
+        image_end = image_at + size;
+        let kinds = number(file, entry);
+        images.push(Made {
+            image_kind: kinds as u16,
+            offload_kind: (kinds >> 16) as u16,
+            flags: (kinds >> 32) as u32,
+            strings,
+            data: file[image_at as usize..image_end as usize].to_vec(),
+        });
+    }
+    assert!(strings_end <= image_end || images.is_empty());
+    assert_eq!(image_end.next_multiple_of(8), file.len() as u64);
+    assert!(file[image_end as usize..].iter().all(|&byte| byte == 0));
+    images
+}
+
+fn sorted(mut images: Vec<Made>) -> Vec<Made> {
+    images.iter_mut().for_each(|image| image.strings.sort());
+    images
+}
+
+fn what_is_written_is_read_by_hand() {
+    let strings = proptest::collection::btree_map("[a-c]{0,3}|[a-z]{60,200}", any::<Vec<u8>>(), 0..6);
+    let image = (0..8_u16, 0..9_u16, any::<u32>(), strings, any::<Vec<u8>>()).prop_map(
+        |(image_kind, offload_kind, flags, strings, data)| Made {
+            image_kind,
+            offload_kind,
+            flags,
+            strings: strings.into_iter().collect(),
+            data,
+        },
+    );
+    let mut runner = TestRunner::new(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() });
+    let images = proptest::collection::vec(image, 1..6);
+    let result = runner.run(&images, |images| {
+        let (builder, datas) = builder(&images);
+        for (version, number) in [(Version::V2, 2), (Version::V3, 3)] {
+            let layout = builder.layout(version);
+            let file = layout.to_vec(&datas);
+            assert_eq!(sorted(read_by_hand(&file, number)), images);
+            // Both readers see the same order.
+            assert_eq!(read_all(&file), read_by_hand(&file, number));
+            for (index, image) in OffloadBinary::parse(&file).unwrap().images().enumerate() {
+                assert_eq!(layout.offset_of(index), Some(image.offset()));
+            }
+        }
+        Ok(())
+    });
+    result.unwrap();
+}
+
+fn versions_may_be_mixed() {
+    let samples = &samples()[..1];
+    let (all, datas) = builder(samples);
+    let compressed = all.compressed(Method::Zlib, None, &datas).unwrap();
+    let parts = [
+        all.layout(Version::V3).to_vec(&datas),
+        compressed.clone(),
+        all.layout(Version::V1).to_vec(&datas),
+        compressed,
+        all.layout(Version::V2).to_vec(&datas),
+    ];
+    for zeros in [0, 1, 8, 20] {
+        let mut file = parts.concat();
+        file.resize(file.len() + zeros, 0);
+        let found: Vec<(u64, OffloadBinary)> = OffloadBinaries::new(&file).map(Result::unwrap).collect();
+        let versions: Vec<u32> = found.iter().map(|(_, binary)| binary.version().number()).collect();
+        assert_eq!(versions, [3, 3, 1, 3, 2]);
+        let mut at = 0;
+        for ((offset, binary), part) in found.iter().zip(&parts) {
+            assert_eq!(*offset, at);
+            at += part.len() as u64;
+            let images: Vec<Made> = match binary.compressed() {
+                Some(compressed) => read_all(&compressed.decompress(10_000).unwrap()),
+                None => binary.images().map(read).collect(),
+            };
+            assert_eq!(sorted(images), sorted(samples.to_vec()));
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Random archives: the members and symbols that went in are read.
+
+use super::{bytes, check};
+use offload_format::archive::{Archive, ArchiveBuilder};
+use offload_tests::registry::NOTHING;
+use proptest::collection::vec;
+use proptest::prelude::{Just, Strategy, prop_oneof};
+use proptest::sample;
+
+offload_tests::tests! {
+    NOTHING => [archives_have_the_members_and_symbols_that_went_in],
+}
+
+fn archives_have_the_members_and_symbols_that_went_in() {
+    let odd =
+        ["/", "//", "a/", "a b", " ", "#1/3", "/SYM64/", "/0", "__.SYMDEF", "exactly15bytes.", "exactly16bytes.o"];
+    let name = prop_oneof![
+        4 => sample::select(odd.to_vec()).prop_map(|name| name.as_bytes().to_vec()),
+        4 => vec(prop_oneof![Just(b'/'), Just(b' '), 33..=126u8, 128..=255u8], 1..40),
+        1 => vec(b'a'..=b'c', 100..300),
+    ];
+    let symbols = proptest::option::of(vec(vec(1..=255u8, 0..20), 0..5));
+    check(300, vec((name, bytes(100), symbols), 0..8), |members| {
+        let mut builder = ArchiveBuilder::new();
+        for (name, bytes, symbols) in &members {
+            match symbols {
+                Some(symbols) => builder.object(name, bytes.len() as u64, symbols).unwrap(),
+                None => builder.member(name, bytes.len() as u64).unwrap(),
+            };
+        }
+        let contents: Vec<&[u8]> = members.iter().map(|(_, bytes, _)| bytes.as_slice()).collect();
+        let file = builder.layout().to_vec(&contents);
+        let archive = Archive::parse(&file).unwrap();
+        let read: Vec<_> = archive.members().map(|member| (member.name(), member.data().unwrap())).collect();
+        assert_eq!(read, members.iter().map(|(name, bytes, _)| (&name[..], &bytes[..])).collect::<Vec<_>>());
+
+        let symbols = members
+            .iter()
+            .flat_map(|(name, _, symbols)| symbols.iter().flatten().map(|symbol| (symbol.as_slice(), name.as_slice())));
+        let read = archive.symbols().unwrap().map(|symbol| {
+            (symbol.name(), archive.member_at(symbol.member_offset()).expect("the table says it").name())
+        });
+        assert_eq!(read.collect::<Vec<_>>(), symbols.collect::<Vec<_>>());
+    });
+}

@@ -1,0 +1,113 @@
+//! Random bundles, plain, compressed, and several in a row: what went in is read, and written again as it was.
+
+use super::{LIMIT, bytes, canonical, check, compare, entries, methods, payloads, write_bundle};
+use offload_format::bundle::{Bundle, BundleBuilder, EntryTable, HIP_ALIGN, HIP_HOST_ENTRY_ID};
+use offload_format::compressed::{self, Bundles, CompressOptions, CompressedBundle, Found, Version, compress};
+use offload_tests::data::assert_same_bytes;
+use offload_tests::registry::NOTHING;
+use proptest::collection::vec;
+use proptest::prelude::{Just, Strategy, prop_oneof};
+use proptest::sample;
+
+offload_tests::tests! {
+    NOTHING => [
+        bundles_are_written_again_as_they_were,
+        bundles_of_hip_are_aligned_and_read,
+        compressed_bundles_are_written_again_as_they_were,
+        each_bundle_in_a_row_is_read,
+    ],
+}
+
+fn bundles_are_written_again_as_they_were() {
+    check(300, (entries(bytes(300)), 1..5000u64), |(entries, align)| {
+        let file = write_bundle(&entries, align);
+        let bundle = Bundle::parse(&file).unwrap();
+        compare(bundle.entries().map(|entry| (entry.id_str(), entry.code_object())), &entries);
+        assert!(bundle.entries().all(|entry| entry.offset() % align == 0));
+        let end = bundle.entries().map(|entry| entry.offset() + entry.code_object().len() as u64).max();
+        assert_eq!((bundle.size(), end.unwrap_or(32)), (file.len() as u64, file.len() as u64));
+
+        let mut again = BundleBuilder::new();
+        again.align(align);
+        for entry in bundle.entries() {
+            again.entry(entry.id_str(), entry.code_object().len() as u64).unwrap();
+        }
+        let code_objects: Vec<_> = bundle.entries().map(|entry| entry.code_object()).collect();
+        assert_same_bytes(&again.layout().to_vec(&code_objects), &file, "written again");
+    });
+}
+
+fn bundles_of_hip_are_aligned_and_read() {
+    check(50, entries(bytes(6000)), |mut entries| {
+        entries.retain(|(id, _)| id.starts_with("hip"));
+        let mut builder = BundleBuilder::hip();
+        for (id, payload) in &entries {
+            builder.entry(id, payload.len() as u64).unwrap();
+        }
+        entries.insert(0, (HIP_HOST_ENTRY_ID, Vec::new()));
+        let file = builder.layout().to_vec(&payloads(&entries));
+        let bundle = Bundle::parse(&file).unwrap();
+        compare(bundle.entries().map(|entry| (entry.id_str(), entry.code_object())), &entries);
+        assert!(bundle.entries().all(|entry| entry.offset() % HIP_ALIGN == 0));
+    });
+}
+
+fn options() -> impl Strategy<Value = CompressOptions> {
+    (sample::select(&[Version::V2, Version::V3][..]), methods()).prop_map(|(version, (method, level))| {
+        let mut options = CompressOptions::default();
+        (options.version, options.method, options.level) = (version, method, level);
+        options
+    })
+}
+
+fn compressed_bundles_are_written_again_as_they_were() {
+    check(120, (entries(bytes(4000)), 1..300u64, options()), |(entries, align, options)| {
+        let plain = write_bundle(&entries, align);
+        let file = compress(&plain, &options).unwrap();
+        let bundle = CompressedBundle::parse(&file).unwrap();
+        assert_eq!((bundle.total_size(), bundle.method()), (Some(file.len() as u64), Some(options.method)));
+        assert_eq!((bundle.uncompressed_size(), bundle.hash()), (plain.len() as u64, compressed::hash(&plain)));
+        let whole = bundle.decompress(LIMIT).unwrap();
+        assert_same_bytes(&whole, &plain, "decompressed");
+        assert_same_bytes(&compress(&whole, &options).unwrap(), &file, "compressed again");
+
+        let table = bundle.entry_table(LIMIT).unwrap();
+        let table = EntryTable::parse(&table).unwrap();
+        for (entry, (id, payload)) in table.entries().zip(&entries) {
+            assert_eq!(entry.id_str(), canonical(id));
+            assert_same_bytes(&bundle.code_object(&entry, LIMIT).unwrap(), payload, id);
+        }
+        assert_eq!(table.entries().count(), entries.len());
+    });
+}
+
+fn padding() -> impl Strategy<Value = usize> {
+    prop_oneof![Just(0), 1..100usize, Just(4096)]
+}
+
+fn each_bundle_in_a_row_is_read() {
+    let bundle = (entries(bytes(200)), 1..100u64, proptest::option::of(options()), padding());
+    check(120, vec(bundle, 0..6), |bundles| {
+        let mut file = Vec::new();
+        let mut starts = Vec::new();
+        for (entries, align, options, padding) in &bundles {
+            let plain = write_bundle(entries, *align);
+            starts.push(file.len() as u64);
+            file.extend(options.map_or_else(|| plain.clone(), |options| compress(&plain, &options).unwrap()));
+            file.resize(file.len() + padding, 0);
+        }
+        let found: Vec<_> = Bundles::new(&file, LIMIT).map(Result::unwrap).collect();
+        assert!(found.iter().map(|(at, _)| *at).eq(starts));
+        for ((_, found), (entries, ..)) in found.iter().zip(&bundles) {
+            let whole;
+            let bundle = match found {
+                Found::Plain(bundle) => *bundle,
+                Found::Compressed(bundle) => {
+                    whole = bundle.decompress(LIMIT).unwrap();
+                    Bundle::parse(&whole).unwrap()
+                }
+            };
+            compare(bundle.entries().map(|entry| (entry.id_str(), entry.code_object())), entries);
+        }
+    });
+}

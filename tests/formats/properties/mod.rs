@@ -1,0 +1,151 @@
+//! What was written is read, and what was read is written again as it was: for containers with anything in them, of every
+//! version, in every order, at every alignment. The numbers are the same in each run.
+
+mod archives;
+mod bundles;
+mod fatbins;
+mod host_objects;
+mod object_bundles;
+mod offload_binaries;
+mod selection;
+mod text_bundles;
+
+use offload_format::bundle::{BundleBuilder, EntryId};
+use offload_format::compression::Method;
+use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind};
+use proptest::collection::{btree_map, vec};
+use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof};
+use proptest::sample::{self, subsequence};
+use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
+offload_tests::tests! {
+    ;
+    archives::tests(),
+    bundles::tests(),
+    fatbins::tests(),
+    host_objects::tests(),
+    object_bundles::tests(),
+    offload_binaries::tests(),
+    selection::tests(),
+    text_bundles::tests(),
+}
+
+/// Runs a property on so many values.
+fn check<T: Debug>(cases: u32, values: impl Strategy<Value = T>, property: impl Fn(T)) {
+    let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
+    let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+    let outcome = runner.run(&values, |value| {
+        property(value);
+        Ok(())
+    });
+    outcome.unwrap_or_else(|failure| panic!("{failure}"));
+}
+
+fn bytes(most: usize) -> impl Strategy<Value = Vec<u8>> + Clone {
+    prop_oneof![1 => Just(Vec::new()), 4 => vec(any::<u8>(), 0..most), 2 => (any::<u8>(), 0..most).prop_map(|(byte, size)| vec![byte; size])]
+}
+
+/// Any of these may stand beside any other; some are not spelled as they are written.
+const IDS: [&str; 12] = [
+    "host-x86_64-unknown-linux-gnu",
+    "hip-amdgcn-amd-amdhsa--gfx906:xnack+",
+    "hip-amdgcn-amd-amdhsa--gfx906:xnack-",
+    "hip-amdgcn-amd-amdhsa--gfx90a:xnack-:sramecc+",
+    "hipv4-amdgcn-amd-amdhsa--gfx1100",
+    "hipv4-amdgcn-amd-amdhsa--gfx9-4-generic",
+    "hip-spirv64-amd-amdhsa-unknown-amdgcnspirv",
+    "openmp-amdgcn-amd-amdhsa--gfx906",
+    "openmp-nvptx64-nvidia-cuda-sm_70",
+    "openmp-nvptx64-nvidia-cuda--sm_90a",
+    "openmp-x86_64-pc-linux-gnu-",
+    "openmp-spirv64-intel-unknown--bmg_g21",
+];
+
+/// IDs and payloads, in any order.
+type Entries = Vec<(&'static str, Vec<u8>)>;
+
+fn entries(payload: impl Strategy<Value = Vec<u8>>) -> impl Strategy<Value = Entries> {
+    let ids = subsequence(IDS.to_vec(), 0..=IDS.len()).prop_shuffle();
+    (ids, vec(payload, IDS.len())).prop_map(|(ids, payloads)| ids.into_iter().zip(payloads).collect())
+}
+
+fn canonical(id: &str) -> String {
+    EntryId::parse(id).expect("an ID of the list").to_canonical()
+}
+
+fn builder(entries: &Entries, align: u64) -> BundleBuilder {
+    let mut builder = BundleBuilder::new();
+    builder.align(align);
+    for (id, payload) in entries {
+        builder.entry(id, payload.len() as u64).expect("an ID of the list");
+    }
+    builder
+}
+
+fn payloads(entries: &Entries) -> Vec<&[u8]> {
+    entries.iter().map(|(_, payload)| payload.as_slice()).collect()
+}
+
+fn write_bundle(entries: &Entries, align: u64) -> Vec<u8> {
+    builder(entries, align).layout().to_vec(&payloads(entries))
+}
+
+/// What was read is what went in.
+fn compare<'a>(read: impl Iterator<Item = (&'a str, &'a [u8])>, entries: &Entries) {
+    let expected: Vec<_> = entries.iter().map(|(id, payload)| (canonical(id), payload.clone())).collect();
+    assert_eq!(read.map(|(id, payload)| (id.to_owned(), payload.to_vec())).collect::<Vec<_>>(), expected);
+}
+
+/// Methods with levels, none of them slow.
+fn methods() -> impl Strategy<Value = (Method, Option<i32>)> + Clone {
+    let zlib = proptest::option::of(0..=9).prop_map(|level| (Method::Zlib, level));
+    prop_oneof![zlib, proptest::option::of(-5..=12).prop_map(|level| (Method::Zstd, level))]
+}
+
+const LIMIT: u64 = 1 << 24;
+
+#[derive(Debug, Clone)]
+struct Image {
+    kind: u16,
+    offload_kind: u16,
+    flags: u32,
+    strings: BTreeMap<String, Vec<u8>>,
+    bytes: Vec<u8>,
+}
+
+/// Any images; values have a NUL in them if the version can hold it.
+fn images(nul: bool) -> impl Strategy<Value = Vec<Image>> {
+    let key = prop_oneof![
+        sample::select(&["triple", "arch", "feature", "", "κλειδί"][..]).prop_map(str::to_owned),
+        "[^\0]{0,12}"
+    ];
+    let value = prop_oneof![Just(b"gfx90a".to_vec()), Just(Vec::new()), vec(u8::from(!nul)..=255, 0..30)];
+    let image = (any::<u16>(), any::<u16>(), any::<u32>(), btree_map(key, value, 0..7), bytes(200));
+    let image = image.prop_map(|(kind, offload_kind, flags, strings, bytes)| Image {
+        kind,
+        offload_kind,
+        flags,
+        strings,
+        bytes,
+    });
+    vec(image, 0..5)
+}
+
+fn image_builder(images: &[Image]) -> OffloadBinaryBuilder {
+    let mut builder = OffloadBinaryBuilder::new();
+    for image in images {
+        let size = image.bytes.len() as u64;
+        let added = builder.image(ImageKind(image.kind), OffloadKind(image.offload_kind), size);
+        added.flags(image.flags);
+        for (key, value) in &image.strings {
+            added.string(key, value);
+        }
+    }
+    builder
+}
+
+fn image_bytes(images: &[Image]) -> Vec<&[u8]> {
+    images.iter().map(|image| image.bytes.as_slice()).collect()
+}

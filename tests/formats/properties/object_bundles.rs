@@ -1,0 +1,63 @@
+//! Random bundles in host objects: what went in is read, and the `object` crate finds the same in the host when the
+//! bundle is taken out.
+
+use super::{builder, bytes, check, compare, entries, payloads};
+use object::read::{Object, ObjectSection, ObjectSymbol};
+use offload_format::object_bundle::{self, ObjectBundle};
+use offload_tests::data::{assert_same_bytes, read};
+use offload_tests::registry::NOTHING;
+use offload_tests::scratch;
+use proptest::sample;
+use std::collections::BTreeSet;
+
+offload_tests::tests! {
+    NOTHING => [hosts_and_bundles_come_out_as_they_went_in],
+}
+
+/// What a linker takes from an object.
+fn meaning(object: &[u8]) -> (Vec<String>, BTreeSet<String>) {
+    let object = object::File::parse(object).expect("an object");
+    let names = |index| object.symbol_by_index(index).expect("a symbol").name().expect("its name").to_owned();
+    let sections = object.sections().filter(|section| {
+        // Made anew.
+        !matches!(section.name(), Ok(".strtab" | ".shstrtab" | ".symtab"))
+    });
+    let sections = sections.map(|section| {
+        let relocations = section.relocations().map(|(at, it)| {
+            let target = match it.target() {
+                object::RelocationTarget::Symbol(index) => names(index),
+                other => format!("{other:?}"),
+            };
+            format!("{at} {:?} {target} {}", it.flags(), it.addend())
+        });
+        let relocations = relocations.collect::<Vec<_>>();
+        let is_relocations = section.name().is_ok_and(|name| name.starts_with(".rel"));
+        let data = if is_relocations { &[] } else { section.data().expect("its bytes") };
+        format!("{:?} {:?} {} {data:?} {relocations:?}", section.name(), section.flags(), section.align())
+    });
+    let symbols = object.symbols().map(|symbol| {
+        let section = symbol.section_index().and_then(|index| object.section_by_index(index).ok());
+        let section = section.map(|section| section.name().expect("its name").to_owned());
+        format!("{:?} {} {} {:?} {section:?}", symbol.name(), symbol.address(), symbol.size(), symbol.kind())
+    });
+    (sections.collect(), symbols.collect())
+}
+
+fn hosts_and_bundles_come_out_as_they_went_in() {
+    let objects =
+        ["object_bundle/host.o", "object_bundle/host.obj", "fat_file/llvm_offloading.o", "fat_file/hip_nordc.o"];
+    let hosts = objects.map(|file| read(scratch::workspace().join("tests/corpus").join(file)));
+    check(60, (sample::select(hosts.to_vec()), entries(bytes(300))), |(host, mut entries)| {
+        let fat = object_bundle::bundle(&host, &builder(&entries, 1)).unwrap().to_vec(&payloads(&entries));
+        for (_, payload) in entries.iter_mut().filter(|(id, _)| id.starts_with("host")) {
+            *payload = object_bundle::HOST_PLACEHOLDER.to_vec();
+        }
+        let bundle = ObjectBundle::parse(&fat).unwrap();
+        compare(bundle.entries().map(|entry| (entry.id_str(), entry.code_object())), &entries);
+
+        let stripped = object_bundle::strip(&fat).unwrap();
+        assert_eq!(meaning(&stripped), meaning(&host));
+        let again = object_bundle::bundle(&stripped, &builder(&entries, 1)).unwrap().to_vec(&payloads(&entries));
+        assert_same_bytes(&again, &fat, "bundled again");
+    });
+}

@@ -1,0 +1,139 @@
+//! Which entry of a bundle serves which target, beside what LLVM 22's `clang-offload-bundler` unbundles.
+
+use super::{some_target, words};
+use offload_format::bundle::{BundleBuilder, Compatibility, EntryId};
+use offload_format::target::TargetTriple;
+use offload_tests::data::Random;
+use offload_tests::registry::LLVM;
+use offload_tests::scratch;
+use offload_tests::tools::{llvm, stderr};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+offload_tests::tests! {
+    LLVM => [triples_that_go_together, code_objects_that_serve_a_target],
+}
+
+/// What `-unbundle` says of one target and a bundle with one entry.
+fn unbundle(folder: &Path, provided: &str, requested: &str, options: &[&str]) -> bool {
+    let mut builder = BundleBuilder::new();
+    builder.entry(provided, 1).unwrap_or_else(|error| panic!("{provided}: {error}"));
+    scratch::write(folder.join("bundle"), builder.layout().to_vec(&[b"x"]));
+    let mut tool = llvm("clang-offload-bundler");
+    tool.current_dir(folder).args(["-type=bc", "-unbundle", "-input=bundle", "-output=out"]).args(options);
+    let output = tool.arg(format!("-targets={requested}")).output().unwrap();
+    let message = stderr(&output);
+    assert!(output.status.success() || message.contains("Can't find bundles for"), "{provided} {requested}: {message}");
+    output.status.success()
+}
+
+fn our_answer(provided: &str, requested: &str, hip_openmp_compatible: bool) -> Compatibility {
+    let [provided, requested] = [provided, requested].map(|id| EntryId::parse_strict(id).unwrap());
+    provided.provides_for(&requested, hip_openmp_compatible)
+}
+
+/// One field exchanged for another that may mean the same.
+fn triples_that_go_together() {
+    const ALIKE: [&[&str]; 4] = [
+        &[
+            "arm64 aarch64 arm64e arm64_32 aarch64_32 aarch64v8a aarch64_be",
+            "arm thumb armv7 thumbv7 armv7a armv7r thumbv7m armv7k armeb thumbeb armebv7",
+            "i386 i686 x86_64 amd64 x86_64h",
+            "mips mipsr6 mipsel mips64 mipsn32 mips64r6",
+            "powerpc ppc powerpcspe powerpc64 ppc64le",
+            "spirv spirv1.5 spirv1.6 spirv64 spirv64v1.1",
+            "amdgcn r600 spirv64",
+            "nvptx nvptx64",
+        ],
+        &["pc unknown w64 apple", "amd mesa nvidia unknown", "scei sie"],
+        &[
+            "linux linux6.1 freebsd freebsd14 unknown none",
+            "windows win32 mingw32 cygwin uefi",
+            "macosx14.0 macos macosx13.0 darwin ios ios17 tvos visionos xros1",
+            "amdhsa amdhsa1.2 amdpal mesa3d",
+            "wasi wasip1 wasip2",
+            "cuda nvcl",
+        ],
+        &[
+            "gnu gnu2.36 gnux32 gnueabi gnueabihf musl muslx32 unknown",
+            "msvc msvc19.33 gnu cygnus itanium",
+            "android android21 androideabi androideabi21 gnu",
+            "simulator macabi unknown foo",
+            "elf coff macho gnuelf gnu unknown",
+        ],
+    ];
+    let folder = scratch::folder("target-ids-triples");
+    let mut random = Random::new(2);
+    let mut answers = BTreeMap::new();
+    for round in 0..400 {
+        let groups: [Vec<&str>; 4] = ALIKE.map(|groups| words(random.pick(groups)));
+        let mut fields: [&str; 4] = [0, 1, 2, 3].map(|at| random.pick(&groups[at]));
+        let provided = fields.join("-");
+        for _ in 0..=round % 2 {
+            let at = random.below(4);
+            fields[at] = random.pick(&groups[at]);
+        }
+        let requested = fields.join("-");
+        let (a, b) = (format!("openmp-{provided}"), format!("openmp-{requested}"));
+        // What LLVM drops beside `windows` is kept by us; two vendors are the same for it in one direction.
+        if [&provided, &requested].iter().any(|it| it.contains("win32") || it.contains("windows"))
+            && (groups[3].contains(&"elf") || groups[3].contains(&"foo") || provided.contains("apple"))
+        {
+            continue;
+        }
+        let found = unbundle(&folder, &a, &b, &[]);
+        let expected = if found { Compatibility::Exact } else { Compatibility::KindOrTriple };
+        assert_eq!(our_answer(&a, &b, false), expected, "{a} {b}");
+        let [provided, requested] =
+            [provided, requested].map(|text| EntryId::parse(&format!("x-{text}")).unwrap().triple().to_string());
+        let [provided, requested] = [&provided, &requested].map(|text| TargetTriple::parse(text).unwrap());
+        assert_eq!(provided.is_compatible_with(&requested), found);
+        assert_eq!(requested.is_compatible_with(&provided), found);
+        *answers.entry(found).or_insert(0) += 1;
+    }
+    assert!(answers[&true] > 50, "{answers:?}");
+    assert!(answers[&false] > 50, "{answers:?}");
+}
+
+fn code_objects_that_serve_a_target() {
+    let folder = scratch::folder("target-ids-code-objects");
+    let mut random = Random::new(3);
+    let mut answers = BTreeMap::new();
+    for _ in 0..600 {
+        let processors = random.pick(&[
+            &["gfx906", "gfx90a", ""][..],
+            &["gfx90a"],
+            &["gfx906"],
+            &["gfx900", "gfx9-generic"],
+            &["gfx1030"],
+        ]);
+        let amd = [
+            "amdgcn-amd-amdhsa-",
+            "amdgcn-amd-amdhsa-",
+            "amdgcn-amd-amdhsa-",
+            "amdgcn-amd-amdhsa1.2-",
+            "amdgcn-amd-amdpal-",
+        ];
+        let other = ["nvptx64-nvidia-cuda-", "spirv64-amd-amdhsa-"];
+        let (triples, processors) = match random.below(8) {
+            0 => (&other[..1], &["sm_70", "sm_80", "sm_70"][..]),
+            1 => (&other[1..], &["amdgcnspirv", "gfx906"][..]),
+            _ => (&amd[..], processors),
+        };
+        let mut some_id = || {
+            let kind = random.pick(&["hip", "hipv4", "hipv4", "openmp"]);
+            let target = some_target(&mut random, processors);
+            // Features of nothing are no target ID: LLVM drops them, and we refuse to write them.
+            let target = if target.starts_with(':') { "" } else { &target };
+            format!("{kind}-{}-{target}", random.pick(triples))
+        };
+        let (provided, requested) = (some_id(), some_id());
+        let hip_openmp = random.below(3) == 0;
+        let options: &[&str] = if hip_openmp { &["-hip-openmp-compatible"] } else { &[] };
+        let ours = our_answer(&provided, &requested, hip_openmp);
+        let found = unbundle(&folder, &provided, &requested, options);
+        assert_eq!(ours.is_compatible(), found, "{provided} for {requested} {options:?}: {ours}");
+        *answers.entry(ours.to_string()).or_insert(0) += 1;
+    }
+    assert_eq!(answers.len(), 7, "all answers are seen: {answers:?}");
+}

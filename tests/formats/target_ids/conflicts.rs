@@ -1,0 +1,110 @@
+//! Which targets may not be in one bundle, beside LLVM 22's `clang-offload-bundler`.
+
+use super::some_target;
+use offload_format::bundle::{BundleBuilder, Composition, EntryId};
+use offload_tests::data::Random;
+use offload_tests::registry::LLVM;
+use offload_tests::scratch;
+use offload_tests::tools::{llvm, stderr, succeed};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::process::Output;
+
+offload_tests::tests! {
+    LLVM => [targets_that_may_not_stand_together, archives_with_conflicts],
+}
+
+/// Whether LLVM has overlooked this conflict: it compares with the first ID only, and in one direction.
+fn is_overlooked(first: &str, second: &str) -> bool {
+    let [first, second] = [first, second].map(|id| EntryId::parse(id).unwrap().target_id().unwrap());
+    second.features().all(|(name, _)| first.features().any(|(other, _)| name == other))
+}
+
+fn targets_that_may_not_stand_together() {
+    let folder = scratch::folder("target-ids-composition");
+    let mut random = Random::new(4);
+    let mut answers = BTreeMap::new();
+    for _ in 0..300 {
+        let mut ids = BTreeSet::new();
+        for _ in 0..2 + random.below(3) {
+            let kind = random.pick(&["hip", "hip", "hipv4"]);
+            ids.insert(format!(
+                "{kind}-amdgcn-amd-amdhsa--{}",
+                some_target(&mut random, &["gfx906", "gfx906", "gfx90a"])
+            ));
+        }
+        let mut ids: Vec<String> = ids.into_iter().collect();
+        random.shuffle(&mut ids);
+        let mut tool = llvm("clang-offload-bundler");
+        tool.current_dir(&folder).args(["-type=bc", "-output=out"]).arg(format!("-targets={}", ids.join(",")));
+        let output = tool.args(ids.iter().map(|_| "-input=/dev/null")).output().unwrap();
+        let ours = Composition::find_conflict(ids.iter().map(String::as_str));
+        match &ours {
+            Some((first, second)) if is_overlooked(first, second) => {}
+            Some((first, second)) => {
+                let message = format!("Cannot bundle inputs with conflicting targets: '{first}' and '{second}'");
+                assert!(stderr(&output).contains(&message), "{ids:?}\n{message}\n{}", stderr(&output));
+            }
+            None => assert!(output.status.success(), "{ids:?}: {}", stderr(&output)),
+        }
+        let mut builder = BundleBuilder::new();
+        let refused = ids.iter().any(|id| builder.entry(id, 0).is_err());
+        // Beside conflicts, two orders of the same features are one ID.
+        let two_orders = ids.iter().enumerate().any(|(at, a)| ids[..at].iter().any(|b| same_to_the_last(a, b)));
+        assert_eq!(refused, ours.is_some() || two_orders, "{ids:?}");
+        *answers.entry((ours.is_some(), output.status.success())).or_insert(0) += 1;
+    }
+    assert_eq!(answers.len(), 3, "conflicts, overlooked conflicts and none: {answers:?}");
+}
+
+fn same_to_the_last(a: &str, b: &str) -> bool {
+    let [a, b] = [a, b].map(|id| EntryId::parse(id).unwrap());
+    a.kind() == b.kind() && a.target_id().unwrap().to_canonical() == b.target_id().unwrap().to_canonical()
+}
+
+/// `-check-input-archive` looks into each member by itself.
+fn archives_with_conflicts() {
+    let folder = scratch::folder("target-ids-archives");
+    let check = |members: &[&[&str]]| -> Output {
+        let mut archiver = llvm("llvm-ar");
+        archiver.current_dir(&folder).args(["qcS", "lib.a"]);
+        let _ = fs::remove_file(folder.join("lib.a"));
+        for (number, ids) in members.iter().enumerate() {
+            // The tool would not write them together, and neither would we: entries without code objects, one after another.
+            let mut bytes = Vec::new();
+            bytes.extend_from_slice(b"__CLANG_OFFLOAD_BUNDLE__");
+            bytes.extend_from_slice(&(ids.len() as u64).to_le_bytes());
+            for id in *ids {
+                let id = format!("hip-amdgcn-amd-amdhsa--{id}");
+                for field in [24, 0, id.len() as u64] {
+                    bytes.extend_from_slice(&field.to_le_bytes());
+                }
+                bytes.extend_from_slice(id.as_bytes());
+            }
+            scratch::write(folder.join(format!("m{number}.bc")), bytes);
+            archiver.arg(format!("m{number}.bc"));
+        }
+        succeed(&mut archiver);
+        let mut tool = llvm("clang-offload-bundler");
+        tool.current_dir(&folder).args(["-type=a", "-unbundle", "-check-input-archive", "-allow-missing-bundles"]);
+        tool.args(["-input=lib.a", "-output=out.a", "-targets=hip-amdgcn-amd-amdhsa--gfx906"]).output().unwrap()
+    };
+    for members in [
+        &[&["gfx906", "gfx906:xnack+"][..]][..],
+        &[&["gfx906"], &["gfx906:xnack+"]],
+        &[&["gfx906"], &["gfx908", "gfx90a:sramecc+", "gfx90a:xnack-", "gfx908:xnack+"]],
+        &[&["gfx906:xnack+", "gfx906:xnack-"], &["gfx906"]],
+        &[&["gfx9-generic", "gfx9-generic:xnack+"]],
+    ] {
+        let output = check(members);
+        let conflict = members.iter().enumerate().find_map(|(number, ids)| {
+            let ids: Vec<String> = ids.iter().map(|id| format!("hip-amdgcn-amd-amdhsa--{id}")).collect();
+            let (first, second) = Composition::find_conflict(ids.iter().map(String::as_str))?;
+            Some(format!("conflicting TargetIDs [{first}, {second}] found in m{number}.bc of lib.a"))
+        });
+        match conflict {
+            Some(message) => assert!(stderr(&output).contains(&message), "{message}\n{}", stderr(&output)),
+            None => assert!(output.status.success(), "{members:?}: {}", stderr(&output)),
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Target triples, bundle entry IDs and target IDs beside LLVM 22: how they are written, which serves which, and what may
+//! stand together.
+//!
+//! Everything is generated, the same in every run. Where we differ on purpose (docs/llvm-differences.md) a test says so.
+
+mod clang;
+mod compatibility;
+mod conflicts;
+mod spelling;
+
+use offload_format::target::amdgpu::{PROCESSORS, Processor};
+use offload_tests::data::Random;
+
+offload_tests::tests! {
+    ;
+    clang::tests(),
+    compatibility::tests(),
+    conflicts::tests(),
+    spelling::tests(),
+}
+
+fn words(list: &str) -> Vec<&str> {
+    list.split_ascii_whitespace().collect()
+}
+
+fn some_target(random: &mut Random, processors: &[&str]) -> String {
+    let mut target = random.pick(processors).to_string();
+    let mut features = vec!["sramecc", "xnack", "xnack", "sramecc", "foo"];
+    for _ in 0..random.below(3) {
+        let feature = features.swap_remove(random.below(features.len()));
+        if !target.contains(feature) {
+            target += &format!(":{feature}{}", random.pick(&["+", "-"]));
+        }
+    }
+    target
+}
+
+fn processors_of_llvm_22() -> impl Iterator<Item = &'static Processor> {
+    PROCESSORS.iter().filter(|row| !matches!(row.name, "gfx940" | "gfx941"))
+}

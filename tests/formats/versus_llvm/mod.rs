@@ -1,0 +1,32 @@
+//! Our bundles and offload binaries beside those of LLVM 22's tools: the same bytes, and each side reads the other's.
+//!
+//! Facts that the cases come from: docs/formats.md. Small files that LLVM wrote: tests/corpus.
+
+mod bundles;
+mod malformed;
+mod offload_binaries;
+
+use offload_format::bundle::Bundle;
+use offload_format::target::amdgpu::Processor;
+use std::collections::BTreeSet;
+
+offload_tests::tests! {
+    ;
+    bundles::tests(),
+    malformed::tests(),
+    offload_binaries::tests(),
+}
+
+/// The IDs in a bundle, as we read them. LLVM's order is that of a hash table: sets are compared.
+fn ids(bundle: &[u8]) -> BTreeSet<String> {
+    Bundle::parse(bundle).unwrap().entries().map(|entry| entry.id_str().to_owned()).collect()
+}
+
+/// Every target ID of a processor that names exactly these features.
+fn target_ids(row: &Processor, features: &[&str]) -> Vec<String> {
+    let mut ids = vec![row.name.to_owned()];
+    for feature in features {
+        ids = ids.iter().flat_map(|id| [format!("{id}:{feature}+"), format!("{id}:{feature}-")]).collect();
+    }
+    ids
+}

@@ -1,0 +1,325 @@
+//! Our offload binaries have the bytes of LLVM 22's `llvm-offload-binary`; it and `llvm-objdump` read them, and we read
+//! theirs.
+
+use super::target_ids;
+use offload_format::offload_binary::{
+    self, ImageKind, OffloadBinaries, OffloadBinary, OffloadBinaryBuilder, OffloadKind, Version,
+};
+use offload_format::target::amdgpu::PROCESSORS;
+use offload_tests::data::{Random, assert_same_bytes, corpus, read, some_bytes};
+use offload_tests::registry::LLVM;
+use offload_tests::scratch;
+use offload_tests::tools::{llvm, stdout, succeed};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+offload_tests::tests! {
+    LLVM => [
+        offload_binaries_of_all_kinds_and_sizes,
+        offload_binaries_of_packs,
+        offload_binaries_with_odd_strings,
+        offload_binaries_with_many_keys,
+        random_offload_binaries,
+        offload_binaries_of_llvm_are_read,
+        zeros_between_and_behind_offload_binaries,
+    ],
+}
+
+/// One `--image` of `llvm-offload-binary`, with `kind` behind `file` and the strings behind both.
+#[derive(Debug, Clone)]
+struct Image {
+    extension: &'static str,
+    kind: &'static str,
+    strings: Vec<(String, String)>,
+    bytes: Vec<u8>,
+}
+
+/// Extensions of image files; the last one means nothing to the tool.
+const EXTENSIONS: [&str; 7] = ["o", "bc", "cubin", "fatbin", "s", "", "hsaco"];
+
+const KINDS: [(&str, OffloadKind); 5] = [
+    ("openmp", OffloadKind::OPENMP),
+    ("cuda", OffloadKind::CUDA),
+    ("hip", OffloadKind::HIP),
+    ("sycl", OffloadKind::SYCL),
+    ("none", OffloadKind::NONE),
+];
+
+impl Image {
+    fn new(strings: &[(&str, &str)], size: usize) -> Self {
+        let strings = strings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        Self { extension: "o", kind: "hip", strings, bytes: some_bytes(size, size) }
+    }
+
+    /// The offload binary that we write.
+    fn ours(&self) -> Vec<u8> {
+        let (_, kind) = KINDS.iter().find(|(name, _)| *name == self.kind).expect("a kind of the table");
+        let mut builder = OffloadBinaryBuilder::new();
+        let image = builder.image(ImageKind::from_extension(self.extension), *kind, self.bytes.len() as u64);
+        for (key, value) in &self.strings {
+            image.string(key, value);
+        }
+        builder.layout(Version::V1).to_vec(&[&self.bytes])
+    }
+
+    /// The option that makes the tool write the same, or look for it.
+    fn option(&self, file: &str) -> String {
+        let strings: String = self.strings.iter().map(|(key, value)| format!(",{key}={value}")).collect();
+        format!("--image=file={file},kind={}{strings}", self.kind)
+    }
+}
+
+/// Writes the offload binaries of these images one after another, with `llvm-offload-binary` and with
+/// [`OffloadBinaryBuilder`]: they are equal, and `llvm-objdump` lists in ours what we read in it.
+fn compare_binaries(folder: &Path, images: &[Image]) {
+    for batch in images.chunks(24) {
+        let mut tool = llvm("llvm-offload-binary");
+        tool.current_dir(folder).args(["-o", "theirs"]);
+        for (number, image) in batch.iter().enumerate() {
+            let file = match image.extension {
+                "" => format!("image{number}"),
+                extension => format!("image{number}.{extension}"),
+            };
+            scratch::write(folder.join(&file), &image.bytes);
+            tool.arg(image.option(&file));
+        }
+        succeed(&mut tool);
+        let theirs = read(folder.join("theirs"));
+        let mut at = 0;
+        for image in batch {
+            let ours = image.ours();
+            assert_same_bytes(&ours, &theirs[at..theirs.len().min(at + ours.len())], &format!("{image:?}"));
+            at += ours.len();
+        }
+        assert_eq!(at, theirs.len(), "the tool wrote more");
+
+        let ours: Vec<u8> = batch.iter().flat_map(Image::ours).collect();
+        scratch::write(folder.join("ours"), &ours);
+        assert_eq!(objdump(&folder.join("ours")), our_listing(&ours));
+    }
+}
+
+/// What `llvm-objdump --offloading` prints of a file.
+fn objdump(file: &Path) -> String {
+    stdout(&succeed(llvm("llvm-objdump").arg("--offloading").arg(file)))
+}
+
+/// The images of all offload binaries in a file.
+fn images(bytes: &[u8]) -> Vec<offload_binary::Image<'_>> {
+    OffloadBinaries::new(bytes).flat_map(|found| found.unwrap().1.images()).collect()
+}
+
+/// What `llvm-objdump --offloading` has to print of offload binaries, by what we read in them.
+fn our_listing(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for (number, image) in images(bytes).into_iter().enumerate() {
+        let kind = match image.image_kind() {
+            ImageKind::OBJECT => "elf",
+            ImageKind::BITCODE => "llvm ir",
+            ImageKind::CUBIN => "cubin",
+            ImageKind::FATBINARY => "fatbinary",
+            ImageKind::PTX => "ptx",
+            _ => "<none>",
+        };
+        let producer = KINDS.iter().find(|(_, kind)| *kind == image.offload_kind()).map_or("none", |(name, _)| name);
+        let (arch, triple) = (image.arch().unwrap_or(""), image.triple().unwrap_or(""));
+        text += &format!(
+            "\nOFFLOADING IMAGE [{number}]:\nkind            {kind}\narch            {arch}\n\
+             triple          {triple}\nproducer        {producer}\n"
+        );
+    }
+    text
+}
+
+/// `llvm-offload-binary` takes the images out of our file.
+fn extract(folder: &Path, images: &[Image]) {
+    let all: Vec<u8> = images.iter().flat_map(Image::ours).collect();
+    scratch::write(folder.join("all"), all);
+    let mut tool = llvm("llvm-offload-binary");
+    tool.current_dir(folder).arg("all");
+    for (number, image) in images.iter().enumerate() {
+        tool.arg(image.option(&format!("out{number}")));
+    }
+    let output = succeed(&mut tool);
+    assert!(output.stderr.is_empty(), "{output:?}");
+    for (number, image) in images.iter().enumerate() {
+        assert_same_bytes(&read(folder.join(format!("out{number}"))), &image.bytes, &format!("{image:?}"));
+    }
+}
+
+fn offload_binaries_of_all_kinds_and_sizes() {
+    let folder = scratch::folder("versus-llvm-binary-kinds");
+    let mut images = Vec::new();
+    for extension in EXTENSIONS {
+        for (kind, _) in KINDS {
+            for size in 0..=17 {
+                // The size as a string tells the images apart when they are taken out again.
+                let strings = [("triple", "amdgcn-amd-amdhsa"), ("arch", &*format!("{extension}{size}"))];
+                images.push(Image { extension, kind, ..Image::new(&strings, size) });
+            }
+        }
+    }
+    compare_binaries(&folder, &images);
+    extract(&folder, &images);
+}
+
+/// What offload-build gives its images.
+fn offload_binaries_of_packs() {
+    let folder = scratch::folder("versus-llvm-binary-packs");
+    let (amd, nvidia) = ("amdgcn-amd-amdhsa", "nvptx64-nvidia-cuda");
+    let mut images = Vec::new();
+    for row in PROCESSORS {
+        for id in target_ids(row, row.features) {
+            images.push(Image::new(&[("triple", amd), ("arch", &id)], 5000));
+        }
+    }
+    for (extension, arch, size) in [("cubin", "sm_80", 3432), ("cubin", "sm_90a", 77), ("s", "compute_80", 1178)] {
+        images.push(Image { extension, kind: "cuda", ..Image::new(&[("triple", nvidia), ("arch", arch)], size) });
+    }
+    for triple in ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-musl"] {
+        images.push(Image { kind: "none", ..Image::new(&[("triple", triple)], 15608) });
+    }
+    for module in 0..3 {
+        let strings = [("triple", amd), ("arch", "gfx90a"), ("module", &*format!("module{module}"))];
+        images.push(Image::new(&strings, 100 * module));
+    }
+    compare_binaries(&folder, &images);
+    // Those of the modules last: without the key `module`, more than one image would be found.
+    let (modules, others): (Vec<Image>, Vec<Image>) = images.into_iter().partition(|image| image.strings.len() == 3);
+    extract(&folder, &modules);
+    extract(&folder, &others);
+}
+
+fn offload_binaries_with_odd_strings() {
+    let folder = scratch::folder("versus-llvm-binary-odd");
+    let cases: &[&[(&str, &str)]] = &[
+        &[],
+        &[("", "")],
+        &[("", "v"), ("arch", "")],
+        &[("triple", "t"), ("triple", "u"), ("arch", ""), ("", "v")],
+        &[("key", "a=b=c"), ("key2", "=")],
+        &[("arch", "march"), ("march", "arch"), ("h", "ch")],
+        &[("a", "b"), ("ab", "b"), ("bab", "ab"), ("b", "")],
+        &[("same", "same"), ("other", "same")],
+        &[("with space", " "), ("grüße", "ÿ"), ("\u{7f}", "\t")],
+        &[("FILE", "x"), ("Kind", "y"), ("file ", "z")],
+    ];
+    let images: Vec<Image> =
+        cases.iter().enumerate().map(|(number, strings)| Image::new(strings, 3 * number)).collect();
+    compare_binaries(&folder, &images);
+}
+
+/// Every number of keys over several growths of LLVM's table, in runs of alike keys, which share low bits of the hash
+/// or do not.
+fn offload_binaries_with_many_keys() {
+    let folder = scratch::folder("versus-llvm-binary-many");
+    let mut images = Vec::new();
+    for count in (0..=110).chain([189, 190, 191, 192, 250]) {
+        let keys: Vec<String> = (0..count).map(|number| format!("k{number}")).collect();
+        let strings: Vec<(&str, &str)> = keys.iter().map(|key| (key.as_str(), &key[1..])).collect();
+        images.push(Image::new(&strings, count % 9));
+    }
+    compare_binaries(&folder, &images);
+}
+
+fn random_offload_binaries() {
+    let folder = scratch::folder("versus-llvm-binary-random");
+    let mut random = Random::new(2);
+    let mut images = Vec::new();
+    for number in 0..2000 {
+        // Mostly a table that does not grow; around its first growth; up to its third.
+        let count = match number % 8 {
+            0..=4 => random.below(44),
+            5 | 6 => 42 + random.below(16),
+            _ => random.below(200),
+        };
+        // Short keys, long keys, or any: LLVM's hash has a formula for each range of lengths.
+        let longest = [3, 8, 16, 32, 64, 300][random.below(6)];
+        let mut strings: Vec<(String, String)> = Vec::new();
+        for at in 0..count {
+            let key = match random.below(20) {
+                0 if at > 0 => strings[random.below(at)].0.clone(),
+                1 => random.word(0),
+                2 => random.word(1 + (number + at) % 64),
+                _ => {
+                    let length = 1 + random.below(longest);
+                    random.word(length)
+                }
+            };
+            let value = match random.below(6) {
+                0 => String::new(),
+                1 if at > 0 => {
+                    let (key, value) = &strings[random.below(at)];
+                    let other = if random.below(2) == 0 { key } else { value };
+                    other[random.below(other.len() + 1)..].to_owned()
+                }
+                _ => {
+                    let length = random.below(12);
+                    random.word(length)
+                }
+            };
+            strings.push((key, value));
+        }
+        // The tool takes these two for itself.
+        strings.retain(|(key, _)| key != "file" && key != "kind");
+        let (extension, kind) = (EXTENSIONS[random.below(EXTENSIONS.len())], KINDS[random.below(KINDS.len())].0);
+        images.push(Image { extension, kind, strings, bytes: some_bytes(number, random.below(40)) });
+    }
+    let lengths: BTreeSet<usize> = images.iter().flat_map(|image| &image.strings).map(|(key, _)| key.len()).collect();
+    assert!((0..=200).all(|length| lengths.contains(&length)), "{lengths:?}");
+    compare_binaries(&folder, &images);
+}
+
+fn offload_binaries_of_llvm_are_read() {
+    for file in corpus("offload_binary") {
+        let bytes = read(&file);
+        assert_eq!(our_listing(&bytes), objdump(&file), "{}", file.display());
+    }
+    // And by hand, with the strings that no tool prints.
+    let bytes = read(Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/offload_binary/multi.bin"));
+    let all: Vec<(u64, OffloadBinary)> = OffloadBinaries::new(&bytes).map(Result::unwrap).collect();
+    let images: Vec<_> = all.iter().flat_map(|(_, binary)| binary.images()).collect();
+    let strings: Vec<Vec<(&str, &[u8])>> = images.iter().map(|image| image.strings().collect()).collect();
+    assert_eq!(strings[0], [("arch", b"gfx906".as_slice()), ("triple", b"amdgcn-amd-amdhsa")]);
+    assert_eq!(strings[1], [("arch", b"sm_70".as_slice()), ("triple", b"nvptx64-nvidia-cuda"), ("foo", b"bar")]);
+    assert_eq!([images[0].data(), images[1].data()], [b"IMAGEONE".as_slice(), b"TWO"]);
+    assert_eq!(all[1].0, all[0].1.size());
+}
+
+/// What linkers and older writers leave between offload binaries. LLVM 22 refuses it, later versions do not.
+fn zeros_between_and_behind_offload_binaries() {
+    let folder = scratch::folder("versus-llvm-zeros");
+    let images = [Image::new(&[("arch", "gfx900")], 3), Image::new(&[("arch", "gfx1030")], 11)];
+    let whole: Vec<Vec<u8>> = images.iter().map(Image::ours).collect();
+    let found =
+        |bytes: &[u8]| -> Vec<Vec<u8>> { self::images(bytes).iter().map(|image| image.data().to_vec()).collect() };
+    let expected = [images[0].bytes.clone(), images[1].bytes.clone()];
+    let refused = |bytes: &[u8]| {
+        scratch::write(folder.join("refused"), bytes);
+        let output = llvm("llvm-objdump").arg("--offloading").arg(folder.join("refused")).output().unwrap();
+        !output.status.success()
+    };
+
+    // The size of the first one without the zeros behind its image.
+    let mut unpadded = whole.concat();
+    let size = whole[0].len() as u64 - 5;
+    unpadded[8..16].copy_from_slice(&size.to_le_bytes());
+    assert_eq!(found(&unpadded), expected);
+    assert!(refused(&unpadded));
+
+    for zeros in [0, 8, 32, 4088] {
+        let padded = [&whole[0], &vec![0; zeros][..], &whole[1]].concat();
+        assert_eq!(found(&padded), expected, "{zeros} zeros between");
+        assert_eq!(refused(&padded), zeros > 0, "{zeros} zeros between");
+        assert_eq!(found(&[&vec![0; zeros][..], &padded].concat()), expected, "{zeros} zeros in front");
+    }
+    for zeros in 0..=17 {
+        let mut padded = whole.concat();
+        padded.resize(padded.len() + zeros, 0);
+        assert_eq!(found(&padded), expected, "{zeros} zeros");
+        assert_eq!(refused(&padded), zeros > 0, "{zeros} zeros");
+        // Something else behind them is no offload binary.
+        padded.push(1);
+        assert_eq!(OffloadBinaries::new(&padded).map(|found| found.is_ok()).collect::<Vec<_>>(), [true, true, false]);
+    }
+}
