@@ -1,6 +1,6 @@
 #!/bin/sh
-# What rustc calls as its linker. It does each link with rust-lld, GNU ld and mold: what comes of it lies in the folder $LINKED as
-# <name>.<linker>, and rustc gets the first. The options are those by which users choose a linker.
+# What rustc calls as its linker. It links with rust-lld, GNU ld and mold, and leaves each result in the folder $LINKED as
+# <name>.<linker>. rustc gets the first. The options are those by which users choose a linker.
 set -e
 output='' before=''
 for argument; do

@@ -1,43 +1,47 @@
-//! Packs in every kind of crate, of every profile, by every linker: each program is linked alone, with one pack for AMD's GPUs
-//! and one for several vendors'; the program itself, LLVM's tools and AMD's say what became of them.
+//! Packs in every kind of crate, in every profile, by every linker: each program is linked alone, with one pack for AMD's GPUs
+//! and one for several vendors'. The program itself, LLVM's tools and AMD's report what became of the packs.
 //!
-//! What rustc hands to the linker is the same for all linkers, so rustc runs once, and what it calls is `linker.sh`, which links
-//! with each. The images are ready-made: no compiler for GPUs runs.
+//! rustc hands the same files to all linkers. So it runs once, and calls `linker.sh`, which links with each of them; Cargo calls
+//! `rustc.sh`, which sees to that. The images are ready-made: no compiler for GPUs runs.
 
-mod members;
+mod crates;
 
-use members::{BUILD, CHECKED, DEPENDENCIES, IMAGES, MEMBERS};
+use crate::linked_program::{PACK_SECTIONS, Section, objdump_offloading, sections_in};
+use crates::{BUILD, CHECKED, IMAGES, MEMBERS, Member};
 use offload_tests::data::read;
 use offload_tests::judges::roc_obj_lists;
-use offload_tests::package::{Package, printed};
 use offload_tests::registry::{Needs, needs};
-use offload_tests::scratch;
+use offload_tests::scenario::Scenario;
+use offload_tests::scratch::workspace;
 use offload_tests::tools::{Tool, llvm, rust_lld, stdout, succeed};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-const TOOLS: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::RustLld, Tool::Mold, Tool::RocObj]);
+const TOOLS: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::RustLld, Tool::Mold, Tool::RocObj]).slow();
 
 offload_tests::tests! {
-    TOOLS => [packs_in_every_kind_of_crate],
+    TOOLS => [every_linker_keeps_the_packs_that_a_crate_uses],
 }
 
-/// How crates are compiled: a name, Cargo's options, and `lto`, which is set by a variable: of two profiles of one name Cargo
-/// compiles what build scripts depend on once.
-const PROFILES: [(&str, &[&str], &str); 4] = [
-    ("dev", &[], "false"),
-    ("release", &["--release"], "false"),
-    ("thin LTO", &["--release"], "thin"),
-    ("fat LTO", &["--release"], "fat"),
+/// How crates are compiled.
+struct Profile {
+    name: &'static str,
+    folder: &'static str,
+    /// Cargo's `lto`.
+    lto: &'static str,
+    /// What rustc does in its place. Cargo would compile all that build scripts depend on again for another `lto`. The commands for
+    /// "thin" and "fat" differ in that word alone.
+    rustc_lto: &'static str,
+}
+
+const PROFILES: [Profile; 4] = [
+    Profile { name: "dev", folder: "debug", lto: "false", rustc_lto: "" },
+    Profile { name: "release", folder: "release", lto: "false", rustc_lto: "" },
+    Profile { name: "thin", folder: "release", lto: "thin", rustc_lto: "thin" },
+    Profile { name: "fat", folder: "release", lto: "thin", rustc_lto: "fat" },
 ];
 
-/// For Cargo: RUSTFLAGS then don't reach build scripts, which are the same for all of this.
-fn target() -> String {
-    format!("{}-unknown-linux-gnu", std::env::consts::ARCH)
-}
-
-/// What `linker.sh` puts behind the names of what it links, and what the linker leaves in `.comment`.
+/// The extension that `linker.sh` gives to what a linker has linked, and what the linker leaves in `.comment`.
 const LINKERS: [(&str, Option<&str>); 3] = [("lld", Some("Linker: LLD")), ("bfd", None), ("mold", Some("mold 1."))];
 
 /// What is linked.
@@ -65,126 +69,97 @@ enum Packs {
     Kept,
 }
 
-fn packs_in_every_kind_of_crate() {
-    let workspace = Workspace::new();
-    for (profile, args, lto) in PROFILES {
-        let linked = workspace.link(profile, args, lto);
+fn every_linker_keeps_the_packs_that_a_crate_uses() {
+    let matrix = Matrix::new();
+    for profile in PROFILES {
+        let linked = matrix.link(&profile);
         for (program, packs) in PROGRAMS {
             for (linker, comment) in LINKERS {
-                let program = linked.join(format!("{program}.{linker}"));
-                workspace.judge(&program, packs, comment);
+                matrix.judge(&linked.join(format!("{program}.{linker}")), packs, comment);
             }
         }
     }
 }
 
 /// The crates, and a program that loads libraries.
-struct Workspace {
-    package: Package,
+struct Matrix {
+    scenario: Scenario,
     loader: PathBuf,
 }
 
-impl Workspace {
+impl Matrix {
     fn new() -> Self {
-        let package = Package::new("link_matrix");
-        let mut names = Vec::new();
+        let member = |member: &Member| {
+            let build = if member.makes_packs { "build = \"../build.rs\"" } else { "" };
+            (member.name, build, member.manifest)
+        };
+        let scenario = Scenario::workspace("link_matrix", &MEMBERS.iter().map(member).collect::<Vec<_>>());
+        scenario.build_script(BUILD);
         for member in MEMBERS {
-            let name = member.name;
-            names.push(format!("{name:?}"));
-            let build = if member.makes_packs { "build = \"../build.rs\"\n" } else { "" };
-            let dependencies = if member.makes_packs { DEPENDENCIES } else { "" };
-            package.write(
-                &format!("{name}/Cargo.toml"),
-                format!(
-                    "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n{build}\n{}{dependencies}",
-                    member.manifest
-                ),
-            );
+            let package = scenario.member(member.name);
             for (path, text) in [("src/main.rs", member.main), ("src/lib.rs", member.lib)] {
-                if !text.is_empty() {
-                    package.write(&format!("{name}/{path}"), text);
+                if text.is_empty() {
+                    let _ = fs::remove_file(package.folder.join(path));
+                } else {
+                    package.write(path, text);
                 }
             }
         }
-        let crates = scratch::workspace().display();
-        let dependencies = ["offload-format", "offload-build", "offload-embed-macro"]
-            .map(|name| format!("{name} = {{ path = \"{crates}/{name}\" }}\n"))
-            .concat();
-        package.write("build.rs", BUILD).write(
-            "Cargo.toml",
-            format!(
-                "[workspace]\nresolver = \"3\"\nmembers = [{}]\n\n[workspace.dependencies]\n{dependencies}\
-                 matrix-check = {{ path = \"matrix-check\" }}\n",
-                names.join(", ")
-            ),
-        );
         for image in IMAGES {
-            let image = scratch::workspace().join("examples/saxpy/prebuilt").join(image);
-            package.write(&format!("images/{}", image.file_name().unwrap_or_default().display()), read(&image));
+            scenario.write(&format!("images/{image}"), read(workspace().join("examples/saxpy/prebuilt").join(image)));
         }
-        let loader = package.folder.join("loader");
-        succeed(Command::new("gcc").arg(here("loader.c")).arg("-o").arg(&loader).arg("-ldl"));
-        Self { package, loader }
+        let loader = scenario.folder.join("loader");
+        scenario.tool("gcc").arg(here("loader.c")).arg("-o").arg(&loader).arg("-ldl").passes();
+        Self { scenario, loader }
     }
 
     /// Builds all crates and links them with each linker; returns the folder of what was linked.
-    fn link(&self, profile: &str, args: &[&str], lto: &str) -> PathBuf {
-        let linked = self.package.folder.join("linked").join(profile.replace(' ', "_"));
+    fn link(&self, profile: &Profile) -> PathBuf {
+        let linked = self.scenario.folder.join("linked").join(profile.name);
         fs::create_dir_all(&linked).expect("the scratch folder can be written");
-        let folder = self.package.target.join(target()).join(if args.is_empty() { "debug" } else { "release" });
-        forget_links(&folder.join("deps"));
-        let environment = [("RUST_LLD", &rust_lld().expect("Tool::RustLld was checked")), ("LINKED", &linked)];
-        let mut build = self.package.cargo(&["build", "--workspace", "--target", &target()]);
-        build
-            .args(args)
-            .envs(environment)
-            .env("CARGO_PROFILE_RELEASE_LTO", lto)
-            .env("CARGO_ENCODED_RUSTFLAGS", format!("-Clinker={}", here("linker.sh").display()));
-        let output = build.output().expect("cargo starts");
-        assert!(output.status.success(), "{profile}:\n{}", printed(&output));
-
-        // A static library is linked by others.
-        succeed(
-            Command::new(here("linker.sh"))
-                .envs(environment)
-                .args([here("program.c"), folder.join("libmatrix_staticlib.a")])
-                .args(["-o", "matrix_staticlib", "-lgcc_s", "-lm", "-lpthread", "-ldl"])
-                .current_dir(&self.package.folder),
+        let variables = [("RUST_LLD", &rust_lld().expect("Tool::RustLld was checked")), ("LINKED", &linked)];
+        // Cargo starts it for the workspace's crates alone: what they depend on is compiled already. Another name of it makes Cargo
+        // compile them again.
+        let rustc = self.scenario.script(
+            &format!("rustc-{}", profile.name),
+            &format!("MATRIX_LTO={} exec '{}' \"$@\"", profile.rustc_lto, here("rustc.sh").display()),
         );
+        let cargo = self.scenario.build().arg("--workspace").profile(profile.folder).lto(profile.lto);
+        cargo.envs(variables).env("RUSTC_WORKSPACE_WRAPPER", rustc).passes();
+        assert_eq!(linked.join("lto").exists(), profile.lto != "false", "{}: rustc was told to do LTO", profile.name);
+        // A static library is linked by others.
+        let link = self.scenario.tool(here("linker.sh")).envs(variables).arg(here("program.c"));
+        link.arg(self.scenario.program(profile.folder, "libmatrix_staticlib.a"))
+            .args(["-o", "matrix_staticlib", "-lgcc_s", "-lm", "-lpthread", "-ldl"])
+            .passes();
         linked
     }
 
-    /// Says whether a program has the packs that it should have, and nothing is wrong with them.
+    /// The program is the work of one linker, has the packs that it should have, and nothing is wrong with them.
     fn judge(&self, program: &Path, packs: Packs, comment: Option<&str>) {
         let what = program.display();
         let listing = stdout(&succeed(llvm("llvm-readelf").args(["-SW", "-p", ".comment"]).arg(program)));
         for word in LINKERS.iter().filter_map(|(_, word)| *word) {
             assert_eq!(listing.contains(word), Some(word) == comment, "{what} is another linker's work:\n{listing}");
         }
-        let sections = sections(&listing);
+        let found = sections_in(&listing, &PACK_SECTIONS);
         if packs == Packs::Gone {
-            assert!(sections.is_empty(), "{what} has {sections:?}");
-            succeed(&mut Command::new(program));
+            assert_eq!(found, [], "{what}");
+            self.scenario.tool(program).passes();
             return;
         }
-        let expected = [(".hip_fatbin", "PROGBITS", 4096), (".llvm.offloading", "LLVM_OFFLOADING", 8)];
-        assert_eq!(sections, expected.map(|(name, kind, align)| (name.to_owned(), kind.to_owned(), align)), "{what}");
+        assert_eq!(found, [Section::hip_fatbin(), Section::llvm_offloading()], "{what}");
 
-        let mut run = Command::new(if packs == Packs::Loaded { &self.loader } else { program });
-        if packs == Packs::Loaded {
-            run.arg(program);
-        }
-        let said = if packs == Packs::Kept { "" } else { CHECKED };
-        assert_eq!(stdout(&succeed(&mut run)), said, "{what}");
+        let run = match packs {
+            Packs::Loaded => self.scenario.tool(&self.loader).arg(program),
+            _ => self.scenario.tool(program),
+        };
+        assert_eq!(run.passes().stdout, if packs == Packs::Kept { "" } else { CHECKED }, "{what}");
 
         let ids = ["hipv4-amdgcn-amd-amdhsa--gfx90a", "hipv4-amdgcn-amd-amdhsa--gfx1100"];
         let listed: Vec<String> = roc_obj_lists(program).into_iter().map(|(id, ..)| id).collect();
         assert_eq!(listed, ids, "{what}, by roc-obj-ls");
-        // It writes what it finds beside the program.
-        let copy = self.package.folder.join("listed").join("program");
-        fs::create_dir_all(copy.with_file_name("")).expect("the scratch folder can be written");
-        fs::copy(program, &copy).expect("the program can be copied");
-        let listing = stdout(&succeed(llvm("llvm-objdump").arg("--offloading").arg(&copy)));
+        let listing = objdump_offloading(&self.scenario, program);
         for id in ids {
             assert_eq!(listing.matches(&format!(".{id}\n")).count(), 1, "{what}, by llvm-objdump:\n{listing}");
         }
@@ -195,25 +170,5 @@ impl Workspace {
 
 /// A file of this test.
 fn here(name: &str) -> PathBuf {
-    scratch::workspace().join("tests/embedding/link_matrix").join(name)
-}
-
-/// Name, type and alignment of the sections in which packs are, as `llvm-readelf -SW` lists them.
-fn sections(listing: &str) -> Vec<(String, String, u64)> {
-    let rows = listing.lines().filter_map(|line| Some(line.split_once(']')?.1.split_whitespace().collect::<Vec<_>>()));
-    let rows = rows.filter(|row| row.first().is_some_and(|name| [".hip_fatbin", ".llvm.offloading"].contains(name)));
-    let align = |row: &[&str]| row[row.len() - 1].parse().expect("an alignment is a number");
-    let mut sections: Vec<_> = rows.map(|row| (row[0].to_owned(), row[1].to_owned(), align(&row))).collect();
-    // Which comes first is for the linker to say.
-    sections.sort_unstable();
-    sections
-}
-
-/// Cargo links anew what is not there. Another version of a linker would not make it do so.
-fn forget_links(folder: &Path) {
-    for file in fs::read_dir(folder).into_iter().flatten().flatten() {
-        if file.file_name().to_string_lossy().trim_start_matches("lib").starts_with("matrix_") {
-            fs::remove_file(file.path()).expect("what Cargo wrote can be removed");
-        }
-    }
+    workspace().join("tests/embedding/link_matrix").join(name)
 }

@@ -1,11 +1,11 @@
-//! What a user reads when `include_offload!` cannot do what stands there: for each file of `cases`, the messages and places
-//! that are checked in beside it. Of what the compiler says only the macro's own words count, not how it frames them.
+//! The error messages of `include_offload!`: for each file of `cases`, the messages and places that are checked in next to it.
+//! Only the macro's own words are compared, not how the compiler frames them.
 
 use offload_format::bundle::BundleBuilder;
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
 use offload_tests::data::{assert_as_checked_in, read};
-use offload_tests::package::{Package, printed};
 use offload_tests::registry::NOTHING;
+use offload_tests::scenario::Scenario;
 use offload_tests::scratch::workspace;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -13,22 +13,31 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 offload_tests::tests! {
-    NOTHING => [every_case_says_what_is_checked_in, without_a_build_script, with_all_containers],
+    NOTHING => [
+        every_error_is_as_checked_in,
+        errors_without_a_build_script_are_as_checked_in,
+        errors_with_all_containers_are_as_checked_in,
+    ],
 }
 
-fn every_case_says_what_is_checked_in() {
-    every_case("ui", "cases", true, None);
+fn every_error_is_as_checked_in() {
+    let scenario = Scenario::without_sources("ui");
+    with_build_script(&scenario);
+    errors_are_as_checked_in(&scenario, "cases");
 }
 
-fn without_a_build_script() {
-    every_case("ui_no_script", "no_script", false, None);
+fn errors_without_a_build_script_are_as_checked_in() {
+    errors_are_as_checked_in(&Scenario::without_sources("ui_no_script"), "no_script");
 }
 
-fn with_all_containers() {
-    every_case("ui_containers", "containers", true, Some("containers"));
+fn errors_with_all_containers_are_as_checked_in() {
+    let mut scenario = Scenario::without_sources("ui_containers");
+    scenario.feature("offload-embed-macro", "containers");
+    with_build_script(&scenario);
+    errors_are_as_checked_in(&scenario, "containers");
 }
 
-/// The sources in a folder here, by name.
+/// Returns the sources in a folder here, by name.
 fn cases(folder: &str) -> Vec<PathBuf> {
     let files = fs::read_dir(workspace().join("tests/embedding/ui").join(folder)).expect("the folder is there");
     let mut files: Vec<PathBuf> = files.flatten().map(|entry| entry.path()).collect();
@@ -38,44 +47,35 @@ fn cases(folder: &str) -> Vec<PathBuf> {
     files
 }
 
-/// All cases are binaries of one package, checked in one go.
-fn every_case(name: &str, folder: &str, has_script: bool, feature: Option<&str>) {
-    let package = Package::new(name);
-    if let Some(feature) = feature {
-        package.feature("offload-embed-macro", feature);
-    }
+/// All cases are binaries of one package, which Cargo checks in one go.
+fn errors_are_as_checked_in(scenario: &Scenario, folder: &str) {
     let cases = cases(folder);
     for case in &cases {
-        let file = case.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        package.write(&format!("src/bin/{file}"), read(case));
+        let file = case.file_name().unwrap_or_default().to_string_lossy();
+        scenario.write(&format!("src/bin/{file}"), read(case));
     }
-    if has_script {
-        package.write("build.rs", read(workspace().join("tests/embedding/ui/build.rs")));
-        write_files(&package);
-    }
-    let output = package.cargo(&["check", "--bins", "--keep-going", "--message-format=json"]).output();
-    let output = output.expect("cargo starts");
+    let printed = scenario.check().args(["--bins", "--keep-going", "--message-format=json"]).fails();
     let mut found: BTreeMap<String, String> = BTreeMap::new();
-    for line in String::from_utf8_lossy(&output.stdout).lines() {
+    for line in printed.stdout.lines() {
         let line: Value = serde_json::from_str(line).expect("Cargo prints JSON");
         if line["reason"] == "compiler-message" {
             let target = line["target"]["name"].as_str().unwrap_or_default().to_owned();
-            *found.entry(target).or_default() += &message(&line["message"], &package.folder);
+            *found.entry(target).or_default() += &message(&line["message"], &scenario.folder);
         }
     }
     for case in &cases {
         let name = case.file_stem().unwrap_or_default().to_string_lossy();
-        let text = found.get(&*name).unwrap_or_else(|| panic!("{name} has no error:\n{}", printed(&output)));
+        let text = found.get(&*name).unwrap_or_else(|| panic!("{name} has no error:\n{printed}"));
         assert_as_checked_in(&case.with_extension("txt"), text);
     }
 }
 
-/// `<what is said>` and below it `--> <line>:<column> <what stands there>`; nothing for summaries.
+/// Returns `<message>` and below it `--> <line>:<column> <source text>`; nothing for summaries.
 fn message(message: &Value, folder: &Path) -> String {
     let text = message["message"].as_str().unwrap_or_default();
     let spans = message["spans"].as_array().map_or(&[][..], Vec::as_slice);
     let Some(span) = spans.iter().find(|span| span["is_primary"] == true) else { return String::new() };
-    // A panic while the program is compiled: some versions say it in the message, others beside the place.
+    // A panic while the program is compiled: some versions of rustc have it in the message, others next to the place.
     const PANICKED: &str = "evaluation panicked: ";
     let all = [text].into_iter().chain(spans.iter().filter_map(|span| span["label"].as_str()));
     let panicked = all.filter_map(|text| text.strip_prefix(PANICKED)).next();
@@ -87,7 +87,7 @@ fn message(message: &Value, folder: &Path) -> String {
     format!("{}\n --> {}:{} {here}\n", anywhere(text, folder), span["line_start"], span["column_start"])
 }
 
-/// Without what differs from machine to machine: folders, hashes.
+/// Returns a message without what differs from machine to machine: folders and hashes.
 fn anywhere(text: &str, folder: &Path) -> String {
     let text = text.replace(&folder.display().to_string(), "$PACKAGE");
     let mut words = Vec::new();
@@ -104,8 +104,8 @@ fn anywhere(text: &str, folder: &Path) -> String {
     words.join(" ")
 }
 
-/// What the cases embed by their paths, and what build.rs makes packs of.
-fn write_files(package: &Package) {
+/// Writes the build script, what it makes packs of, and what the cases embed by their paths.
+fn with_build_script(scenario: &Scenario) {
     let image = |name: &str| read(workspace().join("tests/corpus/image").join(name));
     let code_object = image("saxpy.gfx90a.hsaco");
     let (cubin, ptx) = (image("saxpy.sm_90.cubin"), image("saxpy.compute_80.ptx"));
@@ -131,14 +131,15 @@ fn write_files(package: &Package) {
         object[16] = 1;
         object
     };
-    // From version 2 on nothing is between images.
+    // From version 2 on, nothing is between images.
     let odd = [&*code_object, b"\0"].concat();
     let mut two = OffloadBinaryBuilder::new();
     for arch in ["gfx90a", "gfx90a:xnack-"] {
         two.image(ImageKind::OBJECT, OffloadKind::HIP, odd.len() as u64).string("arch", arch);
     }
     let whole = bundle.layout().to_vec(&[b"", &code_object]);
-    package
+    scenario
+        .write("build.rs", read(workspace().join("tests/embedding/ui/build.rs")))
         .write("kernels/saxpy.hsaco", &code_object)
         .write("kernels/saxpy.cubin", &cubin)
         .write("src/bin/files/saxpy.hsaco", &code_object)

@@ -184,6 +184,12 @@ impl Scenario {
         self.write("Cargo.toml", manifest::with_lines(&self.text("Cargo.toml"), section, lines))
     }
 
+    /// Changes the edition of the package.
+    pub fn edition(&self, edition: &str) -> &Self {
+        let text = self.text("Cargo.toml");
+        self.write("Cargo.toml", text.replace("edition = \"2024\"", &format!("edition = \"{edition}\"")))
+    }
+
     /// Lets this checkout's crates stand for the registry's in the manifest that was written.
     pub fn patched(&self) -> &Self {
         self.write("Cargo.toml", manifest::patched(&self.text("Cargo.toml")))

@@ -57,7 +57,9 @@ impl<'a> Run<'a> {
             .env("CARGO_NET_OFFLINE", "true")
             .envs(target_folders::PROFILE)
             .args(args);
-        Self { command, scenario, is_cargo: true, is_release: args.contains(&"--release") }
+        // Benches are built in the folder of the release profile.
+        let is_release = args.contains(&"--release") || args.first() == Some(&"bench");
+        Self { command, scenario, is_cargo: true, is_release }
     }
 
     pub(super) fn program(scenario: &'a Scenario, command: Command) -> Self {
@@ -72,6 +74,13 @@ impl<'a> Run<'a> {
     /// With `--release` if this is the folder of that profile, `release`.
     pub fn profile(self, folder: &str) -> Self {
         if folder == "release" { self.release() } else { self }
+    }
+
+    /// With this `lto` in the release profile. It is then optimized at level 1, which takes half the time and does not change which
+    /// symbols and sections the linker keeps.
+    pub fn lto(self, lto: &str) -> Self {
+        let run = self.env("CARGO_PROFILE_RELEASE_LTO", lto);
+        if lto == "false" { run } else { run.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1") }
     }
 
     /// With one more argument.

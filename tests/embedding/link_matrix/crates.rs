@@ -3,108 +3,91 @@
 /// A crate of the workspace.
 pub struct Member {
     pub name: &'static str,
-    /// What its manifest says after the name.
-    pub manifest: &'static str,
     /// Whether its build script makes the packs.
     pub makes_packs: bool,
+    /// The end of its manifest, in `[dependencies]`.
+    pub manifest: &'static str,
+    /// `src/main.rs`, if it is not empty.
     pub main: &'static str,
+    /// `src/lib.rs`, if it is not empty.
     pub lib: &'static str,
 }
 
-const BIN: Member = Member { name: "", manifest: "", makes_packs: false, main: "", lib: "" };
+const PLAIN: Member = Member { name: "", makes_packs: false, manifest: "", main: "", lib: "" };
+const WITH_PACKS: Member = Member { makes_packs: true, manifest: USES_CHECK, ..PLAIN };
 
-/// All of them.
+const USES_CHECK: &str = "matrix-check = { path = \"../matrix-check\" }\n";
+const USES_RLIB: &str = "matrix-rlib = { path = \"../matrix-rlib\" }\n";
+
 pub const MEMBERS: &[Member] = &[
-    Member { name: "matrix-check", manifest: "[dependencies]\noffload-format.workspace = true\n", lib: CHECK, ..BIN },
-    // Only the program expands the macro; there is a library beside it.
-    Member { name: "matrix-beside", makes_packs: true, main: PROGRAM, lib: "//! Empty.\n", ..BIN },
-    Member { name: "matrix-bin", makes_packs: true, main: PROGRAM, ..BIN },
+    Member { name: "matrix-check", lib: CHECK, ..PLAIN },
+    // Only the program expands the macro; there is a library next to it.
+    Member { name: "matrix-beside", main: PROGRAM, lib: "//! Empty.\n", ..WITH_PACKS },
+    Member { name: "matrix-bin", main: PROGRAM, ..WITH_PACKS },
     // A library, a program that depends on it, one that does so through another library, one that uses something else of it.
-    Member { name: "matrix-rlib", makes_packs: true, lib: LIBRARY, ..BIN },
-    Member {
-        name: "matrix-user",
-        manifest: "[dependencies]\nmatrix-rlib = { path = \"../matrix-rlib\" }\n",
-        main: "fn main() { matrix_rlib::check_packs() }\n",
-        ..BIN
-    },
+    Member { name: "matrix-rlib", lib: LIBRARY, ..WITH_PACKS },
+    Member { name: "matrix-user", manifest: USES_RLIB, main: "fn main() { matrix_rlib::check_packs() }\n", ..PLAIN },
     Member {
         name: "matrix-middle",
-        manifest: "[dependencies]\nmatrix-rlib = { path = \"../matrix-rlib\" }\n",
+        manifest: USES_RLIB,
         lib: "pub fn check_packs() { matrix_rlib::check_packs() }\n",
-        ..BIN
+        ..PLAIN
     },
     Member {
         name: "matrix-far",
-        manifest: "[dependencies]\nmatrix-middle = { path = \"../matrix-middle\" }\n",
+        manifest: "matrix-middle = { path = \"../matrix-middle\" }\n",
         main: "fn main() { matrix_middle::check_packs() }\n",
-        ..BIN
+        ..PLAIN
     },
     Member {
         name: "matrix-unused",
-        manifest: "[dependencies]\nmatrix-rlib = { path = \"../matrix-rlib\" }\n",
+        manifest: USES_RLIB,
         main: "fn main() { println!(\"{}\", matrix_rlib::five()) }\n",
-        ..BIN
+        ..PLAIN
     },
-    // A library that wants its packs to stay, and a program that uses nothing of it.
-    Member { name: "matrix-kept", makes_packs: true, lib: KEPT, ..BIN },
+    // A library that retains its packs, and a program that uses nothing of it.
+    Member { name: "matrix-kept", lib: KEPT, ..WITH_PACKS },
     Member {
         name: "matrix-retained",
-        manifest: "[dependencies]\nmatrix-kept = { path = \"../matrix-kept\" }\n",
+        manifest: "matrix-kept = { path = \"../matrix-kept\" }\n",
         main: "use matrix_kept as _;\nfn main() {}\n",
-        ..BIN
+        ..PLAIN
     },
-    // Libraries for programs that are not Rust's.
+    // Libraries for programs in other languages.
     Member {
         name: "matrix-cdylib",
-        manifest: "[lib]\ncrate-type = [\"cdylib\"]\n",
-        makes_packs: true,
+        manifest: "matrix-check = { path = \"../matrix-check\" }\n\n[lib]\ncrate-type = [\"cdylib\"]\n",
         lib: LIBRARY,
-        ..BIN
+        ..WITH_PACKS
     },
     Member {
         name: "matrix-staticlib",
-        manifest: "[lib]\ncrate-type = [\"staticlib\"]\n",
-        makes_packs: true,
+        manifest: "matrix-check = { path = \"../matrix-check\" }\n\n[lib]\ncrate-type = [\"staticlib\"]\n",
         lib: LIBRARY,
-        ..BIN
+        ..WITH_PACKS
     },
 ];
 
-/// What a crate that makes packs depends on.
-pub const DEPENDENCIES: &str = "\
-[dependencies]
-matrix-check.workspace = true
-offload-embed-macro.workspace = true
-offload-format.workspace = true
-
-[build-dependencies]
-offload-build.workspace = true
-";
-
-/// The build script, in the workspace's folder.
-pub const BUILD: &str = r#"
-fn main() {
-    use offload_build::{Build, Module};
-    let amd = ["../images/saxpy.gfx90a.hsaco", "../images/saxpy.gfx1100.hsaco"];
+/// The body of the build script that all crates with packs share. Cargo runs it in the folder of each.
+pub const BUILD: &str = r#"let amd = ["../images/saxpy.gfx90a.hsaco", "../images/saxpy.gfx1100.hsaco"];
     Build::new().files(amd).archs(["gfx90a", "gfx1100"]).compile("amd");
     let machine_code = ["../images/saxpy.gfx90a.hsaco", "../images/saxpy.sm_80.cubin"];
     let mut ptx = Module::new("ptx");
     // Otherwise ptxas would make it machine code, too.
     ptx.file("../images/saxpy.compute_80.ptx").targets(["compute_80"]);
-    Build::new().files(machine_code).module(ptx).archs(["gfx90a", "sm_80", "compute_80"]).compile("mixed");
-}
-"#;
+    Build::new().files(machine_code).module(ptx).archs(["gfx90a", "sm_80", "compute_80"]).compile("mixed");"#;
 
 /// The images, by their names in the prebuilt set of examples/saxpy.
 pub const IMAGES: [&str; 4] =
     ["saxpy.gfx90a.hsaco", "saxpy.gfx1100.hsaco", "saxpy.compute_80.ptx", "saxpy.sm_80.cubin"];
 
-/// Panics unless a pack in memory is the one that the build script left in a file.
+/// Panics unless a pack in memory equals the file that the build script left.
 const CHECK: &str = r#"
 pub fn check(pack: &offload_format::KernelPack, out_dir: &str) {
     let file = std::path::Path::new(out_dir).join("offload").join(format!("{}.pack", pack.name()));
     let file = std::fs::read(file).unwrap();
-    assert!(!file.is_empty() && pack.bytes() == file, "the pack in memory is not that in the file");
+    assert!(!file.is_empty(), "the file is empty");
+    assert!(pack.bytes() == file, "the pack in memory differs from the file");
     let align = if pack.section() == ".hip_fatbin" { 4096 } else { 8 };
     assert_eq!(pack.bytes().as_ptr().addr() % align, 0, "the pack is not aligned to {align}");
     for image in pack.images() {
@@ -114,7 +97,7 @@ pub fn check(pack: &offload_format::KernelPack, out_dir: &str) {
 }
 "#;
 
-/// What [`CHECK`] prints of both packs.
+/// What [`CHECK`] prints about both packs.
 pub const CHECKED: &str = "amd in .hip_fatbin: 2 images\nmixed in .llvm.offloading: 3 images\n";
 
 /// The packs, and a function that checks them.
@@ -137,7 +120,7 @@ pub extern "C" fn check_packs() {
 
 const PROGRAM: &str = concat!(packs!(), "\nfn main() { check_packs() }\n");
 
-/// `five` is in another object than the packs, as things of a library are that is not tiny.
+/// `five` is in another object than the packs, as in a library that is not tiny.
 const LIBRARY: &str = concat!(packs!(), "\npub fn five() -> u32 { std::hint::black_box(5) }\n");
 
 const KEPT: &str = r#"

@@ -1,0 +1,68 @@
+//! Packs of libraries in the programs that depend on them: packs of the same name, and a pack that the program does not use.
+//! LLVM's readers say what the linker kept.
+
+use super::{AMD, CHECK, MIXED, PROFILES, with_pack};
+use crate::linked_program::{PACK_SECTIONS, objdump_offloading, sections};
+use crate::sources::{FORBID, pack};
+use offload_tests::registry::CLANG;
+use offload_tests::scenario::Scenario;
+use offload_tests::tools::{llvm, stdout, succeed};
+
+offload_tests::tests! {
+    CLANG.slow() => [two_dependencies_may_have_packs_of_one_name],
+    CLANG => [an_unused_pack_is_not_in_the_program],
+}
+
+fn an_unused_pack_is_not_in_the_program() {
+    let scenario = Scenario::without_sources("embed_unused");
+    with_pack(&scenario)
+        .write("src/lib.rs", pack("KERNELS", "\"kernels\"") + "pub fn used() -> u32 { 5 }\n")
+        .write("src/main.rs", "fn main() { println!(\"{}\", embed_unused::used()); }\n");
+    for profile in PROFILES {
+        for targets in [MIXED, AMD] {
+            targets.set(scenario.build().profile(profile)).passes();
+            let program = scenario.program(profile, "embed_unused");
+            assert_eq!(sections(&program, &PACK_SECTIONS), [], "{profile}, {}", targets.archs);
+            let symbols = stdout(&succeed(llvm("llvm-nm").arg(&program)));
+            assert!(!symbols.contains("offload_pack_"), "{profile}, {}:\n{symbols}", targets.archs);
+        }
+    }
+}
+
+/// The libraries do not depend on each other; a third package's program uses both.
+fn two_dependencies_may_have_packs_of_one_name() {
+    let [left, right] = ["embed_left", "embed_right"].map(Scenario::new);
+    let app = Scenario::without_sources("embed_app");
+    for library in [&left, &right] {
+        with_pack(library).write("src/lib.rs", format!("{FORBID}{CHECK}{}", pack("KERNELS", "\"kernels\"")));
+        app.manifest("dependencies", &format!("{0} = {{ path = \"../{0}\" }}", library.name()));
+    }
+    app.write(
+        "src/main.rs",
+        format!(
+            "{FORBID}fn main() {{\n    embed_left::check(&embed_left::KERNELS);\n    \
+             embed_right::check(&embed_right::KERNELS);\n    \
+             println!(\"same: {{}}\", embed_left::KERNELS.bytes() == embed_right::KERNELS.bytes());\n}}\n"
+        ),
+    );
+    for profile in PROFILES {
+        for targets in [MIXED, AMD] {
+            let count = targets.count();
+            for (value, is_same) in [("2.0f", false), ("1.0f", true)] {
+                right.kernel("add", value);
+                let printed = targets.set(app.run().profile(profile)).passes();
+                let what = format!("{profile}, {}", targets.archs);
+                let expected = format!("checked {count} images\nchecked {count} images\nsame: {is_same}\n");
+                assert_eq!(printed.stdout, expected, "{what}");
+                let program = app.program(profile, "embed_app");
+                assert_eq!(sections(&program, &PACK_SECTIONS).len(), 1, "{what}");
+                if targets.section == MIXED.section {
+                    // There are no gaps, so LLVM's tools see both packs.
+                    let listing = objdump_offloading(&app, &program);
+                    let images = if is_same { count } else { 2 * count };
+                    assert_eq!(listing.matches("OFFLOADING IMAGE").count(), images, "{what}:\n{listing}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Packs that a package's build script makes and its crates embed by name, built with Cargo. Programs check what they
+//! contain; LLVM's tools read the programs.
+
+mod dependencies;
+mod names;
+mod places;
+mod rebuilds;
+mod skipped;
+
+use crate::sources::{FORBID, pack};
+use offload_tests::scenario::{Run, Scenario};
+
+offload_tests::tests! {
+    ;
+    dependencies::tests(), names::tests(), places::tests(), rebuilds::tests(), skipped::tests(),
+}
+
+const PROFILES: [&str; 2] = ["debug", "release"];
+
+/// Targets of a pack, and the section that a pack for them is in.
+struct Targets {
+    archs: &'static str,
+    section: &'static str,
+}
+
+const MIXED: Targets = Targets { archs: "gfx90a compute_80 cpu", section: ".llvm.offloading" };
+const AMD: Targets = Targets { archs: "gfx90a gfx1100", section: ".hip_fatbin" };
+
+impl Targets {
+    /// Lets a build compile for these targets, and [`CHECK`] expect their section.
+    fn set<'a>(&self, run: Run<'a>) -> Run<'a> {
+        run.env("OFFLOAD_ARCH", self.archs).env("SECTION", self.section)
+    }
+
+    fn count(&self) -> usize {
+        self.archs.split(' ').count()
+    }
+}
+
+/// A function for a crate: it panics unless a pack in memory equals the files of the crate's build script and is in the
+/// section that the test has named.
+const CHECK: &str = r#"
+pub fn check(pack: &offload_format::KernelPack) {
+    let folder = std::path::Path::new(env!("OUT_DIR")).join("offload");
+    let file = std::fs::read(folder.join(format!("{}.pack", pack.name()))).unwrap();
+    assert!(!file.is_empty(), "the file is empty");
+    assert!(pack.bytes() == file, "the pack in memory differs from the file");
+    assert_eq!(pack.section(), std::env::var("SECTION").unwrap());
+    let align = if pack.section() == ".hip_fatbin" { 4096 } else { 8 };
+    assert_eq!(pack.bytes().as_ptr().addr() % align, 0, "the pack is not aligned to {align}");
+    for image in pack.images() {
+        let extension = match image.target() {
+            name if name.starts_with("gfx") => "hsaco",
+            name if name.starts_with("compute_") => "ptx",
+            _ => "so",
+        };
+        let file = std::fs::read(folder.join(pack.name()).join(format!("{}.{extension}", image.target()))).unwrap();
+        assert!(image.bytes() == file, "the image for {} differs from the file", image.target());
+        assert_eq!(image.as_ptr().addr(), pack.bytes().as_ptr().addr() + image.offset());
+    }
+    println!("checked {} images", pack.images().len());
+}
+"#;
+
+/// Writes a kernel, and a build script that makes the pack `kernels` of it. `OFFLOAD_ARCH` overrides its targets.
+fn with_pack(scenario: &Scenario) -> &Scenario {
+    scenario.kernel("add", "1.0f").pack("kernels", PACK)
+}
+
+const PACK: &str = r#".file("kernels/add.cu").archs(["gfx90a", "compute_80", "cpu"])"#;
+
+/// Writes a program whose only crate embeds packs and checks them.
+fn program_with_packs(scenario: &Scenario, packs: &[&str]) {
+    let statics: String =
+        packs.iter().enumerate().map(|(number, name)| pack(&format!("P{number}"), &format!("{name:?}"))).collect();
+    let checks: String = (0..packs.len()).map(|number| format!("    check(&P{number});\n")).collect();
+    scenario.write("src/main.rs", format!("{FORBID}{CHECK}{statics}fn main() {{\n{checks}}}\n"));
+}

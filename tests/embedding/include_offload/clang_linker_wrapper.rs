@@ -1,0 +1,68 @@
+//! clang's linker wrapper finds the images of an embedded file in the program's object, links them, and registers them. A
+//! library in place of AMD's runtime is called; LLVM's tools read what was linked.
+
+use crate::sources::{FORBID, pack};
+use offload_tests::registry::LLVM;
+use offload_tests::scenario::Scenario;
+use offload_tests::tools::{llvm, llvm_bin, stdout, succeed};
+
+offload_tests::tests! {
+    LLVM => [clang_linker_wrapper_takes_images_of_a_file],
+}
+
+const GPUS: [&str; 2] = ["gfx90a", "gfx1030"];
+
+/// What the constructor that the wrapper writes calls.
+const HIP: &str = "#include <stdio.h>
+void **__hipRegisterFatBinary(const unsigned *wrapper) { printf(\"registered %#x\\n\", wrapper[0]); return 0; }
+void __hipUnregisterFatBinary(void **handle) {}
+void __hipRegisterFunction(void) {}
+void __hipRegisterVar(void) {}
+void __hipRegisterManagedVar(void) {}
+void __hipRegisterSurface(void) {}
+void __hipRegisterTexture(void) {}
+";
+
+fn clang_linker_wrapper_takes_images_of_a_file() {
+    let scenario = Scenario::without_sources("include_offload_link");
+    write_images_to_link(&scenario);
+    let pack = pack("ADD", "path = \"files/add.ob\", retain");
+    scenario
+        .write("src/main.rs", format!("{FORBID}{pack}fn main() {{ println!(\"{{}}\", ADD.images().len()); }}\n"))
+        .write("hip.c", HIP);
+    let clang = llvm_bin().join("clang");
+    scenario.tool(&clang).args(["-shared", "-fPIC", "hip.c", "-o", "libhip.so"]).passes();
+    let cargo = scenario.cargo(&["rustc", "--quiet", "--", "-Clink-arg=--offload-link", "-Clink-arg=-lhip"]);
+    cargo
+        .arg(format!("-Clink-arg=-L{}", scenario.folder.display()))
+        .arg(format!("-Clinker={}", clang.display()))
+        .passes();
+    let printed = scenario.start("debug").env("LD_LIBRARY_PATH", &scenario.folder).passes();
+    // The C library prints what it has when the program ends.
+    assert_eq!(printed.stdout, "0\nregistered 0x48495046\n");
+
+    let bundle = scenario.folder.join("bundle");
+    let dump = format!("--dump-section=.hip_fatbin={}", bundle.display());
+    let program = scenario.program("debug", scenario.name());
+    succeed(llvm("llvm-objcopy").arg(dump).arg(program).arg(scenario.folder.join("rest")));
+    let list = stdout(&succeed(llvm("clang-offload-bundler").args(["-list", "-type=o", "-input"]).arg(&bundle)));
+    for gpu in GPUS {
+        assert!(list.contains(gpu), "no {gpu} in\n{list}");
+    }
+}
+
+/// Writes `src/files/add.ob`: an offload binary of objects that are still to be linked.
+fn write_images_to_link(scenario: &Scenario) {
+    scenario
+        .write("src/files/add.hip", "extern \"C\" __attribute__((amdgpu_kernel)) void add(float *y) { *y += 1; }\n");
+    let folder = scenario.folder.join("src/files");
+    let mut pack = llvm("llvm-offload-binary");
+    pack.current_dir(&folder).args(["-o", "add.ob"]);
+    for gpu in GPUS {
+        let mut clang = llvm("clang");
+        clang.current_dir(&folder).args(["--target=amdgcn-amd-amdhsa", "-nogpulib", "-O2", "-c", "-x", "c++"]);
+        succeed(clang.arg(format!("-mcpu={gpu}")).args(["add.hip", "-o"]).arg(format!("{gpu}.o")));
+        pack.arg(format!("--image=file={gpu}.o,triple=amdgcn-amd-amdhsa,arch={gpu},kind=hip"));
+    }
+    succeed(&mut pack);
+}

@@ -1,0 +1,99 @@
+//! Every kind of crate embeds packs: programs, benches and unit tests, libraries for C, crates without std, crates that know
+//! offload-format by another name. The programs say what they have.
+
+use super::with_packs;
+use crate::sources::{FORBID, pack};
+use offload_tests::registry::{GCC, NOTHING};
+
+offload_tests::tests! {
+    GCC.slow() => [every_kind_of_crate_has_the_same_packs],
+    NOTHING => [offload_format_may_have_another_name, a_crate_without_std_embeds_packs],
+}
+
+fn offload_format_may_have_another_name() {
+    let scenario = with_packs("include_other_name");
+    let manifest = scenario.text("Cargo.toml");
+    let renamed = manifest.replace("offload-format = { path", "gpu_files = { package = \"offload-format\", path");
+    assert_ne!(manifest, renamed);
+    scenario.write("Cargo.toml", renamed).write(
+        "src/main.rs",
+        format!(
+            "{FORBID}mod kit {{ pub use gpu_files as format; }}\n\
+             static A: gpu_files::KernelPack = offload_embed_macro::include_offload!(\"amd\", crate = ::gpu_files);\n\
+             static B: gpu_files::KernelPack = offload_embed_macro::include_offload!(\"mixed\", crate = crate::kit::format,);\n\
+             static C: gpu_files::KernelPack = offload_embed_macro::include_offload!(\n    \
+                 crate = gpu_files, path = \"$CARGO_MANIFEST_DIR/src/files/saxpy.hipfb\");\n\
+             fn main() {{\n    println!(\"{{}} {{}} {{}}\", A.images().len(), B.images().len(), C.images().len());\n}}\n"
+        ),
+    );
+    assert_eq!(scenario.run().passes().stdout, "1 3 1\n");
+}
+
+/// All options are used but those that work on Linux alone.
+fn a_crate_without_std_embeds_packs() {
+    let scenario = with_packs("include_no_std");
+    let packs = pack("A", "\"mixed\", retain") + &pack("B", "path = \"files/saxpy.hipfb\", retain, align = 8192");
+    scenario
+        .write(
+            "src/lib.rs",
+            format!(
+                "#![no_std]\n{FORBID}{packs}pub const SAXPY: offload_format::embedded::Kernel = A.kernel(\"saxpy\");\n"
+            ),
+        )
+        .write(
+            "src/main.rs",
+            format!("{FORBID}fn main() {{ println!(\"{{}}\", include_no_std::SAXPY.module().images().len()); }}\n"),
+        );
+    assert_eq!(scenario.run().passes().stdout, "3\n");
+}
+
+/// A function that sums up the bytes of three packs.
+const SUM: &str = "
+fn sum() -> u32 {
+    let bytes = [&A, &B, &C].into_iter().flat_map(|pack| pack.bytes());
+    bytes.fold(0, |sum, byte| sum * 31 % 65521 + u32::from(*byte))
+}
+";
+
+const MAIN_IN_C: &str = "#include <stdio.h>
+unsigned sum_of_packs(void);
+int main(void) { printf(\"%u\\n\", sum_of_packs()); }
+";
+
+/// A bench, a unit test, and a shared and a static library in a C program. Release builds have `panic = "abort"` and are
+/// stripped.
+fn every_kind_of_crate_has_the_same_packs() {
+    // What is exported has an attribute that is unsafe in the newer edition.
+    for (edition, no_mangle) in [("2021", "#[no_mangle]"), ("2024", "#[unsafe(no_mangle)]")] {
+        let scenario = with_packs(&format!("include_kinds_{edition}"));
+        let packs = pack("A", "\"mixed\"")
+            + &pack("B", "\"amd\"")
+            + &pack("C", "path = \"$CARGO_MANIFEST_DIR/src/files/saxpy.hipfb\"")
+            + SUM;
+        // `strip` is set for the package alone: what build scripts depend on is compiled already.
+        let manifest = scenario.text("Cargo.toml")
+            + "\n[lib]\ncrate-type = [\"rlib\", \"cdylib\", \"staticlib\"]\n\n\
+               [[bench]]\nname = \"b\"\nharness = false\n\n\
+               [profile.release]\npanic = \"abort\"\n\n"
+            + &format!("[profile.release.package.{}]\nstrip = true\n", scenario.name());
+        let exported = format!("{no_mangle}\npub extern \"C\" fn sum_of_packs() -> u32 {{ sum() }}\n");
+        scenario
+            .write("Cargo.toml", manifest)
+            .write("src/lib.rs", format!("{packs}{exported}#[test]\nfn unit() {{ assert_ne!(sum(), 0); }}\n"))
+            .write("benches/b.rs", format!("{FORBID}{packs}fn main() {{ println!(\"{{}}\", sum()); }}\n"))
+            .write("main.c", MAIN_IN_C)
+            .edition(edition);
+        scenario.cargo(&["test", "--lib"]).passes().has("1 passed");
+        let sum = scenario.cargo(&["bench", "--quiet", "--bench", "b"]).passes().stdout;
+        for profile in ["debug", "release"] {
+            scenario.build().arg("--lib").profile(profile).passes();
+            let library = scenario.program(profile, &format!("lib{}", scenario.name()));
+            for extension in ["so", "a"] {
+                let gcc = scenario.tool("gcc").arg("main.c").arg(library.with_extension(extension));
+                gcc.args(["-lm", "-lpthread", "-ldl", "-Wl,--gc-sections", "-o", "program"]).passes();
+                let printed = scenario.tool(scenario.folder.join("program")).passes();
+                assert_eq!(printed.stdout, sum, "edition {edition}, {profile}, {extension}");
+            }
+        }
+    }
+}

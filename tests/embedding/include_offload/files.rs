@@ -1,0 +1,193 @@
+//! Files by their paths: what the program has of each kind, where it is, and that a change reaches the program. The programs
+//! report what they have; LLVM's readers find it in them.
+
+use super::{bundle, image, offload_binaries};
+use crate::linked_program::{Section, objdump_offloading, sections};
+use crate::sources::{FORBID, pack};
+use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
+use offload_tests::data::read;
+use offload_tests::registry::{LLVM, NOTHING};
+use offload_tests::scenario::Scenario;
+use offload_tests::scratch::workspace;
+
+offload_tests::tests! {
+    LLVM => [files_of_every_kind_are_embedded, a_file_is_in_the_section_and_aligned_as_asked],
+    NOTHING => [a_changed_file_is_embedded_anew],
+}
+
+/// A function that prints a pack's name and section, and its images and kernels. It panics unless the pack equals the file and
+/// its images are aligned.
+const REPORT: &str = r#"
+fn report(pack: &offload_format::KernelPack, file: &str) {
+    let file = std::fs::read(format!("src/files/{file}")).unwrap_or_default();
+    println!("{} {} {:?}", pack.name(), pack.section(), pack.absent());
+    for module in pack.modules() {
+        println!("module {}", module.name());
+        for image in module.images() {
+            let is_ptx = image.target().starts_with("compute");
+            if !is_ptx {
+                assert_eq!(image.as_ptr().addr() % 8, 0, "{image:?}");
+            }
+            let after = is_ptx.then(|| pack.bytes()[image.offset() + image.bytes().len()]);
+            assert!(image.bytes() == &file[image.offset()..][..image.bytes().len()], "{image:?} differs from the file");
+            assert_eq!(image.origin(), offload_format::embedded::Origin::ReadyMade);
+            println!("{} {} {:?} {:?} {:?}", image.target(), image.kind(), image.kernels(), image.has_kernel("saxpy"), after);
+        }
+    }
+    assert!(!file.is_empty(), "the file is empty");
+    assert!(pack.bytes().starts_with(&file), "the pack differs from the file");
+}
+"#;
+
+/// Returns a program that embeds a file of `src/files` and reports about it.
+fn program_with(path: &str, file: &str, options: &str) -> String {
+    let pack = pack("PACK", &format!("path = {path:?}{options}"));
+    format!("{FORBID}{REPORT}{pack}fn main() {{ report(&PACK, {file:?}); }}\n")
+}
+
+/// A file, and what is expected of the program that embeds it.
+struct Case {
+    file: &'static str,
+    bytes: Vec<u8>,
+    /// What the program prints.
+    report: String,
+    /// What `llvm-objdump --offloading` prints about it, besides other things.
+    listed: Option<&'static str>,
+}
+
+fn files_of_every_kind_are_embedded() {
+    let mut scenario = Scenario::without_sources("include_files");
+    scenario.feature("offload-embed-macro", "containers");
+    let cases = cases();
+    let name = |file: &str| file.replace('.', "-");
+    for Case { file, bytes, .. } in &cases {
+        scenario.write(&format!("src/files/{file}"), bytes);
+        let program = program_with(&format!("../files/{file}"), file, "");
+        scenario.write(&format!("src/bin/{}.rs", name(file)), program);
+    }
+    scenario.build().passes();
+    for Case { file, report, listed, .. } in cases {
+        let program = scenario.program("debug", &name(file));
+        assert_eq!(scenario.tool(&program).passes().stdout, report, "{file}");
+        if let Some(listed) = listed {
+            let listing = objdump_offloading(&scenario, &program);
+            assert!(listing.contains(listed), "{file}: no {listed} in\n{listing}");
+        }
+    }
+}
+
+fn cases() -> Vec<Case> {
+    let corpus = |path: &str| read(workspace().join("tests/corpus").join(path));
+    let (hsaco, cubin, ptx) = (image("saxpy.gfx90a.hsaco"), image("saxpy.sm_90.cubin"), image("saxpy.compute_80.ptx"));
+    let saxpy = "Some([\"saxpy\"]) Some(true)";
+    let compressed = "the file is compressed, and nothing of it is read when the program is compiled: PACK.bytes() has it \
+                      whole";
+    let fatbin = "the file is a fatbin, of which the CUDA driver chooses: PACK.bytes() has it whole";
+    let case = |file, bytes, report: String| Case { file, bytes, report, listed: None };
+    vec![
+        Case {
+            listed: Some("hipv4-amdgcn-amd-amdhsa--gfx90a"),
+            ..case(
+                "one.hipfb",
+                bundle(&hsaco),
+                format!("one .hip_fatbin None\nmodule one\ngfx90a code object {saxpy} None\n"),
+            )
+        },
+        Case {
+            listed: Some("hipv4-amdgcn-amd-amdhsa--gfx90a"),
+            ..case(
+                "two.hipfb",
+                two_bundles(),
+                format!(
+                    "two .hip_fatbin None\nmodule two.0\ngfx90a code object {saxpy} None\n\
+                     module two.1\ngfx906:sramecc+:xnack+ code object Some([\"one\", \"two\"]) Some(false) None\n"
+                ),
+            )
+        },
+        Case {
+            listed: Some("sm_90a"),
+            ..case(
+                "mixed.offload",
+                offload_binaries(),
+                format!(
+                    "mixed .llvm.offloading None\nmodule mixed\ngfx90a code object {saxpy} None\n\
+                     sm_90a cubin {saxpy} None\ncompute_80 PTX {saxpy} Some(0)\n"
+                ),
+            )
+        },
+        case("bare.hsaco", hsaco, format!("bare .rodata None\nmodule bare\ngfx90a code object {saxpy} None\n")),
+        case("bare.cubin", cubin, format!("bare .rodata None\nmodule bare\nsm_90 cubin {saxpy} None\n")),
+        case("bare.ptx", ptx.clone(), format!("bare .rodata None\nmodule bare\ncompute_80 PTX {saxpy} Some(0)\n")),
+        // As `clang --cuda-device-only -S` names it.
+        case("clang.s", ptx, format!("clang .rodata None\nmodule clang\ncompute_80 PTX {saxpy} Some(0)\n")),
+        case(
+            "nul.offload",
+            ptx_that_ends_with_nul(),
+            format!("nul .llvm.offloading None\nmodule nul\ncompute_80 PTX {saxpy} Some(0)\n"),
+        ),
+        case(
+            "small.ccob",
+            corpus("compressed/v3_zstd.ccob"),
+            format!("small .hip_fatbin Some({compressed:?})\nmodule small\n"),
+        ),
+        case(
+            "linux.fatbin",
+            corpus("nv_fatbin/group.fatbin"),
+            format!("linux .nv_fatbin Some({fatbin:?})\nmodule linux\n"),
+        ),
+    ]
+}
+
+fn two_bundles() -> Vec<u8> {
+    let mut bytes = bundle(&image("saxpy.gfx90a.hsaco"));
+    bytes.resize(bytes.len().next_multiple_of(4096), 0);
+    [bytes, bundle(&image("v3.hsaco"))].concat()
+}
+
+/// Returns an offload binary whose PTX contains the NUL itself, with nothing after it.
+fn ptx_that_ends_with_nul() -> Vec<u8> {
+    let mut text = image("saxpy.compute_80.ptx");
+    text.resize(text.len().next_multiple_of(8) + 7, b'\n');
+    text.push(0);
+    let mut builder = OffloadBinaryBuilder::new();
+    builder.image(ImageKind::PTX, OffloadKind::CUDA, text.len() as u64).string("arch", "compute_80");
+    let bytes = builder.layout(Version::V1).to_vec(&[&text]);
+    assert!(bytes.ends_with(b"\n\0"));
+    bytes
+}
+
+fn a_file_is_in_the_section_and_aligned_as_asked() {
+    let scenario = Scenario::without_sources("include_section");
+    let options = ", section = \".my_kernels\", align = 65536";
+    scenario
+        .write("src/files/saxpy.hsaco", image("saxpy.gfx90a.hsaco"))
+        .write("src/main.rs", program_with("files/saxpy.hsaco", "saxpy.hsaco", options));
+    for profile in ["debug", "release"] {
+        let printed = scenario.run().profile(profile).passes();
+        assert!(printed.stdout.starts_with("saxpy .my_kernels None\n"), "{profile}: {printed}");
+        let expected = Section::new(".my_kernels", "PROGBITS", "A", "65536");
+        let program = scenario.program(profile, "include_section");
+        assert_eq!(sections(&program, &[".my_kernels"]), [expected], "{profile}");
+    }
+}
+
+/// Cargo builds again because of the file, in both profiles.
+fn a_changed_file_is_embedded_anew() {
+    let scenario = Scenario::without_sources("include_changed_file");
+    scenario.write("src/main.rs", program_with("files/saxpy.hipfb", "saxpy.hipfb", ""));
+    for (folder, profile) in [("debug", "dev"), ("release", "release")] {
+        for incremental in [true, false] {
+            let option = format!("profile.{profile}.package.include_changed_file.incremental={incremental}");
+            for (file, target) in [
+                ("saxpy.gfx90a.hsaco", "gfx90a"),
+                ("v3.hsaco", "gfx906:sramecc+:xnack+"),
+                ("saxpy.gfx90a.hsaco", "gfx90a"),
+            ] {
+                scenario.write("src/files/saxpy.hipfb", bundle(&image(file)));
+                let printed = scenario.run().profile(folder).args(["--config", &option]).passes();
+                let expected = format!("\n{target} code object");
+                assert!(printed.stdout.contains(&expected), "{profile}, incremental={incremental}: {printed}");
+            }
+        }
+    }
+}

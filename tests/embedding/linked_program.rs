@@ -1,0 +1,64 @@
+//! What LLVM's tools find in a linked program: the sections of packs, and the images in them.
+
+use offload_tests::scenario::Scenario;
+use offload_tests::tools::{llvm, stdout, succeed};
+use std::fs;
+use std::path::Path;
+
+/// The sections that packs are in, unless the macro is told another.
+pub const PACK_SECTIONS: [&str; 2] = [".hip_fatbin", ".llvm.offloading"];
+
+/// The flags of [`PACK_SECTIONS`]. On x86-64, the code model for large data applies to them: code need not reach them.
+const FLAGS: &str = if cfg!(target_arch = "x86_64") { "Al" } else { "A" };
+
+/// A section as `llvm-readelf -SW` lists it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Section {
+    pub name: String,
+    pub kind: String,
+    pub flags: String,
+    pub align: String,
+}
+
+impl Section {
+    pub fn new(name: &str, kind: &str, flags: &str, align: &str) -> Self {
+        let [name, kind, flags, align] = [name, kind, flags, align].map(str::to_owned);
+        Self { name, kind, flags, align }
+    }
+
+    /// Returns the section of a pack for AMD's GPUs.
+    pub fn hip_fatbin() -> Self {
+        Self::new(".hip_fatbin", "PROGBITS", FLAGS, "4096")
+    }
+
+    /// Returns the section of a pack for several vendors' devices.
+    pub fn llvm_offloading() -> Self {
+        Self::new(".llvm.offloading", "LLVM_OFFLOADING", FLAGS, "8")
+    }
+}
+
+/// Returns the sections of these names that a program has, as [`sections_in`] orders them.
+pub fn sections(program: &Path, names: &[&str]) -> Vec<Section> {
+    sections_in(&stdout(&succeed(llvm("llvm-readelf").arg("-SW").arg(program))), names)
+}
+
+/// Returns the sections of these names in what `llvm-readelf -SW` prints, in alphabetical order: linkers order them differently.
+pub fn sections_in(listing: &str, names: &[&str]) -> Vec<Section> {
+    let rows = listing.lines().filter_map(|line| Some(line.split_once(']')?.1.split_whitespace().collect::<Vec<_>>()));
+    let rows = rows.filter(|row| row.first().is_some_and(|name| names.contains(name)));
+    // Name, type, address, offset, size, entry size, flags, link, info, alignment.
+    let mut sections: Vec<Section> =
+        rows.map(|row| Section::new(row[0], row[1], row[row.len() - 4], row[row.len() - 1])).collect();
+    sections.sort_unstable();
+    sections
+}
+
+/// Returns what `llvm-objdump --offloading` prints about a program. It gets a link to the program, since it writes files next to
+/// it.
+pub fn objdump_offloading(scenario: &Scenario, program: &Path) -> String {
+    let link = scenario.folder.join("listed/program");
+    fs::create_dir_all(scenario.folder.join("listed")).expect("the scratch folder can be written");
+    let _ = fs::remove_file(&link);
+    fs::hard_link(program, &link).expect("scratch folders are in the target folder");
+    stdout(&succeed(llvm("llvm-objdump").current_dir(&scenario.folder).arg("--offloading").arg(&link)))
+}

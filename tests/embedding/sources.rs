@@ -1,0 +1,11 @@
+//! Rust source text for the scenarios of this area.
+
+/// The first line of crates that must not need unsafe code to embed a pack.
+pub const FORBID: &str = "#![forbid(unsafe_code)]\n";
+
+/// Returns a `pub static` that embeds a pack: `arguments` are those of `include_offload!`.
+pub fn pack(name: &str, arguments: &str) -> String {
+    format!(
+        "pub static {name}: offload_format::KernelPack =\n    offload_embed_macro::include_offload!({arguments});\n"
+    )
+}
