@@ -12,7 +12,7 @@ use std::process::Command;
 const SOURCE: &str = include_str!("kernels.cu");
 
 offload_tests::tests! {
-    CLANG => [kernels_with_barriers_run_on_the_cpu_for_every_block_size],
+    CLANG.slow() => [kernels_with_barriers_run_on_the_cpu_for_every_block_size],
     GCC => [
         threads_that_wait_for_each_other_end_the_program_with_a_message,
         barriers_on_the_cpu_please_the_address_sanitizer,

@@ -11,7 +11,7 @@ use offload_tests::tools::Tool;
 const BOTH: Needs = needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::Llvm22]);
 
 offload_tests::tests! {
-    NVCC => [nvcc_makes_every_kind_of_image, nvcc_makes_the_same_bytes_in_any_folder],
+    NVCC.slow() => [nvcc_makes_every_kind_of_image, nvcc_makes_the_same_bytes_in_any_folder],
     BOTH => [clang_compiles_with_cuda_headers, nvcc_is_for_nvidia_and_clang_for_all_others],
 }
 

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::PathBuf;
 
 offload_tests::tests! {
-    NVCC => [only_what_changed_is_compiled_by_nvcc, one_nvcc_at_a_time_with_one_job],
+    NVCC.slow() => [only_what_changed_is_compiled_by_nvcc, one_nvcc_at_a_time_with_one_job],
 }
 
 /// A toolkit whose nvcc writes down when it starts and when it ends. The rest is the real one's.
