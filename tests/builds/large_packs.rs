@@ -1,47 +1,71 @@
-//! Packs of more than 1 GiB: what the build says of them. Only build scripts run here; what linkers make of such packs takes
-//! too long for a test, and was tried by hand (`offload-build/src/linker.rs` has what came of it).
+//! Packs of more than 1 GiB: the warning, and the errors with linkers that cannot link them. The judge is Cargo. Only
+//! build scripts run: what linkers make of such packs takes too long for a test, and was tried by hand
+//! (`offload-build/src/linker.rs` has what came of it).
 
-use offload_tests::package::{Package, printed};
+use offload_tests::data::read;
 use offload_tests::registry::GCC;
+use offload_tests::scenario::{Run, Scenario};
 use offload_tests::scratch;
 use std::fs::{self, File};
-use std::process::Output;
 
 offload_tests::tests! {
-    GCC => [what_is_too_large_for_the_linker, what_is_not_too_large_compressed],
+    GCC.slow() => [
+        a_pack_that_the_linker_cannot_link_is_an_error,
+        a_pack_that_every_linker_can_link_is_worth_a_warning,
+        a_pack_that_is_small_once_compressed_is_not_worth_a_warning,
+    ],
 }
 
-/// A build script that has an image as large as `SIZE` says. The crate does not embed it.
-const BUILD: &str = r#"fn main() {
-    println!("cargo::rerun-if-env-changed=SIZE");
-    offload_build::Build::new().file("image.hsaco").archs(["gfx90a"]).compile("huge");
-}
-"#;
+const GIB: u64 = 1 << 30;
 
-/// One with PTX is offload binaries, which are compressed without a hash that takes long.
-const BUILD_COMPRESSED: &str = r#"fn main() {
-    let modules = ["image.hsaco", "other.ptx"];
-    offload_build::Build::new().modules(modules).allow_empty().archs(["gfx90a", "compute_80"]).compress().compile("huge");
+/// A package with an image of this size, `image.hsaco`. It has a target folder of its own, for files of 1 GiB that
+/// [`remove`] removes.
+fn package(name: &str, image_size: u64) -> Scenario {
+    let scenario = Scenario::new(name).own_target(scratch::folder(&format!("{name}_target")));
+    scenario.write("image.hsaco", prebuilt("saxpy.gfx90a.hsaco"));
+    // A hole after the image, which takes no room on the disk.
+    let image = File::options().write(true).open(scenario.folder.join("image.hsaco"));
+    image.and_then(|file| file.set_len(image_size)).expect("the file can be made longer");
+    scenario
 }
-"#;
 
-fn what_is_too_large_for_the_linker() {
-    let package = package("large_packs", "", BUILD);
+/// An image of the example `saxpy`.
+fn prebuilt(file: &str) -> Vec<u8> {
+    read(scratch::workspace().join("examples/saxpy/prebuilt").join(file))
+}
+
+/// A package that makes a pack of its image. Nothing in it is compiled for the target: it would be compiled anew for
+/// each linker.
+fn pack_of_one_image(name: &str, image_size: u64) -> Scenario {
+    let scenario = package(name, image_size);
+    scenario.pack("huge", r#".file("image.hsaco").archs(["gfx90a"])"#);
+    let manifest = scenario.text("Cargo.toml");
+    let before = manifest.split("[dependencies]").next().expect("there is text");
+    scenario.write("Cargo.toml", format!("{before}[workspace]\n"));
+    scenario
+}
+
+/// A build whose program is linked as rustc's flag says. With a target, the flag is not for the build script and its
+/// crates; in a release build, those are the same with a target and without.
+fn build_with_linker<'a>(scenario: &'a Scenario, flag: &str) -> Run<'a> {
     let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
-    let build = |size: u64, flags: &str| -> Output {
-        // A hole behind the image, which takes no room.
-        let image = File::options().write(true).open(package.folder.join("image.hsaco"));
-        image.and_then(|file| file.set_len(size)).expect("the file can be made longer");
-        let mut cargo = package.cargo(&["build", "--target", &target]);
-        cargo.env("SIZE", size.to_string()).env("CARGO_ENCODED_RUSTFLAGS", flags).output().expect("cargo starts")
-    };
+    scenario.build().release().args(["--target", &target]).env("CARGO_ENCODED_RUSTFLAGS", flag)
+}
 
-    // The image, which in the pack stands behind a page with the bundle's entries.
-    const TOO_LARGE: u64 = (3 << 29) + 1;
-    let cases: [(&str, &[&str]); 2] = [
+fn remove(scenario: &Scenario) {
+    fs::remove_dir_all(&scenario.target).expect("what Cargo wrote can be removed");
+}
+
+fn a_pack_that_the_linker_cannot_link_is_an_error() {
+    if !cfg!(target_arch = "x86_64") {
+        return;
+    }
+    // In the pack, a page with the bundle's entries comes before the image.
+    let scenario = pack_of_one_image("large_packs", 3 * GIB / 2 + 1);
+    let cases = [
         (
             "-Clink-arg=-fuse-ld=mold",
-            &[
+            [
                 "linked by mold (-Clink-arg=-fuse-ld=mold).",
                 "It puts a pack between unwinding tables and code",
                 "abort at its first panic",
@@ -49,79 +73,50 @@ fn what_is_too_large_for_the_linker() {
         ),
         (
             "-Clinker-features=-lld",
-            &[
+            [
                 "linked by GNU ld (-Clinker-features=-lld).",
                 "It puts a pack between code and data",
                 "- or, with GNU ld: link with the script on offload-build's front page, and call large_pack_script()",
             ],
         ),
     ];
-    if cfg!(target_arch = "x86_64") {
-        for (flags, says) in cases {
-            let output = build(TOO_LARGE, flags);
-            let text = printed(&output);
-            assert!(!output.status.success(), "{flags}:\n{text}");
-            let always: &[&str] = &[
+    for (flag, of_this_linker) in cases {
+        build_with_linker(&scenario, flag)
+            .fails()
+            .each_once([
                 "error: offload-build could not make the pack \"huge\"",
                 "the pack has 1.50 GiB (1610616833 bytes), and the program is ",
                 "- link with rust-lld, which rustc for x86-64 Linux has and uses unless told otherwise (1.90 and newer)",
                 "- or make the pack smaller: `compress`, or fewer targets",
-            ];
-            for part in always.iter().chain(says) {
-                assert_eq!(text.matches(part).count(), 1, "{flags}: {part:?} in\n{text}");
-            }
-        }
+            ])
+            .each_once(of_this_linker);
     }
-    // As large as may be linked by any linker, and a little more than nothing is said of.
-    let output = build((1 << 30) + 1, "-Clinker-features=-lld");
-    let text = printed(&output);
-    assert!(output.status.success(), "{text}");
-    let says =
-        "pack \"huge\" has 1.00 GiB (1073745921 bytes), in each program that uses it: `compress` makes it smaller";
-    assert_eq!(text.matches(says).count(), 1, "{text}");
-
-    remove_outputs(&package, &target);
+    remove(&scenario);
 }
 
-/// Files of 1 GiB each that nobody will look at.
-fn remove_outputs(package: &Package, target: &str) {
-    let name = package.folder.file_name().expect("a package has a folder").to_string_lossy();
-    let builds = fs::read_dir(package.target.join(target).join("debug/build")).expect("Cargo built it");
-    for folder in builds.flatten().filter(|it| it.file_name().to_string_lossy().starts_with(&format!("{name}-"))) {
-        fs::remove_dir_all(folder.path()).expect("what Cargo wrote can be removed");
-    }
-}
-
-/// What counts is the size of the pack as programs have it.
-fn what_is_not_too_large_compressed() {
-    let package = package("large_compressed_pack", ", features = [\"compression\"]", BUILD_COMPRESSED);
-    package.write("other.ptx", prebuilt("saxpy.compute_80.ptx"));
-    let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
-    let image = File::options().write(true).open(package.folder.join("image.hsaco"));
-    image.and_then(|file| file.set_len((1 << 30) + 1)).expect("the file can be made longer");
-    let output = package.cargo(&["build", "--target", &target]).output().expect("cargo starts");
-    let text = printed(&output);
-    assert!(output.status.success() && !text.contains("GiB"), "{text}");
-    remove_outputs(&package, &target);
-}
-
-fn prebuilt(file: &str) -> Vec<u8> {
-    let path = scratch::workspace().join("examples/saxpy/prebuilt").join(file);
-    fs::read(path).expect("the image can be read")
-}
-
-/// A package with an image to be made longer. Nothing in it is compiled for the target: it would be once more for each of
-/// its options.
-fn package(name: &str, features: &str, build: &str) -> Package {
-    let package = Package::new(name);
-    let crates = scratch::workspace().display();
-    package.write(
-        "Cargo.toml",
-        format!(
-            "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
-             [build-dependencies]\noffload-build = {{ path = \"{crates}/offload-build\"{features} }}\n"
-        ),
+/// It is a little larger than a pack without a warning.
+fn a_pack_that_every_linker_can_link_is_worth_a_warning() {
+    let scenario = pack_of_one_image("large_pack_warning", GIB + 1);
+    build_with_linker(&scenario, "-Clinker-features=-lld").passes().once(
+        "pack \"huge\" has 1.00 GiB (1073745921 bytes), in each program that uses it: `compress` makes it smaller",
     );
-    package.write("build.rs", build).write("src/lib.rs", "").write("image.hsaco", prebuilt("saxpy.gfx90a.hsaco"));
-    package
+    remove(&scenario);
+}
+
+/// The size that counts is that of the pack in programs. With PTX in it, the pack consists of offload binaries: their
+/// hash is quick.
+fn a_pack_that_is_small_once_compressed_is_not_worth_a_warning() {
+    let mut scenario = package("large_compressed_pack", GIB + 1);
+    // The second one is of no use here, but the tests of compressed packs compile the crates with both.
+    scenario.feature("offload-build", "compression").feature("offload-format", "zstd");
+    scenario.write("other.ptx", prebuilt("saxpy.compute_80.ptx")).pack(
+        "huge",
+        r#"
+        .modules(["image.hsaco", "other.ptx"])
+        .allow_empty()
+        .archs(["gfx90a", "compute_80"])
+        .compress()"#,
+    );
+    scenario.build().passes().lacks("GiB");
+    remove(&scenario);
 }

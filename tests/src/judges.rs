@@ -1,9 +1,10 @@
-//! What other tools find in a file: `llvm-readobj`, `llvm-objdump`, `roc-obj-ls`, `cuobjdump`.
+//! What other tools find in a file: `llvm-readobj`, `llvm-objdump`, `roc-obj-ls`, `cuobjdump`, `ldd`.
 
 use crate::data::read;
 use crate::tools::{cuda, llvm, roc_obj_ls, stdout, succeed};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// An entry of a bundle: the bundle entry ID, where it starts in the file, its size.
 pub type Listed = (String, u64, u64);
@@ -89,6 +90,14 @@ pub fn cuobjdump_extracts(path: &Path, folder: &Path) -> Vec<(String, Vec<u8>)> 
     lines.map(image).collect()
 }
 
+/// The shared libraries that a program needs when it starts, as `ldd` prints them.
+///
+/// # Panics
+/// If it fails.
+pub fn shared_libraries(program: &Path) -> String {
+    stdout(&succeed(Command::new("ldd").arg(program)))
+}
+
 /// That an image is for its target, as others read it; `module` is for messages.
 ///
 /// # Panics
@@ -97,8 +106,8 @@ pub fn assert_is_for(module: &str, target: &str, image: &Path) {
     if target.starts_with("gfx") {
         let header = stdout(&succeed(llvm("llvm-readelf").arg("-h").arg(image)));
         let flags = if target == "gfx90a" { "gfx90a, xnack, sramecc" } else { target };
-        assert!(header.contains("EM_AMDGPU"), "{module} {target}:\n{header}");
-        assert!(header.contains(&format!(", {flags}\n")), "{module} {target}:\n{header}");
+        assert!(header.contains("EM_AMDGPU"), "{module} {target}: not for AMD's GPUs:\n{header}");
+        assert!(header.contains(&format!(", {flags}\n")), "{module} {target}: other flags:\n{header}");
     } else if let Some(number) = target.strip_prefix("sm_") {
         let text = stdout(&succeed(cuda("cuobjdump").arg("-elf").arg(image)));
         let expected = [format!(" sm={number},"), format!("arch = sm_{number}\n")];
@@ -111,8 +120,8 @@ pub fn assert_is_for(module: &str, target: &str, image: &Path) {
             let mut lines = header.lines().filter(|line| line.trim_start().starts_with(label));
             lines.any(|line| line.to_ascii_lowercase().contains(word))
         };
-        assert!(is_said("Type:", "dyn"), "{module} {target}:\n{header}");
-        assert!(is_said("Machine:", &machine), "{module} {target}:\n{header}");
+        assert!(is_said("Type:", "dyn"), "{module}: no shared library:\n{header}");
+        assert!(is_said("Machine:", &machine), "{module}: not for {machine}:\n{header}");
     } else {
         let text = String::from_utf8(read(image)).expect("PTX is text");
         let expected = format!(".target {}", target.replace("compute_", "sm_"));

@@ -10,7 +10,6 @@ pub mod hidden;
 pub mod jit_link;
 pub mod judges;
 pub mod own;
-pub mod package;
 pub mod published;
 pub mod registry;
 pub mod scenario;

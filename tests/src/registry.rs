@@ -75,7 +75,8 @@ impl Needs {
         Self { time: Time::Slow, ..self }
     }
 
-    /// Marks tests that run only with `--ignored` or `--include-ignored`.
+    /// Marks tests that run only with `--ignored` or `--include-ignored`. The reason tells how long they take, and which command
+    /// runs them.
     pub const fn on_request(self, reason: &'static str) -> Self {
         Self { time: Time::OnRequest(reason), ..self }
     }
@@ -131,9 +132,7 @@ impl Test {
             Time::Slow if env::var_os("OFFLOAD_TEST_QUICK").is_some() => {
                 Some("slow, and this is a quick run".to_owned())
             }
-            Time::OnRequest(reason) if !arguments.ignored && !arguments.include_ignored => {
-                Some(format!("{reason}; -- --include-ignored runs it"))
-            }
+            Time::OnRequest(reason) if !arguments.ignored && !arguments.include_ignored => Some(reason.to_owned()),
             _ => None,
         };
         let own_name = name.clone();

@@ -4,7 +4,6 @@ use super::{each_once, message};
 use offload_tests::registry::{GCC, needs};
 use offload_tests::scenario::Scenario;
 use offload_tests::tools::Tool;
-use std::env;
 
 offload_tests::tests! {
     GCC => [an_out_dir_that_cannot_be_written],
@@ -34,10 +33,7 @@ fn no_ptxas() {
     scenario
         .pack("add", r#".file("kernels/add.cu").archs(["gfx90a", "sm_80", "compute_80", "sm_90"])"#)
         .kernel("add", "y[i]");
-    let path = env::var_os("PATH").expect("PATH is set");
-    let path = env::join_paths(env::split_paths(&path).filter(|folder| !folder.join("ptxas").is_file()));
-    let path = path.expect("folders of PATH make a PATH");
-    let build = || scenario.build().without(&["CUDA_HOME"]).env("PATH", &path);
+    let build = || scenario.build().without(&["CUDA_HOME"]).path_without("ptxas");
     let in_every_message = [
         "no image for sm_80, sm_90: no ptxas was found (",
         "none in PATH",

@@ -1,16 +1,16 @@
 //! `cuda_fp16.h`, `cuda_bf16.h`, `cuda_fp8.h`: every number of each type, and many floats. The judge is the compiler's own
 //! `_Float16`, and for the others the nearest of all numbers of the type, looked for one by one.
 
-use super::{NEEDS, build, header_folder};
+use super::{built, header_folder};
 use offload_tests::judges::{assert_is_for, image_file_name};
-use offload_tests::registry::GCC;
+use offload_tests::registry::{CLANG, GCC};
 use offload_tests::scratch;
 use offload_tests::tools::{stdout, succeed};
 use std::process::Command;
 
 offload_tests::tests! {
     GCC => [small_numbers_are_rounded_as_they_should_be],
-    NEEDS => [small_numbers_compile_for_every_target],
+    CLANG => [small_numbers_compile_for_every_target],
 }
 
 const PROGRAM: &str = r#"#include <cuda_fp8.h>
@@ -106,8 +106,8 @@ fn small_numbers_compile_for_every_target() {
                     int i = threadIdx.x;\n  x[i] = hexp(x[i]) * __half(2.0f) + __hmax_nan(x[i], x[i + 1]);\n  \
                     y[i] = __hfma(y[i], __nv_bfloat16(v[i].x), y[i]) - y[i];\n  z[i] = __nv_fp8_e4m3(float(x[i]));\n  \
                     w[i] = __hmul2(w[i], __float22half2_rn(make_float2(v[i].y, v[i].z)));\n  atomicAdd(x, x[i]);\n}\n";
-    let package = build("kernel_header_small", r#""gfx90a", "gfx1100", "compute_80", "compute_90", "cpu""#, source);
+    let scenario = built("kernel_header_small", &["gfx90a", "gfx1100", "compute_80", "compute_90", "cpu"], source);
     for target in ["gfx90a", "gfx1100", "compute_80", "compute_90"] {
-        assert_is_for("k", target, &package.own_output("release", &format!("k/{}", image_file_name(target))));
+        assert_is_for("k", target, &scenario.output("release", &format!("k/{}", image_file_name(target))));
     }
 }

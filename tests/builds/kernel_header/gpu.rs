@@ -1,8 +1,8 @@
 //! What the kernels of the CPU test become on GPUs: instructions, and the sizes that images tell.
 
-use super::{NEEDS, build, header_folder};
+use super::{built, header_folder};
 use offload_format::image::Kernels;
-use offload_tests::registry::COMPILERS;
+use offload_tests::registry::{CLANG, COMPILERS};
 use offload_tests::scratch;
 use offload_tests::tools::{cuda, llvm, llvm_bin, stdout, succeed};
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use std::path::Path;
 const SOURCE: &str = include_str!("kernels.cu");
 
 offload_tests::tests! {
-    NEEDS => [
+    CLANG => [
         kernels_with_barriers_have_the_expected_instructions_on_amd,
         warps_are_as_wide_as_the_hardware_says,
         products_of_bytes_are_one_instruction,
@@ -65,10 +65,10 @@ fn expect(target: &str, functions: &BTreeMap<String, String>, name: &str, instru
 }
 
 fn kernels_with_barriers_have_the_expected_instructions_on_amd() {
-    const NAME: &str = "header_amd";
-    let package = build(NAME, r#""gfx90a", "gfx942", "gfx1100", "gfx12-generic""#, SOURCE);
-    for target in ["gfx90a", "gfx942", "gfx1100", "gfx12-generic"] {
-        let image = package.output("release", NAME, &format!("k/{target}.hsaco"));
+    const TARGETS: [&str; 4] = ["gfx90a", "gfx942", "gfx1100", "gfx12-generic"];
+    let scenario = built("header_amd", &TARGETS, SOURCE);
+    for target in TARGETS {
+        let image = scenario.output("release", &format!("k/{target}.hsaco"));
         assert_eq!(shared_memory(&image), expected_sizes(4, 0), "{target}");
         let undefined = stdout(&succeed(llvm("llvm-nm").args(["--dynamic", "--undefined-only"]).arg(&image)));
         assert_eq!(undefined.trim(), "", "{target}");
@@ -102,10 +102,9 @@ fn kernels_with_barriers_have_the_expected_instructions_on_amd() {
 }
 
 fn kernels_with_barriers_have_the_expected_instructions_on_nvidia() {
-    const NAME: &str = "header_nvidia";
-    let package = build(NAME, r#""sm_80", "sm_90", "compute_80", "compute_90""#, SOURCE);
+    let scenario = built("header_nvidia", &["sm_80", "sm_90", "compute_80", "compute_90"], SOURCE);
     for target in ["compute_80", "compute_90"] {
-        let text = std::fs::read_to_string(package.output("release", NAME, &format!("k/{target}.ptx"))).expect("text");
+        let text = scenario.output_text("release", &format!("k/{target}.ptx"));
         // .visible .entry tree_sum(
         let code = functions(&text, |line| Some(line.strip_prefix(".visible .entry ")?.split('(').next()?.to_owned()));
         assert!(!text.contains(".extern .func"), "{text}");
@@ -135,7 +134,7 @@ fn kernels_with_barriers_have_the_expected_instructions_on_nvidia() {
     }
     // From sm_90 on the system keeps 1024 bytes for itself.
     for (target, each) in [("sm_80", 0), ("sm_90", 1024)] {
-        let image = package.output("release", NAME, &format!("k/{target}.cubin"));
+        let image = scenario.output("release", &format!("k/{target}.cubin"));
         assert_eq!(shared_memory(&image), expected_sizes(0, each), "{target}");
         // NVIDIA's own reader says the same.
         let usage = stdout(&succeed(cuda("cuobjdump").arg("-res-usage").arg(&image)));
@@ -170,7 +169,8 @@ fn products_of_bytes_are_one_instruction() {
         ("sm_80", "dp4a.s32.s32", "dp4a.u32.u32"),
     ] {
         let text = assembly("header_products", SOURCE, target, &[]);
-        assert!(text.contains(signed) && text.contains(unsigned), "{target}: no {signed}, {unsigned} in\n{text}");
+        assert!(text.contains(signed), "{target}: no {signed} in\n{text}");
+        assert!(text.contains(unsigned), "{target}: no {unsigned} in\n{text}");
         let others = ["v_mul", "v_mad", "v_perm", "v_bfe", "bfe.", "prmt."];
         assert!(target == "gfx900" || !others.iter().any(|it| text.contains(it)), "{target}:\n{text}");
     }

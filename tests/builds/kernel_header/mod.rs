@@ -1,14 +1,15 @@
-//! offload/kernel.h: what a kernel may say, compiled for both vendors' GPUs and the CPU.
+//! `offload/kernel.h`: what kernels may say, compiled for GPUs of both vendors and the CPU. The judges are clang, g++,
+//! the images' own words, and loops in Rust.
 
 mod cpu;
 mod float16;
 mod gpu;
 mod math;
 
-use offload_tests::package::Package;
 use offload_tests::registry::CLANG;
+use offload_tests::scenario::Scenario;
 use offload_tests::scratch;
-use offload_tests::tools::{Tool, llvm, llvm_bin, stdout, succeed};
+use offload_tests::tools::{llvm, stdout, succeed};
 use std::path::PathBuf;
 
 offload_tests::tests! {
@@ -22,53 +23,42 @@ offload_tests::tests! {
     math::tests(),
 }
 
-const NEEDS: &[Tool] = &[Tool::Llvm22, Tool::Gcc];
-
 /// What `-I` needs for `#include <offload/kernel.h>`.
 fn header_folder() -> PathBuf {
     scratch::workspace().join("offload-build/include")
 }
 
-/// Builds a package with one kernel file for these targets.
-fn build(name: &str, targets: &str, source: &str) -> Package {
-    let package = Package::new(name);
-    package.write("src/lib.rs", "").write("kernels/k.cu", source).write(
-        "build.rs",
-        format!("fn main() {{\n    offload_build::Build::new().file(\"kernels/k.cu\").archs([{targets}]).compile(\"k\");\n}}\n"),
-    );
-    succeed(package.cargo(&["build", "--release"]).env("OFFLOAD_CLANG", llvm_bin().join("clang")));
-    package
-}
-
-fn ptx(package: &Package, name: &str) -> String {
-    std::fs::read_to_string(package.output("release", name, "k/compute_80.ptx")).expect("the image is text")
-}
-
-fn notes(package: &Package, name: &str) -> String {
-    stdout(&succeed(llvm("llvm-readelf").arg("--notes").arg(package.output("release", name, "k/gfx90a.hsaco"))))
+/// A release build of the pack "k": one source for these targets.
+fn built(name: &str, targets: &[&str], source: &str) -> Scenario {
+    let scenario = Scenario::new(name);
+    scenario.pack("k", &format!(r#".file("kernels/k.cu").archs({targets:?})"#)).write("kernels/k.cu", source);
+    scenario.build().release().passes();
+    scenario
 }
 
 fn launch_bounds_reach_both_vendors() {
-    const NAME: &str = "header_bounds";
-    let package = build(
-        NAME,
-        r#""gfx90a", "compute_80", "cpu""#,
+    let scenario = built(
+        "header_bounds",
+        &["gfx90a", "compute_80", "cpu"],
         "extern \"C\" __global__ void __launch_bounds__(192) one(float *y) { y[threadIdx.x] = 1; }\n\
          extern \"C\" __global__ void __launch_bounds__(64, 2) two(float *y) { y[threadIdx.x] = 2; }\n",
     );
-    let notes = notes(&package, NAME);
+    let image = scenario.output("release", "k/gfx90a.hsaco");
+    let notes = stdout(&succeed(llvm("llvm-readelf").arg("--notes").arg(image)));
     let sizes: Vec<&str> =
         notes.lines().filter_map(|line| line.trim().strip_prefix(".max_flat_workgroup_size:")).map(str::trim).collect();
     assert_eq!(sizes, ["192", "64"], "{notes}");
-    let ptx = ptx(&package, NAME);
-    assert!(ptx.contains(".maxntid 192") && ptx.contains(".maxntid 64") && ptx.contains(".minnctapersm 2"), "{ptx}");
+    let ptx = scenario.output_text("release", "k/compute_80.ptx");
+    for bound in [".maxntid 192", ".maxntid 64", ".minnctapersm 2"] {
+        assert!(ptx.contains(bound), "no {bound} in\n{ptx}");
+    }
 }
 
 /// Each of these did not compile once, for one target or the other.
 fn headers_of_the_standard_library_and_names_of_users_live_beside_it() {
-    build(
+    built(
         "header_neighbours",
-        r#""gfx90a", "gfx1100", "compute_80", "cpu""#,
+        &["gfx90a", "gfx1100", "compute_80", "cpu"],
         "#include <algorithm>\n#include <cmath>\n#include <cstdint>\n#include <cstdlib>\n#include <math.h>\n\
          #include <memory>\n#include <new>\n#include <utility>\n\
          struct Properties { int warpSize; };\n\

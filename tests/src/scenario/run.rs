@@ -18,7 +18,7 @@ pub struct Run<'a> {
 }
 
 /// Variables by which users name toolkits: those that tests use are named here.
-const TOOLKITS: [&str; 10] = [
+const TOOLKITS: [&str; 12] = [
     "NVCC",
     "CUDACXX",
     "CUDA_PATH",
@@ -29,6 +29,8 @@ const TOOLKITS: [&str; 10] = [
     "HIPCC",
     "NVCC_CCBIN",
     "CXX",
+    "VIRTUAL_ENV",
+    "CONDA_PREFIX",
 ];
 
 /// Whether a variable could change what a build does: Cargo's own, the project's, and those in which users name their GPUs.
@@ -119,6 +121,14 @@ impl<'a> Run<'a> {
     pub fn path(self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
         let path = env::var_os("PATH").expect("PATH is set");
         let folders = folders.into_iter().chain(env::split_paths(&path));
+        let path = env::join_paths(folders).expect("folders of PATH make a PATH");
+        self.env("PATH", path)
+    }
+
+    /// With a `PATH` of only those folders that lack this program.
+    pub fn path_without(self, program: &str) -> Self {
+        let path = env::var_os("PATH").expect("PATH is set");
+        let folders = env::split_paths(&path).filter(|folder| !folder.join(program).is_file());
         let path = env::join_paths(folders).expect("folders of PATH make a PATH");
         self.env("PATH", path)
     }

@@ -1,0 +1,151 @@
+//! The modules as PTX in a compressed pack: each image comes out as it went in, without the other modules' streams. The
+//! judges are the images of a pack that is not compressed, and sizes of programs.
+
+use super::{MODULES, NVIDIA, SOME, paths};
+use offload_format::offload_binary::OffloadBinaries;
+use offload_tests::data::read;
+use offload_tests::registry::Needs;
+use offload_tests::scenario::Scenario;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+const ALL: Needs = NVIDIA
+    .on_request("takes 2 minutes on 2 cores; `cargo xtask test --test builds -- candle::compressed --ignored` runs it");
+
+offload_tests::tests! {
+    NVIDIA.slow() => [some_of_candle_kernels_compressed],
+    ALL => [all_of_candle_kernels_compressed],
+}
+
+fn some_of_candle_kernels_compressed() {
+    let sizes = compressed("candle_compressed_some", &SOME);
+    assert!(sizes.pack < sizes.images / 5, "{sizes:?}");
+}
+
+fn all_of_candle_kernels_compressed() {
+    let sizes = compressed("candle_compressed_all", &MODULES.map(|(module, _)| module));
+    println!("{sizes:?}");
+    assert!(sizes.added <= 2_500_000, "{sizes:?}");
+}
+
+/// Sizes in bytes, of the PTX of some modules for two targets.
+#[derive(Debug)]
+#[allow(dead_code, reason = "messages have all of them")]
+struct Sizes {
+    images: u64,
+    pack: u64,
+    /// How much larger the program is than one without.
+    added: u64,
+}
+
+/// A program that writes the images of the modules that it is told to a folder, or prints why they cannot be had.
+const MAIN: &str = r#"use std::path::PathBuf;
+
+static CANDLE: offload_format::KernelPack = offload_embed_macro::include_offload!("candle");
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let folder = PathBuf::from(arguments.next().expect("a folder"));
+    for name in arguments {
+        let module = CANDLE.modules().find(|module| module.name() == name).expect("it is in the pack");
+        for image in module.images() {
+            let file = format!("{name}.{}", image.target());
+            match image.decompress() {
+                Ok(own) => std::fs::write(folder.join(file), own.bytes()).unwrap(),
+                Err(error) => println!("{file}: {error}"),
+            }
+        }
+    }
+}
+"#;
+
+/// The modules as PTX, first in a pack that is not compressed, whose images are what comes out of the compressed one.
+/// Of a program in which only one module is as it was, that one comes out.
+fn compressed(name: &str, modules: &[&str]) -> Sizes {
+    let mut scenario = Scenario::without_sources(name);
+    scenario.feature("offload-build", "compression").feature("offload-format", "zstd");
+    scenario.write("src/main.rs", MAIN).build_script(&format!(
+        r#"println!("cargo::rerun-if-env-changed=PLAIN");
+    let mut build = Build::new();
+    if std::env::var_os("PLAIN").is_none() {{
+        build.compress();
+    }}
+    build
+        .modules({})
+        .compiler(Compiler::Nvcc)
+        .flag("--expt-relaxed-constexpr")
+        .flag("-std=c++17")
+        .archs(["compute_80", "compute_90"])
+        .compile("candle");"#,
+        paths(modules)
+    ));
+    let program = scenario.program("release", name);
+    let pack = || read(scenario.output("release", "candle.pack"));
+    let size_with = |variable: Option<&str>| {
+        scenario.build().release().envs(variable.map(|name| (name, "1"))).passes();
+        read(&program).len() as u64
+    };
+    let without = size_with(Some("OFFLOAD_SKIP"));
+    size_with(Some("PLAIN"));
+    let plain = pack();
+    let with = size_with(None);
+    let pack = pack();
+
+    let folder = scenario.folder.join("taken");
+    fs::create_dir(&folder).expect("the scratch folder can be written");
+    let mut images = BTreeMap::new();
+    for binary in OffloadBinaries::new(&plain) {
+        let (_, binary) = binary.expect("our own pack can be read");
+        for image in binary.images() {
+            let (module, target) = (image.string("module").expect("several modules"), image.arch().expect("for a GPU"));
+            images.insert(format!("{module}.{target}"), image.data());
+        }
+    }
+    assert_eq!(images.len(), 2 * modules.len(), "{:?}", images.keys());
+    let decompress = |program: &Path| scenario.tool(program).arg(&folder).args(modules).passes().stdout;
+    assert_eq!(decompress(&program), "");
+    for (file, bytes) in &images {
+        assert!(read(folder.join(file)) == *bytes, "{file} is another after compression");
+        fs::remove_file(folder.join(file)).expect("it was written");
+    }
+
+    let chosen = modules.len() / 2;
+    let damaged_program = scenario.folder.join("damaged");
+    fs::copy(&program, &damaged_program).expect("the program can be copied");
+    fs::write(&damaged_program, with_one_module(read(&program), &pack, modules.len(), chosen))
+        .expect("the copy can be written");
+    let printed = decompress(&damaged_program);
+    for (file, bytes) in &images {
+        if file.split('.').next() == Some(modules[chosen]) {
+            assert!(!printed.contains(&format!("{file}: ")), "{printed}");
+            assert!(read(folder.join(file)) == *bytes, "{file} is another beside damaged ones");
+        } else {
+            assert!(
+                printed.contains(&format!("{file}: ")),
+                "{file} is damaged, and nothing is printed of it:\n{printed}"
+            );
+        }
+    }
+    Sizes {
+        images: images.values().map(|bytes| bytes.len() as u64).sum(),
+        pack: pack.len() as u64,
+        added: with - without,
+    }
+}
+
+/// A program in whose pack the streams of all modules but the chosen one are damaged.
+fn with_one_module(mut program: Vec<u8>, pack: &[u8], modules: usize, chosen: usize) -> Vec<u8> {
+    // One compressed stream for each module, after a header.
+    const HEADER: usize = 40;
+    let mut streams: Vec<usize> =
+        OffloadBinaries::new(pack).map(|it| it.expect("our own pack can be read").0 as usize + HEADER).collect();
+    assert_eq!(streams.len(), modules);
+    streams.push(pack.len() + HEADER);
+    let start = program.windows(pack.len()).position(|bytes| bytes == pack).expect("the program has the pack");
+    for (number, stream) in streams.windows(2).enumerate().filter(|(number, _)| *number != chosen) {
+        assert!(stream[0] < stream[1] - HEADER, "module {number} has a stream");
+        program[start + stream[0]..start + stream[1] - HEADER].fill(0xaa);
+    }
+    program
+}

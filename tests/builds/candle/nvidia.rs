@@ -1,0 +1,123 @@
+//! Programs of modules that are loaded and sources with launches, by nvcc. The judges of the images are `cuobjdump` and
+//! the CUDA runtime without a driver.
+
+use super::{MODULES, NVIDIA, SOME, path, paths};
+use offload_format::offload_binary::OffloadBinaries;
+use offload_tests::data::read;
+use offload_tests::judges::{assert_is_for, image_file_name, shared_libraries};
+use offload_tests::registry::Needs;
+use offload_tests::scenario::Scenario;
+use offload_tests::tools::{cuda, stdout, succeed};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const ALL: Needs = NVIDIA
+    .on_request("takes 6 minutes on 2 cores; `cargo xtask test --test builds -- candle::nvidia --ignored` runs it");
+
+offload_tests::tests! {
+    NVIDIA.slow() => [some_of_candle_kernels],
+    ALL => [all_of_candle_kernels],
+}
+
+fn some_of_candle_kernels() {
+    build("candle_some", &SOME, &["src/moe/moe_align.cu", "src/mmq_gguf/mmq_quantize.cu"].map(path));
+}
+
+fn all_of_candle_kernels() {
+    let (mut modules, mut with_launches) = (Vec::new(), Vec::new());
+    for folder in ["src", "src/moe", "src/mmq_gguf"] {
+        for entry in fs::read_dir(path(folder)).expect("the crate has it").flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let Some(stem) = name.strip_suffix(".cu") else { continue };
+            let has_launches = folder != "src" || String::from_utf8_lossy(&read(entry.path())).contains("<<<");
+            if has_launches {
+                with_launches.push(entry.path());
+            } else {
+                modules.push(stem.to_owned());
+            }
+        }
+    }
+    modules.sort();
+    with_launches.sort();
+    assert_eq!(modules, MODULES.map(|(module, _)| module));
+    assert_eq!(with_launches.len(), 16, "{with_launches:?}");
+    build("candle_all", &MODULES.map(|(module, _)| module), &with_launches);
+}
+
+/// A program that selects an image of each module for a GPU, and then launches a kernel. Without a driver, the pointers
+/// are never looked at.
+const MAIN: &str = r#"use std::ffi::c_void;
+
+static CANDLE: offload_format::KernelPack = offload_embed_macro::include_offload!("candle");
+
+unsafe extern "C" {
+    fn candle_launch_moe_align(
+        ids: *const i32, sorted: *mut i32, experts: *mut i32, total: *mut i32, sums: *mut i32, count: i32, block: i32,
+        numel: i32, most: i32, stream: *mut c_void,
+    ) -> i32;
+}
+
+fn launch() -> i32 {
+    let p = std::ptr::null_mut();
+    unsafe { candle_launch_moe_align(p, p, p, p, p, 1, 1, 1, 1, std::ptr::null_mut()) }
+}
+
+fn main() {
+    let device = offload_format::select::Device::cuda(9, 0, 13000);
+    for module in CANDLE.modules() {
+        let image = module.select(&device).unwrap();
+        println!("{} {} {}", module.name(), image.target(), image.bytes().len());
+    }
+    println!("launch {}", launch());
+}
+"#;
+
+/// Builds a program of these modules and these sources with launches, for two targets; has others look at every image;
+/// starts it.
+fn build(name: &str, modules: &[&str], with_launches: &[PathBuf]) {
+    const TARGETS: [&str; 2] = ["sm_80", "sm_90"];
+    let scenario = Scenario::without_sources(name);
+    scenario
+        .build_script(&format!(
+            r#"let options = |build: &mut Build| {{
+        build.compiler(Compiler::Nvcc).flag("--expt-relaxed-constexpr").flag("-std=c++17").archs({TARGETS:?});
+    }};
+    let mut modules = Build::new();
+    options(modules.modules({}));
+    modules.compile("candle");
+    let mut launched = Build::new();
+    options(launched.files({with_launches:?}));
+    launched.compile_static("candle_launched");"#,
+            paths(modules)
+        ))
+        .write("src/main.rs", MAIN);
+    scenario.build().release().passes().lacks("error");
+
+    for module in modules {
+        for target in TARGETS {
+            let image = scenario.output("release", &format!("candle/{module}.{}", image_file_name(target)));
+            assert_is_for(module, target, &image);
+        }
+    }
+    let program = scenario.program("release", name);
+    let count = |file: &Path, target: &str| {
+        let listed = stdout(&succeed(cuda("cuobjdump").arg("-lelf").arg(file)));
+        listed.matches(&format!(".{target}.cubin")).count()
+    };
+    let library = scenario.output("release", "libcandle_launched.a");
+    for target in TARGETS {
+        assert_eq!(count(&library, target), with_launches.len(), "{target} in {}", library.display());
+        // The archive leaves out what no function of the program is in.
+        assert!(count(&program, target) >= 1, "{target} in {}", program.display());
+    }
+    let pack = read(scenario.output("release", "candle.pack"));
+    assert_eq!(OffloadBinaries::new(&pack).count(), modules.len() * 2);
+
+    let libraries = shared_libraries(&program);
+    assert!(!libraries.contains("cuda"), "{libraries}");
+    let printed = scenario.start("release").passes();
+    for module in modules {
+        printed.has(&format!("{module} sm_90 "));
+    }
+    printed.has(if Path::new("/dev/nvidiactl").exists() { "launch " } else { "launch 35\n" });
+}

@@ -1,0 +1,90 @@
+//! Images by nvcc, and by clang with CUDA's headers: what they are for, as `cuobjdump` reads it, and their kernels.
+
+use super::package;
+use offload_tests::data::read;
+use offload_tests::judges::{assert_is_for, image_file_name};
+use offload_tests::registry::{NVCC, Needs, needs};
+use offload_tests::scenario::Scenario;
+use offload_tests::tools::Tool;
+
+/// nvcc, and clang beside it.
+const BOTH: Needs = needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::Llvm22]);
+
+offload_tests::tests! {
+    NVCC.slow() => [nvcc_makes_every_kind_of_image, nvcc_makes_the_same_bytes_in_any_folder],
+    BOTH => [clang_compiles_with_cuda_headers, nvcc_is_for_nvidia_and_clang_for_all_others],
+}
+
+/// The pack's image for each of the targets is for it. `module` is the start of the files' names.
+fn assert_are_for(scenario: &Scenario, module: &str, targets: &[&str]) {
+    for target in targets {
+        let image = scenario.output("debug", &format!("pack/{module}{}", image_file_name(target)));
+        // cuobjdump does not show the letter of a family.
+        assert_is_for(module, target.trim_end_matches('f'), &image);
+    }
+}
+
+/// Images for plain, architecture- and family-specific targets, and PTX; two sources that nvlink puts together.
+fn nvcc_makes_every_kind_of_image() {
+    const HALF: [&str; 4] = ["sm_80", "sm_90a", "sm_100f", "compute_90"];
+    const LINKED: [&str; 2] = ["sm_80", "sm_90a"];
+    let scenario = package("vendor_nvcc", "");
+    scenario.build_script(
+        r#"let pack = Build::new()
+        .modules(["kernels/half.cu"])
+        .module(Module::new("linked").files(["kernels/caller.cu", "kernels/called.cu"]).targets(["sm_80", "sm_90a"]))
+        .compiler(Compiler::Nvcc)
+        .flag("-std=c++17")
+        .archs(["sm_80", "sm_90a", "sm_100f", "compute_90"])
+        .compile("pack");
+    for image in pack.images() {
+        println!("cargo::warning={} {:?}", image.target(), image.kernels().unwrap());
+    }"#,
+    );
+    let printed = scenario.build().passes();
+    assert_are_for(&scenario, "half.", &HALF);
+    assert_are_for(&scenario, "linked.", &LINKED);
+    for target in HALF {
+        printed.has(&format!("{target} [\"scale\"]"));
+    }
+    for target in LINKED {
+        printed.has(&format!("{target} [\"call\"]"));
+    }
+}
+
+/// In a release build: lines for debuggers name folders.
+fn nvcc_makes_the_same_bytes_in_any_folder() {
+    const CALLS: &str = r#".file("kernels/half.cu").compiler(Compiler::Nvcc).archs(["sm_80", "compute_80"])"#;
+    let images = ["vendor_same_a", "vendor_same_another"].map(|name| {
+        let scenario = package(name, CALLS);
+        scenario.build().release().passes();
+        ["sm_80.cubin", "compute_80.ptx"].map(|image| read(scenario.output("release", &format!("pack/{image}"))))
+    });
+    assert!(images[0][0] == images[1][0], "two packages, two cubins");
+    assert!(images[0][1] == images[1][1], "two packages, two texts of PTX");
+}
+
+fn clang_compiles_with_cuda_headers() {
+    const TARGETS: [&str; 2] = ["sm_80", "compute_90"];
+    let scenario = package(
+        "vendor_clang_cuda",
+        r#"
+        .file("kernels/half.cu")
+        .compiler(Compiler::ClangCuda)
+        .archs(["sm_80", "compute_90"])
+        .requires_kernel("scale")"#,
+    );
+    // A function of libdevice, too.
+    let sine = "extern \"C\" __global__ void s(float *x) { *x = sinf(*x); }\n";
+    scenario.write("kernels/half.cu", format!("{}{sine}", super::HALF));
+    // clang does not warn.
+    scenario.build().passes().lacks("warning: vendor_clang_cuda");
+    assert_are_for(&scenario, "", &TARGETS);
+}
+
+fn nvcc_is_for_nvidia_and_clang_for_all_others() {
+    let calls = r#".file("kernels/plain.cu").compiler(Compiler::Nvcc).archs(["sm_80", "gfx90a", "cpu"])"#;
+    let scenario = package("vendor_two", calls);
+    scenario.build().passes();
+    assert_are_for(&scenario, "", &["sm_80", "gfx90a", "cpu"]);
+}

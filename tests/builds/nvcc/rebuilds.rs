@@ -1,0 +1,88 @@
+//! When nvcc starts, and how many at a time. The judge is a log of its calls.
+
+use super::{FACTOR, package};
+use offload_tests::registry::NVCC;
+use offload_tests::scenario::Scenario;
+use offload_tests::tools::cuda;
+use std::fs;
+use std::path::PathBuf;
+
+offload_tests::tests! {
+    NVCC.slow() => [only_what_changed_is_compiled_by_nvcc, one_nvcc_at_a_time_with_one_job],
+}
+
+/// A toolkit whose nvcc writes down when it starts and when it ends. The rest is the real one's.
+struct LoggingToolkit<'a> {
+    scenario: &'a Scenario,
+    root: PathBuf,
+}
+
+impl<'a> LoggingToolkit<'a> {
+    fn new(scenario: &'a Scenario) -> Self {
+        let log = scenario.folder.join("calls");
+        let nvcc = cuda("nvcc").get_program().to_owned();
+        scenario.script(
+            "toolkit/bin/nvcc",
+            &format!(
+                "echo start >> '{log}'\n'{nvcc}' \"$@\"\nstatus=$?\necho end >> '{log}'\nexit $status",
+                log = log.display(),
+                nvcc = nvcc.display()
+            ),
+        );
+        Self { scenario, root: scenario.folder.join("toolkit") }
+    }
+
+    /// Starts and ends since the log was last read.
+    fn calls(&self) -> String {
+        let log = self.scenario.folder.join("calls");
+        let text = fs::read_to_string(&log).unwrap_or_default();
+        let _ = fs::remove_file(log);
+        text
+    }
+}
+
+fn only_what_changed_is_compiled_by_nvcc() {
+    let scenario = package("vendor_rebuilds", "");
+    scenario.build_script(
+        r#"println!("cargo::rerun-if-env-changed=AGAIN");
+    Build::new()
+        .modules(["kernels/half.cu", "kernels/called.cu"])
+        .compiler(Compiler::Nvcc)
+        .archs(["sm_80", "sm_90"])
+        .compile("pack");"#,
+    );
+    let toolkit = LoggingToolkit::new(&scenario);
+    let build = |again: &str| {
+        scenario.build().env("CUDA_HOME", &toolkit.root).env("AGAIN", again).passes();
+        toolkit.calls().matches("start").count()
+    };
+    assert!(build("1") >= 4, "four images");
+    assert_eq!(build("2"), 0, "nothing changed");
+
+    let times = || {
+        ["half.sm_80", "half.sm_90", "called.sm_80"]
+            .map(|image| scenario.output_time("debug", &format!("pack/{image}.cubin")))
+    };
+    let before = times();
+    scenario.write("kernels/factor.h", FACTOR.replace("2.5", "7.5"));
+    assert!(build("2") > 0, "a header changed");
+    let after = times();
+    assert!(before[0] != after[0], "the header is in half.cu, not compiled again for sm_80");
+    assert!(before[1] != after[1], "the header is in half.cu, not compiled again for sm_90");
+    assert!(before[2] == after[2], "the header is not in called.cu, compiled again for sm_80");
+}
+
+fn one_nvcc_at_a_time_with_one_job() {
+    let scenario = package(
+        "vendor_one_job",
+        r#"
+        .modules(["kernels/half.cu", "kernels/called.cu"])
+        .compiler(Compiler::Nvcc)
+        .archs(["sm_80", "sm_90", "compute_90"])"#,
+    );
+    let toolkit = LoggingToolkit::new(&scenario);
+    scenario.build().arg("-j1").env("CUDA_HOME", &toolkit.root).passes();
+    let calls = toolkit.calls();
+    assert!(calls.matches("start").count() >= 6, "{calls}");
+    assert!(!calls.contains("start\nstart"), "two at once:\n{calls}");
+}

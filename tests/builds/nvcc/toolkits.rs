@@ -1,0 +1,98 @@
+//! Where CUDA toolkits are looked for, and what is printed when none is found or two disagree. The judges are Cargo and
+//! `cuobjdump`.
+
+use super::{ONE_IMAGE, cuda_home, package};
+use offload_tests::judges::assert_is_for;
+use offload_tests::registry::{GCC, NVCC, Needs, needs};
+use offload_tests::tools::Tool;
+use std::env;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+const NVCC_AND_CLANG: Needs = needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::Llvm22]);
+
+offload_tests::tests! {
+    NVCC_AND_CLANG => [a_toolkit_among_pythons_packages_is_found],
+    NVCC => [two_toolkits_that_disagree_are_an_error, one_toolkit_with_two_names_is_one],
+    GCC => [a_toolkit_that_is_named_and_missing_is_an_error, without_a_toolkit_the_places_are_listed],
+}
+
+/// pip's trees, in an environment that is active.
+fn a_toolkit_among_pythons_packages_is_found() {
+    let scenario = package("vendor_python", "");
+    scenario.build_script(
+        r#"Build::new().file("kernels/half.cu").compiler(Compiler::Nvcc).archs(["sm_80"]).compile("pack");
+    Build::new().file("kernels/plain.cu").archs(["sm_80"]).compile("by_clang");"#,
+    );
+    let packages = scenario.folder.join("venv/lib/python3.11/site-packages/nvidia");
+    fs::create_dir_all(&packages).expect("the folder can be made");
+    symlink(cuda_home(), packages.join("cu13")).expect("a link can be made");
+    let virtual_env = scenario.folder.join("venv");
+    scenario.build().without(&["CUDA_HOME"]).path_without("nvcc").env("VIRTUAL_ENV", virtual_env).passes();
+    for pack in ["pack", "by_clang"] {
+        assert_is_for(pack, "sm_80", &scenario.output("debug", &format!("{pack}/sm_80.cubin")));
+    }
+}
+
+fn a_toolkit_that_is_named_and_missing_is_an_error() {
+    let scenario = package("vendor_named", ONE_IMAGE);
+    let nvcc = scenario.folder.join("nowhere/nvcc");
+    let expected = format!("NVCC names {}, which cannot be used: there is no such file", nvcc.display());
+    scenario.build().env("NVCC", &nvcc).fails().has(&expected);
+}
+
+/// A machine without CUDA. Cargo and rustup stay where they are, although `HOME` is another.
+fn without_a_toolkit_the_places_are_listed() {
+    if Path::new("/usr/local/cuda").exists() || Path::new("/opt/cuda").exists() {
+        return;
+    }
+    let scenario = package("vendor_not_there", ONE_IMAGE);
+    let nowhere = scenario.folder.join("nowhere");
+    let homes = [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")].into_iter().filter_map(|(variable, folder)| {
+        let home = env::var_os(variable).map(PathBuf::from);
+        Some((variable, home.or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(folder)))?))
+    });
+    scenario
+        .build()
+        .path_without("nvcc")
+        .env("CUDA_HOME", &nowhere)
+        .env("HOME", &nowhere)
+        .envs(homes)
+        .fails()
+        .has("no image for sm_80: no nvcc was found (NVCC, CUDACXX, CUDA_PATH, CUDA_ROOT and CUDA_TOOLKIT_ROOT_DIR are not set; ")
+        .has(&format!("no bin/nvcc in CUDA_HOME={}", nowhere.display()))
+        .has("none in PATH, none in /usr/local/cuda*, /opt/cuda, none among Python's packages (nvidia/cu13/bin))")
+        .has("to compile it: install the CUDA toolkit and set CUDA_HOME, or name nvcc in NVCC");
+}
+
+fn two_toolkits_that_disagree_are_an_error() {
+    let scenario = package("vendor_disagree", ONE_IMAGE);
+    // Another toolkit, as far as nvcc knows: it tells where its parts are.
+    let other = scenario.folder.join("other");
+    let nvcc = scenario.script(
+        "other/bin/nvcc",
+        &format!(
+            "case \"$1\" in\n--version) echo 'Cuda compilation tools, release 12.1, V12.1.105' ;;\n\
+             *) echo '#$ TOP={}' >&2 ;;\nesac",
+            other.display()
+        ),
+    );
+    let home = cuda_home();
+    let (other_root, root) = (other.canonicalize().expect("it is there"), home.canonicalize().expect("it is there"));
+    scenario
+        .build()
+        .env("NVCC", &nvcc)
+        .fails()
+        .has("two CUDA toolkits are named, and it is open which is meant:\n")
+        .has(&format!("NVCC={} is of {} (release 12.1, V12.1.105)\n", nvcc.display(), other_root.display()))
+        .has(&format!("CUDA_HOME={} is of {} (release 13.", home.display(), root.display()))
+        .has("unset one of the two variables, or let both name the same toolkit");
+}
+
+fn one_toolkit_with_two_names_is_one() {
+    let scenario = package("vendor_same_toolkit", ONE_IMAGE);
+    let same = scenario.folder.join("same");
+    symlink(cuda_home(), &same).expect("a link can be made");
+    scenario.build().env("CUDA_PATH", &same).passes();
+}

@@ -1,0 +1,190 @@
+//! Static libraries in Rust programs, which start on machines without a driver. The judges of the device code in them
+//! are `cuobjdump`, `roc-obj-ls` and LLVM 22's `llvm-objdump`; those of the programs are `ldd` and the runtimes without
+//! a driver.
+
+use super::FACTOR;
+use offload_tests::data::read;
+use offload_tests::judges::{objdump_extracts, roc_obj_lists, shared_libraries};
+use offload_tests::registry::{NVCC, Needs, needs};
+use offload_tests::scenario::Scenario;
+use offload_tests::tools::{Tool, cuda, rocm, stdout, succeed};
+use std::fs;
+use std::path::Path;
+
+const CLANG_CUDA: Needs = needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::Llvm22]);
+
+const HIP: Needs = needs(&[Tool::Rocm, Tool::Hip5, Tool::Gcc, Tool::Llvm22, Tool::RocObj, Tool::NoAmdGpu]);
+
+offload_tests::tests! {
+    NVCC.slow() => [a_library_by_nvcc_has_every_target_and_starts_without_a_driver],
+    NVCC => [two_crates_with_libraries_share_one_runtime],
+    CLANG_CUDA.slow() => [a_library_by_clang_has_every_target_and_starts_without_a_driver],
+    HIP => [a_library_for_amd_has_every_target_and_starts_without_a_gpu],
+}
+
+/// A source with a kernel and two functions for the host. `header` declares the runtime's functions, whose names start
+/// with `runtime`; `prefix` is for the names here.
+fn source(header: &str, runtime: &str, prefix: &str) -> String {
+    format!(
+        r#"#include <{header}>
+#include "factor.h"
+__global__ void {prefix}_kernel(float *x, int n) {{
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n)
+    x[i] *= FACTOR;
+}}
+extern "C" int {prefix}_devices(int *count) {{ return (int){runtime}GetDeviceCount(count); }}
+extern "C" int {prefix}_scale(float *x, int n) {{
+  {prefix}_kernel<<<(n + 255) / 256, 256>>>(x, n);
+  return (int){runtime}GetLastError();
+}}
+"#
+    )
+}
+
+/// A program that prints what the two functions return.
+fn program(prefix: &str) -> String {
+    format!(
+        r#"unsafe extern "C" {{
+    fn {prefix}_devices(count: *mut i32) -> i32;
+    fn {prefix}_scale(x: *mut f32, n: i32) -> i32;
+}}
+
+fn main() {{
+    let mut count = 7;
+    let devices = unsafe {{ {prefix}_devices(&mut count) }};
+    println!("devices {{devices}} launch {{}}", unsafe {{ {prefix}_scale(std::ptr::null_mut(), 1) }});
+}}
+"#
+    )
+}
+
+/// A program without a driver prints `cudaErrorInsufficientDriver`, or where there is one `cudaErrorNoDevice`. On a
+/// machine with a GPU the launch of a null pointer succeeds, since it is not waited for.
+#[track_caller]
+fn assert_returns_an_error(text: &str) {
+    let driver = Path::new("/dev/nvidiactl").exists();
+    let expected: &[&str] =
+        if driver { &["devices 0 launch 0", "devices 100 launch 100"] } else { &["devices 35 launch 35"] };
+    assert!(expected.contains(&text.trim()), "{text}");
+}
+
+fn a_library_by_nvcc_has_every_target_and_starts_without_a_driver() {
+    cuda_program(
+        "static_nvcc",
+        ".compiler(Compiler::Nvcc)",
+        &["sm_100.cubin", "sm_80.cubin", "sm_90.ptx", "sm_90a.cubin"],
+    );
+}
+
+/// clang makes machine code beside the PTX.
+fn a_library_by_clang_has_every_target_and_starts_without_a_driver() {
+    cuda_program("static_clang", "", &["sm_100.cubin", "sm_80.cubin", "sm_90.cubin", "sm_90.ptx", "sm_90a.cubin"]);
+}
+
+/// Builds a program for three targets and PTX, which has these images; then changes a header.
+fn cuda_program(name: &str, compiler: &str, images: &[&str]) {
+    let scenario = Scenario::without_sources(name);
+    scenario
+        .build_script(&format!(
+            r#"let library = Build::new().file("kernels/scale.cu"){compiler}
+        .archs(["sm_80", "sm_90a", "sm_100", "compute_90"])
+        .compile_static("scale_{name}");
+    println!("cargo::warning=targets {{}}", library.targets().join(" "));"#
+        ))
+        .write("kernels/factor.h", FACTOR)
+        .write("kernels/scale.cu", source("cuda_runtime.h", "cuda", "cuda"))
+        .write("src/main.rs", program("cuda"));
+    scenario.build().passes().has("targets sm_80 sm_90a sm_100 compute_90");
+    let built = scenario.program("debug", name);
+    let listed = stdout(&succeed(cuda("cuobjdump").args(["-lelf", "-lptx"]).arg(&built)));
+    // PTX file    1: static_nvcc.1.sm_90.ptx
+    let image = |line: &str| {
+        let mut parts = line.rsplit('.');
+        let (extension, arch) = (parts.next()?, parts.next()?);
+        line.contains(" file ").then(|| format!("{arch}.{extension}"))
+    };
+    let mut found: Vec<String> = listed.lines().filter_map(image).collect();
+    found.sort_unstable();
+    assert_eq!(found, images, "{listed}");
+    let libraries = shared_libraries(&built);
+    assert!(!libraries.contains("cuda"), "{libraries}");
+    assert_returns_an_error(&scenario.start("debug").passes().stdout);
+
+    // Nothing changed, then a header did.
+    scenario.build().passes().lacks("Compiling");
+    let object = || scenario.output_time("debug", &format!("scale_{name}/0_scale.host.o"));
+    let before = object();
+    scenario.write("kernels/factor.h", "#define FACTOR 7.5f\n");
+    scenario.build().passes();
+    assert!(before != object(), "a header changed");
+    // Cargo was told nothing of what only AMD's libraries need.
+    let told = read(scenario.out_dir("debug").with_file_name("output"));
+    let told = String::from_utf8(told).expect("Cargo is told text");
+    assert!(told.contains("rerun-if-env-changed=CUDA_HOME"), "{told}");
+    assert!(!told.contains("HIPCC"), "{told}");
+}
+
+/// The runtime is a shared library, which is there; there is no GPU.
+fn a_library_for_amd_has_every_target_and_starts_without_a_gpu() {
+    let scenario = Scenario::without_sources("static_hip");
+    scenario
+        .build_script(
+            r#"Build::new().file("kernels/scale.hip").archs(["gfx90a", "gfx1030"]).compile_static("scale_hip");"#,
+        )
+        .write("kernels/factor.h", FACTOR)
+        .write("kernels/scale.hip", source("hip/hip_runtime.h", "hip", "hip"))
+        .write("src/main.rs", program("hip"));
+    scenario.build().env("ROCM_PATH", rocm()).passes();
+    // The readers leave files beside it.
+    let built = scenario.folder.join("static_hip");
+    fs::copy(scenario.program("debug", "static_hip"), &built).expect("it can be copied");
+    let mut listed: Vec<String> = roc_obj_lists(&built).into_iter().map(|(id, ..)| id).collect();
+    listed.sort_unstable();
+    assert_eq!(listed, ["hipv4-amdgcn-amd-amdhsa--gfx1030", "hipv4-amdgcn-amd-amdhsa--gfx90a"]);
+    let mut extracted: Vec<String> =
+        objdump_extracts(&built).into_iter().map(|(id, _)| id).filter(|id| !id.starts_with("host")).collect();
+    extracted.sort_unstable();
+    assert_eq!(extracted, listed);
+    // hipErrorNoDevice, then what a launch without a runtime that has started returns.
+    let printed = scenario.tool(&built).passes();
+    printed.starts_with("devices 100 launch ").lacks("launch 0");
+}
+
+/// A program with a library uses a crate that has another.
+fn two_crates_with_libraries_share_one_runtime() {
+    let members = [("static_inner", "", ""), ("static_outer", "", "static_inner = { path = \"../static_inner\" }\n")];
+    let scenario = Scenario::workspace("static_two", &members);
+    let [inner, outer] = ["inner", "outer"].map(|name| {
+        let member = scenario.member(&format!("static_{name}"));
+        member
+            .build_script(&format!(
+                r#"Build::new()
+        .file("kernels/{name}.cu")
+        .compiler(Compiler::Nvcc)
+        .archs(["sm_80"])
+        .compile_static("{name}");"#
+            ))
+            .write("kernels/factor.h", FACTOR)
+            .write(&format!("kernels/{name}.cu"), source("cuda_runtime.h", "cuda", name));
+        member
+    });
+    inner.write(
+        "src/lib.rs",
+        r#"unsafe extern "C" { fn inner_devices(count: *mut i32) -> i32; }
+pub fn devices() -> i32 { let mut count = 0; unsafe { inner_devices(&mut count) } }
+"#,
+    );
+    // Cargo would link what a build script makes into the package's library, if it had one.
+    fs::remove_file(outer.folder.join("src/lib.rs")).expect("a member has a library");
+    let prints_both = "fn main() {\n    println!(\"inner {}\", static_inner::devices());\n";
+    outer.write("src/main.rs", program("outer").replace("fn main() {\n", prints_both));
+    outer.build().passes();
+    let text = outer.start("debug").passes().stdout;
+    let (inner, rest) =
+        text.strip_prefix("inner ").and_then(|rest| rest.split_once('\n')).expect("both libraries are called");
+    assert_returns_an_error(rest);
+    assert!(rest.contains(&format!("devices {inner} ")), "{text}");
+    let listed = stdout(&succeed(cuda("cuobjdump").arg("-lelf").arg(outer.program("debug", "static_outer"))));
+    assert_eq!(listed.matches("sm_80.cubin").count(), 2, "{listed}");
+}
