@@ -3,11 +3,11 @@
 //! It is found by the code that builds use, so that what is said here is what a build does: the same variables, the
 //! same places, the same questions to the compilers. build.rs can name other compilers, of which nothing is known here.
 
+use crate::build::missing_tool::Lack;
 use crate::cargo::Cargo;
-use crate::jobs::Step;
-use crate::lack::Lack;
-use crate::launcher::Launcher;
-use crate::sdk;
+use crate::compile::sdk;
+use crate::exec::Launcher;
+use crate::exec::{Kind, NO_INPUT, Step};
 use crate::targets;
 use crate::toolchain::{Clang, Cxx, Found, Nvcc, Ptxas, Rocm, Tools};
 use offload_format::target::{NvidiaCode, OffloadArch};
@@ -179,14 +179,8 @@ fn refusal(tools: &Tools<'_>, target: &str) -> Result<(), String> {
         _ => ("hip", target.to_owned()),
     };
     let arch_name = format!("--offload-arch={arch_name}");
-    let words =
-        ["-x", mode, &arch_name, "--cuda-device-only", "-nogpuinc", "-nogpulib", "-c", crate::toolchain::NO_INPUT];
-    let step = Step {
-        program: found.path.clone(),
-        args: words.iter().map(Into::into).collect(),
-        env: Vec::new(),
-        after: Vec::new(),
-    };
+    let words = ["-x", mode, &arch_name, "--cuda-device-only", "-nogpuinc", "-nogpulib", "-c", NO_INPUT];
+    let step = Step::new(Kind::Compile, &found.path, words.iter().map(Into::into).collect());
     if let Some(text) = found.refusal(&step) {
         return Err(Lack::refusal(&found.path, &text).to_string());
     }

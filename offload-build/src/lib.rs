@@ -334,53 +334,22 @@
 #![cfg_attr(not(feature = "doctor"), allow(dead_code))]
 
 mod build;
-mod cache;
 mod cargo;
-mod claim;
-mod compiler;
-#[cfg_attr(not(feature = "compression"), path = "compress/absent.rs")]
-mod compress;
-mod content;
-mod dependency;
-mod depfile;
+mod compile;
 #[cfg(feature = "doctor")]
 pub mod doctor;
 mod error;
-mod facts;
+mod exec;
 mod hash;
-mod image;
-mod jobs;
-mod jobserver;
-mod kernels;
-mod lack;
-mod language;
-mod launcher;
-mod linker;
-mod module;
-mod options;
-mod outcome;
 mod output;
 mod pack;
-mod packaging;
 mod plan;
-mod prebuilt;
-mod ready;
-mod run;
-mod sdk;
-mod selector;
-mod source;
-mod static_library;
-mod steps;
+mod request;
 mod targets;
 mod toolchain;
 
-pub use build::Build;
-pub use compiler::Compiler;
-pub use dependency::{embed_from, try_embed_from};
+pub use build::{Build, StaticLibrary, embed_from, try_embed_from};
 pub use error::{Error, ErrorKind};
-pub use language::Language;
-pub use module::Module;
 pub use offload_format::pack_index::Origin;
 pub use pack::{Pack, PackedImage, PackedModule};
-pub use source::Source;
-pub use static_library::StaticLibrary;
+pub use request::{Compiler, Language, Module, Source};

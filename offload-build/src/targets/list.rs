@@ -1,6 +1,6 @@
 //! The list of targets: where it comes from, and its items.
 
-use super::field;
+use super::foreign_variables;
 use super::native::Vendor;
 use crate::cargo::Cargo;
 use crate::error::Error;
@@ -56,7 +56,7 @@ pub(super) fn items(cargo: &Cargo, wanted: &[Wanted]) -> Result<Vec<Listed>, Err
         let items = wanted.iter().map(|wanted| Listed { item: item(wanted), origin: "build.rs".to_owned() });
         (items.collect(), String::new())
     } else {
-        field::items(cargo)?
+        foreign_variables::items(cargo)?
     };
     match items.is_empty() {
         true => Err(self::none(&none)),

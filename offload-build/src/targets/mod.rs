@@ -3,7 +3,7 @@
 //! Names are taken apart ([`list`]), lists of other programs read ([`field`]), `native` and `all-major` looked up ([`native`],
 //! [`supported`]); what comes out are names in canonical form, each once, in the order given.
 
-mod field;
+mod foreign_variables;
 mod list;
 mod native;
 mod supported;
@@ -42,7 +42,7 @@ pub(crate) fn resolve(
         return Err(list::none("there is no GPU here, and build.rs says .native_or([])"));
     }
     if let Some(ptx) = ptx_for_few(&targets) {
-        field::tell(
+        foreign_variables::tell(
             cargo,
             &format!(
                 "{ptx} is all the PTX there is, and its letter binds it to few GPUs: later ones cannot use it, as they could {}",
@@ -101,7 +101,7 @@ fn names(item: &Item, origin: &str, cargo: &Cargo, tools: &Tools<'_>) -> Result<
 /// The canonical name of a target that may be had.
 fn check(name: &str, origin: &str, code_object_version: Option<u32>) -> Result<String, Error> {
     let arch = OffloadArch::parse(name).map_err(|error| {
-        let hint = field::hint(name).map_or(String::new(), |hint| format!("\n{hint}"));
+        let hint = foreign_variables::hint(name).map_or(String::new(), |hint| format!("\n{hint}"));
         Error::config(format!("a target from {origin}: {error}{hint}"))
     })?;
     if let OffloadArch::Amdgpu(id) = arch {

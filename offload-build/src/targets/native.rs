@@ -7,14 +7,14 @@
 //!
 //! They are asked for names without features: code for `gfx90a` runs in every mode of one.
 
-use super::field::tell;
+use super::foreign_variables::tell;
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
-use crate::toolchain::{Found, Tools, numbered, program};
+use crate::exec::{numbered, probe, program};
+use crate::toolchain::{Found, Tools};
 use offload_format::target::{NvidiaArch, OffloadArch, TargetId};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 /// Whose GPUs are meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,22 +157,22 @@ impl Search<'_> {
             }
         };
         let mut found = Vec::new();
-        let answer = match Command::new(&program).args(args).stdin(Stdio::null()).output() {
+        let answer = match probe(&program, args, &[]) {
             Err(error) => format!("does not start: {error}"),
-            Ok(output) => {
-                let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            Ok(answer) => {
+                let text = answer.stdout;
                 for item in text.lines().filter_map(|line| read(line.trim())) {
                     if !found.contains(&item) {
                         found.push(item);
                     }
                 }
-                let said = text + &String::from_utf8_lossy(&output.stderr);
+                let said = text + &answer.stderr;
                 let said = said.lines().map(str::trim).find(|line| !line.is_empty());
-                match (output.status.success(), said) {
+                match (answer.status.success(), said) {
                     (true, None) => "names none".to_owned(),
                     (true, Some(said)) => format!("says '{said}'"),
-                    (false, None) => format!("ended with {}", output.status),
-                    (false, Some(said)) => format!("ended with {}: {said}", output.status),
+                    (false, None) => format!("ended with {}", answer.status),
+                    (false, Some(said)) => format!("ended with {}: {said}", answer.status),
                 }
             }
         };

@@ -1,12 +1,12 @@
 //! Clang, which compiles for AMD and NVIDIA GPUs alike, and lld beside it.
 
-use super::answers::Answers;
-use super::search::{self, Found, Trail, program};
+use super::probe_cache::Answers;
+use super::search::{Found, Trail};
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
-use crate::jobs::Step;
+use crate::exec::{self, Step, probe, program};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// A clang that was found.
 #[derive(Debug, Clone)]
@@ -79,7 +79,7 @@ impl Clang {
     }
 
     fn named(cargo: &Cargo, answers: &Answers, name: &Path, by: &str) -> Result<Self, Error> {
-        let found = search::named(name, cargo).ok_or_else(|| "there is no such file".to_owned());
+        let found = exec::named(name, cargo).ok_or_else(|| "there is no such file".to_owned());
         found.and_then(|path| Self::start(&path, answers)).map_err(|why| {
             let message = format!("{by} names {}, which cannot be used: {why}", name.display());
             Error::new(ErrorKind::ToolNotFound, message)
@@ -115,17 +115,16 @@ impl Clang {
 
     /// The processors of a triple that it lists, of those whose names start so.
     pub(crate) fn processors(&self, triple: &str, start: &str) -> Vec<String> {
-        let output = Command::new(&self.path).arg(format!("--target={triple}")).arg("--print-supported-cpus").output();
+        let answer = probe(&self.path, [&format!("--target={triple}"), "--print-supported-cpus"], &[]);
         // They are listed on standard error.
-        let text = output.map(|output| String::from_utf8_lossy(&output.stderr).into_owned()).unwrap_or_default();
+        let text = answer.map(|answer| answer.stderr).unwrap_or_default();
         text.split_whitespace().filter(|word| word.starts_with(start)).map(str::to_owned).collect()
     }
 
     /// Looks for one of the headers that clang brings; the error says where it is not.
     pub(crate) fn find_header(&self, name: &str) -> Result<(), String> {
-        let output = Command::new(&self.path).arg("-print-resource-dir").output();
-        let folder = output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
-        let folder = Path::new(&folder.map_err(|error| error.to_string())?).join("include");
+        let answer = probe(&self.path, ["-print-resource-dir"], &[]).map_err(|error| error.to_string())?;
+        let folder = Path::new(answer.stdout.trim()).join("include");
         match folder.join(name).is_file() {
             true => Ok(()),
             false => Err(format!("no {name} in {}", folder.display())),
@@ -134,17 +133,17 @@ impl Clang {
 
     /// Lets the driver check a command line without running a compiler; returns its refusal.
     pub(crate) fn refusal(&self, step: &Step) -> Option<String> {
-        let output = Command::new(&step.program).arg("-###").args(&step.args).output();
-        match output {
-            Ok(output) if output.status.success() => None,
-            Ok(output) => {
-                let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        let args = [OsString::from("-###")].into_iter().chain(step.all_args());
+        match probe(&step.program, args, &step.env) {
+            Ok(answer) if answer.status.success() => None,
+            Ok(answer) => {
+                let text = answer.stderr;
                 // Beside its errors -### prints the version and the commands, which start with a space.
                 let errors: Vec<&str> = text.lines().filter(|line| line.contains("error:")).collect();
                 Some(match (errors.is_empty(), text.trim().is_empty()) {
                     (false, _) => errors.join("\n"),
                     (true, false) => text,
-                    (true, true) => format!("-### printed nothing and ended with {}", output.status),
+                    (true, true) => format!("-### printed nothing and ended with {}", answer.status),
                 })
             }
             Err(error) => Some(error.to_string()),

@@ -1,9 +1,10 @@
 //! The host's C++ compiler, as the `cc` crate finds it.
 
-use super::answers::Answers;
-use super::{identity, search};
+use super::identity;
+use super::probe_cache::Answers;
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
+use crate::exec::named;
 use crate::hash::Parts;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -60,7 +61,7 @@ impl Cxx {
         };
         // Also a folder, as nvcc takes it.
         let path = Path::new(&name);
-        let found = if path.is_dir() { Some(path.to_owned()) } else { search::named(path, cargo) };
+        let found = if path.is_dir() { Some(path.to_owned()) } else { named(path, cargo) };
         let path = found.ok_or_else(|| format!("NVCC_CCBIN names {name}, and there is no such file"))?;
         Ok(Self { path, args: Vec::new(), env: Vec::new() })
     }
@@ -99,7 +100,7 @@ impl Cxx {
             .try_get_compiler()
             .map_err(|error| error.to_string())?;
         // `cc` takes a name for a compiler.
-        let path = search::named(tool.path(), cargo)
+        let path = named(tool.path(), cargo)
             .ok_or_else(|| format!("{} does not start: there is no such file", tool.path().display()))?;
         if kind == Kind::Gnu && !(tool.is_like_gnu() || tool.is_like_clang()) {
             return Err(format!("{} does not take GNU's options", tool.path().display()));
@@ -145,7 +146,7 @@ impl Cxx {
         let (start, rest) = text.split_once(LIST_END)?;
         let (args, env) = rest.split_once(LIST_END)?;
         let (name, known) = start.split_once(WORD_END)?;
-        let path = search::named(Path::new(name), cargo)?;
+        let path = named(Path::new(name), cargo)?;
         (identity(&path) == known).then_some(())?;
         let env = words(env).chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect();
         Some(Self { path, args: words(args), env })

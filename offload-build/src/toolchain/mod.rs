@@ -1,23 +1,24 @@
 //! The compilers of this machine: where they are, and whether they can do what is asked.
 
-mod answers;
 mod clang;
 mod cxx;
 mod nvcc;
+mod probe_cache;
 mod ptxas;
 mod rocm;
 mod search;
 
-use answers::Answers;
 pub(crate) use clang::Clang;
 pub(crate) use cxx::Cxx;
 pub(crate) use nvcc::Nvcc;
+use probe_cache::Answers;
 pub(crate) use ptxas::Ptxas;
 pub(crate) use rocm::Rocm;
-pub(crate) use search::{Found, NO_INPUT, Trail, named, numbered, program};
+pub(crate) use search::{Found, Trail};
 
 use crate::cargo::Cargo;
 use crate::error::Error;
+use crate::exec::NO_INPUT;
 use crate::output::OutDir;
 use offload_format::target::NvidiaArch;
 use std::cell::OnceCell;

@@ -1,14 +1,15 @@
 //! nvcc, NVIDIA's compiler, and the CUDA toolkit around it.
 
-use super::answers::Answers;
 use super::cxx::Cxx;
-use super::search::{self, Found, NO_INPUT, Trail, numbered, program};
+use super::probe_cache::Answers;
+use super::search::{Found, Trail};
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
+use crate::exec::{self, NO_INPUT, numbered, probe, program};
 use crate::hash::ContentHash;
 use offload_format::target::{NvidiaArch, NvidiaCode};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// An nvcc that was found.
 #[derive(Debug, Clone)]
@@ -81,7 +82,7 @@ impl Nvcc {
     }
 
     fn named(cargo: &Cargo, answers: &Answers, name: &Path, by: &str) -> Result<Self, Error> {
-        let found = search::named(name, cargo).ok_or_else(|| "there is no such file".to_owned());
+        let found = exec::named(name, cargo).ok_or_else(|| "there is no such file".to_owned());
         found.and_then(|path| Self::start(&path, answers)).map_err(|why| {
             let message = format!("{by} names {}, which cannot be used: {why}", name.display());
             Error::new(ErrorKind::ToolNotFound, message)
@@ -99,12 +100,12 @@ impl Nvcc {
     /// Asks whether it compiles for an architecture; returns its refusal.
     pub(crate) fn refusal(&self, arch: NvidiaArch, ccbin: &Cxx, answers: &Answers) -> Option<String> {
         let kind = if arch.code == NvidiaCode::Cubin { "-cubin" } else { "-ptx" };
-        let mut command = Command::new(&self.path);
-        command.arg("-ccbin").arg(&ccbin.path).envs(ccbin.env.clone());
-        command.args(["--dryrun", kind, &format!("-arch={arch}"), "-x", "cu", NO_INPUT, "-o", NO_INPUT]);
-        let text = match command.output() {
-            Ok(output) if output.status.success() => return None,
-            Ok(output) => String::from_utf8_lossy(&output.stderr).into_owned(),
+        let arch_option = format!("-arch={arch}");
+        let args = ["--dryrun", kind, &arch_option, "-x", "cu", NO_INPUT, "-o", NO_INPUT].map(OsStr::new);
+        let args = [OsStr::new("-ccbin"), ccbin.path.as_os_str()].into_iter().chain(args);
+        let text = match probe(&self.path, args, &ccbin.env) {
+            Ok(answer) if answer.status.success() => return None,
+            Ok(answer) => answer.stderr,
             Err(error) => return Some(error.to_string()),
         };
         // --dryrun prints the commands behind these signs.
@@ -148,8 +149,8 @@ pub(super) fn library_folders(root: &Path, target_arch: &str) -> Vec<PathBuf> {
 fn root(path: &Path, answers: &Answers) -> PathBuf {
     let question = ContentHash::of_parts(&[&super::identity(path), "the toolkit"]);
     answers.get(question).map(PathBuf::from).unwrap_or_else(|| {
-        let output = Command::new(path).args(["--dryrun", "-E", "-x", "cu", NO_INPUT]).output();
-        let text = output.map(|output| String::from_utf8_lossy(&output.stderr).into_owned()).unwrap_or_default();
+        let answer = probe(path, ["--dryrun", "-E", "-x", "cu", NO_INPUT], &[]);
+        let text = answer.map(|answer| answer.stderr).unwrap_or_default();
         let said = text.lines().find_map(|line| line.strip_prefix("#$ TOP=")).map(PathBuf::from);
         let said = said.and_then(|top| top.canonicalize().ok()).filter(|top| top.is_dir());
         let program = path.canonicalize().unwrap_or_else(|_| path.to_owned());

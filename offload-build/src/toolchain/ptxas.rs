@@ -1,12 +1,12 @@
 //! `ptxas`, NVIDIA's assembler: PTX to machine code.
 
 use super::nvcc::{ROOTS, folders, note_folders};
-use super::search::{self, Found, NO_INPUT, Trail, program};
+use super::search::{Found, Trail};
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
+use crate::exec::{self, NO_INPUT, probe, program};
 use offload_format::target::NvidiaArch;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// A ptxas that was found.
 #[derive(Debug, Clone)]
@@ -25,7 +25,7 @@ impl Ptxas {
         let named = explicit.map(|path| (path.to_owned(), "Build::ptxas"));
         let named = named.or_else(|| cargo.user_var("OFFLOAD_PTXAS").map(|path| (path.into(), "OFFLOAD_PTXAS")));
         if let Some((name, by)) = named {
-            let path = search::named(&name, cargo).ok_or_else(|| {
+            let path = exec::named(&name, cargo).ok_or_else(|| {
                 let message = format!("{by} names {}, which is no file", name.display());
                 Error::new(ErrorKind::ToolNotFound, message)
             })?;
@@ -55,20 +55,15 @@ impl Ptxas {
 
     /// Asks whether it knows an architecture; returns its refusal. It judges the name before it reads its input.
     pub(crate) fn refusal(&self, arch: NvidiaArch) -> Option<String> {
-        let output = Command::new(&self.path).arg(format!("-arch={arch}")).args([NO_INPUT, "-o", NO_INPUT]).output();
-        match output {
-            Ok(output) => {
-                let text = String::from_utf8_lossy(&output.stderr).into_owned();
-                text.contains("gpu-name").then_some(text)
-            }
+        match probe(&self.path, [&format!("-arch={arch}"), NO_INPUT, "-o", NO_INPUT], &[]) {
+            Ok(answer) => answer.stderr.contains("gpu-name").then_some(answer.stderr),
             Err(error) => Some(error.to_string()),
         }
     }
 
     /// The line of `--version` that has the version.
     pub(crate) fn version(&self) -> String {
-        let output = Command::new(&self.path).arg("--version").output();
-        let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+        let text = probe(&self.path, ["--version"], &[]).map(|answer| answer.stdout).unwrap_or_default();
         text.lines().find(|line| line.contains("release")).unwrap_or("").trim().to_owned()
     }
 }

@@ -1,7 +1,8 @@
 //! ROCm: the headers of HIP, AMD's libraries for devices, and perhaps a clang of its own.
 
-use super::search::{Found, Trail, numbered, program};
+use super::search::{Found, Trail};
 use crate::cargo::Cargo;
+use crate::exec::{numbered, program};
 use std::fs;
 use std::path::{Path, PathBuf};
 

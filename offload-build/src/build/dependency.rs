@@ -1,0 +1,113 @@
+//! Packs that one package makes and another embeds. The way is Cargo's: the build script of a package with a `links`
+//! key tells its dependents `key=value`, which their build scripts find as `DEP_<LINKS>_<KEY>`.
+
+use super::reserved_name::Claim;
+use crate::cargo::Cargo;
+use crate::error::{Error, ErrorKind};
+use crate::output::{OutDir, link_or_copy, write_if_changed};
+use offload_format::pack_index::Index;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What the keys of packs start with. The value is the path of the pack's index.
+const KEY: &str = "offload_pack_";
+
+/// Makes a pack of a dependency one of this package, so that `include_offload!` finds it here. `links` is what the
+/// dependency has under that key in its `Cargo.toml`, `pack` what its build.rs gave to
+/// [`Build::compile`](crate::Build::compile).
+///
+/// ```no_run
+/// // build.rs of the package that embeds, in fn main():
+/// offload_build::embed_from("kernels", "saxpy");
+/// ```
+///
+/// ```toml
+/// # Cargo.toml of the package that has the kernels, and is one of the other's [dependencies]
+/// [package]
+/// name = "my-kernels"
+/// links = "kernels"
+/// ```
+///
+/// Nothing is compiled or copied where the file system can link files. Packages that embed the same pack share its
+/// bytes when they come together in one program. Ends the build script with the reason if there is no such pack.
+pub fn embed_from(links: &str, pack: &str) {
+    let taken = Cargo::from_env().and_then(|cargo| {
+        take(links, pack, &cargo)?;
+        cargo.flush();
+        Ok(())
+    });
+    taken.unwrap_or_else(|error| error.report(&format!("the pack \"{pack}\"")));
+}
+
+/// As [`embed_from`].
+///
+/// Returns an error if no dependency has this `links` key, or if it offers no pack of this name; and if this build
+/// script has another pack of the name.
+pub fn try_embed_from(links: &str, pack: &str) -> Result<(), Error> {
+    let cargo = Cargo::from_env()?;
+    let taken = take(links, pack, &cargo);
+    if taken.is_err() {
+        cargo.run_again();
+    }
+    cargo.flush();
+    taken
+}
+
+/// Tells dependents of a pack, if this package can.
+pub(crate) fn offer(pack: &str, output: &OutDir, cargo: &Cargo) {
+    if cargo.has_links {
+        cargo.metadata(&format!("{KEY}{pack}"), &output.index().display().to_string());
+    }
+}
+
+fn take(links: &str, pack: &str, cargo: &Cargo) -> Result<(), Error> {
+    let claim = Claim::of(pack)?;
+    let output = OutDir::open(&cargo.out_dir, pack)?;
+    let Some(index_path) = cargo.of_dependency(links, &format!("{KEY}{pack}")) else {
+        return Err(none(links, pack, cargo));
+    };
+    let index_path = PathBuf::from(index_path);
+    cargo.watch(&index_path);
+    let text = fs::read_to_string(&index_path).map_err(|error| Error::io("read", &index_path, error))?;
+    let index = Index::parse(&text).map_err(|error| {
+        let message = format!(
+            "{}: {error}\nThis package and the one with links = \"{links}\" must have the same version of offload-build.",
+            index_path.display()
+        );
+        Error::new(ErrorKind::Dependency, message)
+    })?;
+    if let Index::Built(built) = &index {
+        let there = index_path.parent().unwrap_or(Path::new(""));
+        let library = output.library(&built.library);
+        let name = library.file_name().unwrap_or_default();
+        link_or_copy(&there.join(name), &library)?;
+        link_or_copy(&there.join(output.pack().file_name().unwrap_or_default()), &output.pack())?;
+        output.remove_stale_libraries(&format!("offload_{pack}_"), &library);
+        cargo.link_search(&output.root);
+    }
+    write_if_changed(&output.index(), text.as_bytes())?;
+    offer(pack, &output, cargo);
+    claim.keep();
+    Ok(())
+}
+
+/// What is wrong where nothing is offered under this name.
+fn none(links: &str, pack: &str, cargo: &Cargo) -> Error {
+    // Cargo has made capitals of them; the index knows the name.
+    let stem = |path: &String| Path::new(path).file_stem().map(|stem| format!("\"{}\"", stem.to_string_lossy()));
+    let offered: Vec<String> = cargo.all_of_dependency(links, KEY).iter().filter_map(stem).collect();
+    let message = match offered.is_empty() {
+        false => format!(
+            "the dependency with links = \"{links}\" has no pack \"{pack}\": its build.rs makes {}",
+            offered.join(", ")
+        ),
+        true => format!(
+            "no dependency offers packs under links = \"{links}\".\n\
+             The package with the kernels needs, in its Cargo.toml, links = \"{links}\" under [package], and, in its build.rs, \
+             offload_build::Build::new()....compile(\"{pack}\").\n\
+             This package needs it in [dependencies]: Cargo passes nothing on from [build-dependencies], nor from \
+             dependencies of dependencies."
+        ),
+    };
+    Error::new(ErrorKind::Dependency, message)
+}

@@ -1,0 +1,169 @@
+//! Why the compilers of this machine do not make an image, and what to do about it.
+
+use super::prebuilt::Prebuilt;
+use crate::error::{Error, ErrorKind};
+use crate::toolchain::{Clang, Nvcc, Trail};
+use std::fmt;
+use std::path::Path;
+
+const INSTALL_CLANG: &str = "install clang and lld, 15 or newer; new GPUs need new ones (Debian 12: apt install clang-22 \
+                             lld-22; Ubuntu: apt install clang lld; Fedora: dnf install clang lld), or name one in \
+                             OFFLOAD_CLANG";
+const INSTALL_GPUINTRIN: &str = "gpuintrin.h came with clang 20, kernels (__gpu_kernel) with 21: install such a clang \
+                                 and lld, or name it in OFFLOAD_CLANG";
+const INSTALL_PTXAS: &str = "install the CUDA toolkit and set CUDA_HOME, or only its compiler (pip download --no-deps \
+                             nvidia-cuda-nvcc, unpack the wheel) and name ptxas in OFFLOAD_PTXAS; \
+                             or list PTX, which needs neither: compute_90 in place of sm_90";
+const INSTALL_NVCC: &str = "install the CUDA toolkit and set CUDA_HOME, or name nvcc in NVCC; Python's packages will do (pip \
+                            install nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime nvidia-cuda-cccl: \
+                            then CUDA_HOME is .../site-packages/nvidia/cu13)";
+const INSTALL_CCBIN: &str = "install one (Debian, Ubuntu: apt install g++; Fedora: dnf install gcc-c++; Windows: Visual Studio's \
+                             build tools with C++) or name it in NVCC_CCBIN or CXX";
+const INSTALL_ROCM: &str = "install HIP's headers and the libraries for devices (Debian: apt install libamdhip64-dev \
+                            rocm-device-libs; others: ROCm from AMD) and set ROCM_PATH if they are elsewhere than in \
+                            /opt/rocm";
+const INSTALL_LLD: &str = "install lld of the same version (Debian, Ubuntu: apt install lld-22 beside clang-22)";
+
+/// The reason for one target.
+#[derive(Debug)]
+pub(crate) struct Lack {
+    /// In half a line.
+    pub(crate) short: String,
+    /// In full.
+    long: String,
+    /// What to do about it.
+    cure: Option<&'static str>,
+    kind: ErrorKind,
+}
+
+impl Lack {
+    pub(crate) fn clang(trail: &Trail) -> Self {
+        Self::tool("clang", trail, INSTALL_CLANG)
+    }
+
+    pub(crate) fn ptxas(trail: &Trail) -> Self {
+        Self::tool("ptxas", trail, INSTALL_PTXAS)
+    }
+
+    pub(crate) fn nvcc(trail: &Trail) -> Self {
+        Self::tool("nvcc", trail, INSTALL_NVCC)
+    }
+
+    pub(crate) fn rocm(trail: &Trail) -> Self {
+        Self::tool("ROCm", trail, INSTALL_ROCM)
+    }
+
+    /// nvcc is there, and nothing that it has the host's part of sources done by.
+    pub(crate) fn ccbin(nvcc: &Nvcc, why: &str) -> Self {
+        let long = format!("{} needs a C++ compiler for the host: {why}", nvcc.path.display());
+        let short = "nvcc finds no C++ compiler for the host".to_owned();
+        Self { short, long, cure: Some(INSTALL_CCBIN), kind: ErrorKind::ToolNotFound }
+    }
+
+    fn tool(name: &str, trail: &Trail, cure: &'static str) -> Self {
+        let long = format!("no {name} was found ({trail})");
+        Self { short: format!("no {name} was found"), long, cure: Some(cure), kind: ErrorKind::ToolNotFound }
+    }
+
+    pub(crate) fn lld(clang: &Clang) -> Self {
+        let long = format!("{} finds no ld.lld, which links AMD code objects", clang.path.display());
+        Self { short: "no ld.lld was found".into(), long, cure: Some(INSTALL_LLD), kind: ErrorKind::ToolNotFound }
+    }
+
+    pub(crate) fn header(clang: &Clang, source: &Path, why: &str) -> Self {
+        let long = format!("{} needs a header of newer clangs: {} has {why}", source.display(), clang.path.display());
+        let short = format!("{} has {why}", clang.path.display());
+        Self { short, long, cure: Some(INSTALL_GPUINTRIN), kind: ErrorKind::ToolNotFound }
+    }
+
+    pub(crate) fn refusal(tool: &Path, text: &str) -> Self {
+        let long = format!("{} refuses it\n{}", tool.display(), text.trim_end());
+        let short = format!("{} does not build for it", tool.display());
+        Self { short, long, cure: None, kind: ErrorKind::ToolFailed }
+    }
+
+    pub(crate) fn only_prebuilt() -> Self {
+        let short = "OFFLOAD_PREBUILT=only".to_owned();
+        Self { long: format!("{short} forbids compiling it"), short, cure: None, kind: ErrorKind::Prebuilt }
+    }
+}
+
+/// The reason in full, and what to do.
+impl fmt::Display for Lack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.long)?;
+        self.cure.map_or(Ok(()), |cure| write!(f, "\nto compile it: {cure}"))
+    }
+}
+
+/// One message for all targets that nothing can be had for: each reason once.
+pub(crate) fn missing(failures: &[(&String, Lack, String)], set: Option<&Prebuilt>) -> Error {
+    let mut groups: Vec<(Vec<&str>, &Lack, &str)> = Vec::new();
+    for (target, lack, no_stand_in) in failures {
+        match groups.iter_mut().find(|(_, other, no)| other.long == lack.long && no == no_stand_in) {
+            // Modules that lack the same.
+            Some((targets, _, _)) if targets.contains(&target.as_str()) => {}
+            Some((targets, _, _)) => targets.push(target),
+            None => groups.push((vec![target], lack, no_stand_in)),
+        }
+    }
+    let mut message = String::new();
+    for (targets, lack, no_stand_in) in groups {
+        message += &format!("no image for {}: {}\n", targets.join(", "), lack.long);
+        // To a misspelt name a prebuilt set would be no help.
+        if set.is_some() || lack.kind != ErrorKind::ToolFailed {
+            message += &format!("  and no prebuilt one: {no_stand_in}\n");
+        }
+        if let Some(cure) = lack.cure {
+            message += &format!("  to compile it: {cure}\n");
+        }
+    }
+    if let Some(set) = set {
+        let compilers = set.compilers().join(", ");
+        message += &match compilers.is_empty() {
+            true => "OFFLOAD_PREBUILT=update cargo build --release remakes the prebuilt set\n".to_owned(),
+            false => format!(
+                "the prebuilt set was made with {compilers}; OFFLOAD_PREBUILT=update cargo build --release remakes it\n"
+            ),
+        };
+    }
+    Error::new(failures[0].1.kind, message.trim_end())
+}
+
+/// The package that is being made has a prebuilt set that does not fit it, for these reasons, each with its targets.
+pub(crate) fn stale_package(reasons: &[(String, Vec<&str>)], package: &str) -> Error {
+    let reasons = reasons.iter().map(|(reason, targets)| format!("{}: {reason}", targets.join(", ")));
+    let message = format!(
+        "the prebuilt set of this package does not fit it:\n  {}\n\
+         Remake it where the compilers are, then package again:\n  \
+         OFFLOAD_PREBUILT=update cargo build --release -p {package}\n\
+         (A file that is there and not in the package is left out by .gitignore, or by exclude or include in Cargo.toml.)",
+        reasons.collect::<Vec<_>>().join("\n  ")
+    );
+    Error::new(ErrorKind::Prebuilt, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn what_a_set_was_made_with() {
+        let folder = std::env::temp_dir().join(format!("offload-build-lack-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let said = |tools: &str| {
+            fs::write(folder.join("add.manifest"), format!("offload-prebuilt 1\n{tools}optimization 3\n")).unwrap();
+            let set = Prebuilt::load(&folder, "add").unwrap();
+            let failures = [(&"sm_80".to_owned(), Lack::only_prebuilt(), "it is gone".to_owned())];
+            missing(&failures, set.as_ref()).to_string().lines().last().unwrap().to_owned()
+        };
+        let remade = "OFFLOAD_PREBUILT=update cargo build --release remakes";
+        let made_with = |what: &str| format!("the prebuilt set was made with {what}; {remade} it");
+        assert_eq!(said("compiler clang version 22\nptxas release 13.0\n"), made_with("clang version 22"));
+        assert_eq!(said("nvcc release 13.0, V13.0.1\n"), made_with("nvcc release 13.0, V13.0.1"));
+        assert_eq!(said("compiler clang 22\nnvcc release 13.0\n"), made_with("clang 22, nvcc release 13.0"));
+        assert_eq!(said("ptxas release 13.0\n"), format!("{remade} the prebuilt set"));
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -1,0 +1,365 @@
+//! The builder.
+
+mod decide;
+mod dependency;
+pub(crate) mod missing_tool;
+mod packaging;
+mod prebuilt;
+mod reserved_name;
+mod run;
+mod static_library;
+
+pub use dependency::{embed_from, try_embed_from};
+pub use static_library::StaticLibrary;
+
+use self::reserved_name::Claim;
+use self::run::Run;
+use crate::cargo::Cargo;
+use crate::error::Error;
+use crate::output::OutDir;
+use crate::pack::{self, Pack};
+use crate::plan;
+use crate::request::Compiler;
+use crate::request::Module;
+use crate::request::Request;
+use crate::request::Selector;
+use crate::request::Source;
+use crate::targets::{self, Wanted};
+use crate::toolchain::{Named, Tools};
+use std::borrow::Borrow;
+use std::path::Path;
+
+/// What to compile, for which targets. See the [crate's front page](crate) for an example and for the environment
+/// variables that have a say.
+///
+/// Paths are relative to the package's folder.
+#[derive(Debug, Clone, Default)]
+pub struct Build {
+    request: Request,
+    archs: Vec<Wanted>,
+}
+
+impl Build {
+    /// Nothing to compile yet, for no target.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a source: a path, or a [`Source`]. Several sources make one device program: they may call each other's
+    /// `__device__` functions. That module has no name of its own; beside others it is called as the pack is.
+    pub fn file(&mut self, source: impl Into<Source>) -> &mut Self {
+        self.request.own.file(source);
+        self
+    }
+
+    /// Adds sources, as [`Build::file`] does.
+    pub fn files<S: Into<Source>>(&mut self, sources: impl IntoIterator<Item = S>) -> &mut Self {
+        self.request.own.files(sources);
+        self
+    }
+
+    /// Adds sources, each of which makes a module of its own, called as the file without folder and extension.
+    pub fn modules<S: Into<Source>>(&mut self, sources: impl IntoIterator<Item = S>) -> &mut Self {
+        for source in sources {
+            let source = source.into();
+            self.module(Module::new(plan::stem(&source.path)).file(source));
+        }
+        self
+    }
+
+    /// Adds a module.
+    pub fn module(&mut self, module: impl Borrow<Module>) -> &mut Self {
+        self.request.modules.push(module.borrow().clone());
+        self
+    }
+
+    /// Takes sources out again, those of this path, in which `*` stands for any run of characters but `/`:
+    /// `kernels/*_test.cu`. A module without a source left is not made. That a path is no source's is an error.
+    pub fn exclude(&mut self, path: impl Into<String>) -> &mut Self {
+        self.request.exclude.push(path.into());
+        self
+    }
+
+    /// Adds a target: an AMD target ID, `sm_<n>`, `compute_<n>` or `cpu`; or several by one word: `native`,
+    /// `all-major`, `all`. The [front page](crate#targets) says what they stand for. If no target is added, the
+    /// variables that other programs use say for what is built.
+    pub fn offload_arch(&mut self, arch: impl Into<String>) -> &mut Self {
+        self.archs.push(Wanted::Name(arch.into()));
+        self
+    }
+
+    /// Adds the GPUs of the building machine, each kind once; where there is none, these targets.
+    pub fn native_or<S: Into<String>>(&mut self, archs: impl IntoIterator<Item = S>) -> &mut Self {
+        self.archs.push(Wanted::NativeOr(archs.into_iter().map(Into::into).collect()));
+        self
+    }
+
+    /// Adds targets, as [`Build::offload_arch`] does.
+    pub fn archs<S: Into<String>>(&mut self, archs: impl IntoIterator<Item = S>) -> &mut Self {
+        archs.into_iter().for_each(|arch| {
+            self.offload_arch(arch);
+        });
+        self
+    }
+
+    /// The targets that the pack supports, as [selectors](crate#selectors): of the targets that are listed, here or in
+    /// the environment, it is built for those. For packs that are for one vendor, or for few GPUs:
+    /// `.targets(["nvidia"])`, `.targets(["sm_90a"])`. If the list is that of `OFFLOAD_ARCH`, a line says what is left
+    /// of it. That nothing is left is an error, unless [`Build::allow_empty`] was called.
+    pub fn targets<S: Into<String>>(&mut self, selectors: impl IntoIterator<Item = S>) -> &mut Self {
+        self.request.targets.extend(selectors.into_iter().map(Selector::new));
+        self
+    }
+
+    /// Lets the pack, and each of its modules, be without images where it supports none of the targets. Programs that
+    /// embed it compile, and its `select` says why there are none.
+    pub fn allow_empty(&mut self) -> &mut Self {
+        self.request.may_be_empty = true;
+        self
+    }
+
+    /// Compresses the pack with zstd, each module by itself: a bundle for each that HIP's runtime takes as it is (6.2
+    /// and newer), if all targets are AMD's, else an offload binary of version 3 for each. It takes the feature
+    /// `compression` of this crate; programs have an image by `decompress()` of what they selected, for which
+    /// offload-format needs its feature `zstd`.
+    pub fn compress(&mut self) -> &mut Self {
+        self.request.compressed = true;
+        self
+    }
+
+    /// Adds a folder in which `#include` looks.
+    pub fn include(&mut self, folder: impl AsRef<Path>) -> &mut Self {
+        self.request.options.includes.push(folder.as_ref().to_owned());
+        self
+    }
+
+    /// Defines a macro; without a value it is 1.
+    pub fn define<'a>(&mut self, name: &str, value: impl Into<Option<&'a str>>) -> &mut Self {
+        self.request.options.define(name, value.into());
+        self
+    }
+
+    /// Gives an option to every compiler when it compiles a source, behind all others.
+    pub fn flag(&mut self, flag: impl Into<String>) -> &mut Self {
+        self.request.options.flag(None, flag.into());
+        self
+    }
+
+    /// The same for the targets that a [selector](crate#selectors) selects: `flag_for("amd", "-ffast-math")`.
+    pub fn flag_for(&mut self, selector: &str, flag: impl Into<String>) -> &mut Self {
+        self.request.options.flag(Some(selector), flag.into());
+        self
+    }
+
+    /// Demands that every image for a GPU of the build's own files has this kernel, as [`Module::requires_kernel`] does
+    /// for those of a module.
+    pub fn requires_kernel(&mut self, name: impl Into<String>) -> &mut Self {
+        self.request.own.requires_kernel(name);
+        self
+    }
+
+    /// The same for the images that a [selector](crate#selectors) selects.
+    pub fn requires_kernel_for(&mut self, selector: &str, name: impl Into<String>) -> &mut Self {
+        self.request.own.requires_kernel_for(selector, name);
+        self
+    }
+
+    /// The code object version of AMD images; without it the compiler's default (6 in clang 22). ROCm's runtime reads
+    /// 5 from 5.5 on and 6 from 6.3 on; generic targets need 6.
+    pub fn code_object_version(&mut self, version: u32) -> &mut Self {
+        self.request.code_object_version = Some(version);
+        self
+    }
+
+    /// The clang to use, before `OFFLOAD_CLANG` and the usual places.
+    pub fn clang(&mut self, path: impl AsRef<Path>) -> &mut Self {
+        self.request.clang = Some(path.as_ref().to_owned());
+        self
+    }
+
+    /// The ptxas to use, before `OFFLOAD_PTXAS` and the usual places.
+    pub fn ptxas(&mut self, path: impl AsRef<Path>) -> &mut Self {
+        self.request.ptxas = Some(path.as_ref().to_owned());
+        self
+    }
+
+    /// Who compiles CUDA and HIP sources, for the GPUs that this compiler is for; clang unless said. It may be called
+    /// once for each vendor.
+    pub fn compiler(&mut self, compiler: Compiler) -> &mut Self {
+        self.request.options.compilers.push(compiler);
+        self
+    }
+
+    /// The nvcc to use where [`Compiler::Nvcc`] is asked for, before `NVCC` and the other variables and places.
+    pub fn nvcc(&mut self, path: impl AsRef<Path>) -> &mut Self {
+        self.request.nvcc = Some(path.as_ref().to_owned());
+        self
+    }
+
+    /// The most compilers that run at a time for this pack, at least one; `OFFLOAD_JOBS` is before it. Without it as
+    /// many run as `cargo build -j` allows. For compilers that need much memory.
+    pub fn max_parallel(&mut self, most: usize) -> &mut Self {
+        self.request.max_parallel = Some(most);
+        self
+    }
+
+    /// The folder of the prebuilt set, `prebuilt` unless given. `OFFLOAD_PREBUILT=update cargo build --release` writes
+    /// it; from then on an image whose compiler is missing comes from there, as long as sources and options are the
+    /// same. In a workspace, `OFFLOAD_PREBUILT_<package>=update` writes that of one package.
+    pub fn prebuilt(&mut self, folder: impl AsRef<Path>) -> &mut Self {
+        self.request.prebuilt = Some(folder.as_ref().to_owned());
+        self
+    }
+
+    /// Says that programs with this pack are linked with the [script for large packs](crate#large-packs), so that one
+    /// of more than 1.5 GiB is no error with GNU ld.
+    pub fn large_pack_script(&mut self) -> &mut Self {
+        self.request.large_pack_script = true;
+        self
+    }
+
+    /// Compiles, packs, and tells Cargo. Ends the build script with the reason if that fails.
+    pub fn compile(&self, name: &str) -> Pack {
+        let made = Cargo::from_env().and_then(|cargo| {
+            let pack = self.compile_for(name, &cargo)?;
+            cargo.flush();
+            Ok(pack)
+        });
+        made.unwrap_or_else(|error| error.report(&format!("the pack \"{name}\"")))
+    }
+
+    /// Compiles, packs, and tells Cargo.
+    ///
+    /// Returns an error if there is no target, or none is left for a module; if a name is malformed, or there twice; if
+    /// a source is missing, or of no use for a target; if a compiler is missing and no prebuilt image stands in, or if
+    /// a compiler fails; if an image has not the kernels that it must have; if the pack is too large for the linker.
+    pub fn try_compile(&self, name: &str) -> Result<Pack, Error> {
+        let cargo = Cargo::from_env()?;
+        let made = self.compile_for(name, &cargo);
+        if made.is_err() {
+            // A build script may go on from here; then nothing else would make Cargo run it again.
+            cargo.run_again();
+        }
+        cargo.flush();
+        made
+    }
+
+    /// Compiles the files, host and device code in one source, to a static library that carries its device code for all
+    /// targets, and tells Cargo to link it and the vendor's runtime. The host's functions are called from Rust as any C
+    /// function is (`extern "C"`); they launch the kernels (`<<<...>>>`). Ends the build script with the reason if that
+    /// fails.
+    ///
+    /// ```no_run
+    /// use offload_build::{Build, Compiler};
+    ///
+    /// Build::new()
+    ///     .file("kernels/launch.cu")
+    ///     .compiler(Compiler::Nvcc)
+    ///     .archs(["sm_80", "compute_90"])
+    ///     .compile_static("launch");
+    /// ```
+    ///
+    /// For NVIDIA's GPUs it is compiled by nvcc, if [`Compiler::Nvcc`] is asked for, or by clang, either with the
+    /// headers of the CUDA toolkit; its runtime is linked statically, so that the program starts without a driver and
+    /// calls return the runtime's error. For AMD's GPUs it is compiled by clang with ROCm's headers, and needs ROCm's
+    /// runtime (`libamdhip64.so`) to start, which cannot be linked statically. One library is for the GPUs of one
+    /// vendor.
+    ///
+    /// Cargo passes the library on to the package's lib target and what depends on it; a `main.rs` beside a `lib.rs`
+    /// gets the functions by way of that. Each source is compiled by itself: `__device__` functions of another source
+    /// cannot be called. Prebuilt sets have no static libraries.
+    pub fn compile_static(&self, name: &str) -> StaticLibrary {
+        let made = Cargo::from_env().and_then(|cargo| {
+            let library = self.compile_static_for(name, &cargo)?;
+            cargo.flush();
+            Ok(library)
+        });
+        made.unwrap_or_else(|error| error.report(&format!("the static library \"{name}\"")))
+    }
+
+    /// The same, and returns.
+    ///
+    /// Returns an error if the targets are not of one vendor, and for the reasons that [`Build::try_compile`] has.
+    pub fn try_compile_static(&self, name: &str) -> Result<StaticLibrary, Error> {
+        let cargo = Cargo::from_env()?;
+        let made = self.compile_static_for(name, &cargo);
+        if made.is_err() {
+            cargo.run_again();
+        }
+        cargo.flush();
+        made
+    }
+
+    fn compile_static_for(&self, name: &str, cargo: &Cargo) -> Result<StaticLibrary, Error> {
+        let claim = Claim::of(name)?;
+        let library = self.make_static(name, cargo)?;
+        claim.keep();
+        Ok(library)
+    }
+
+    fn make_static(&self, name: &str, cargo: &Cargo) -> Result<StaticLibrary, Error> {
+        if self.skips(cargo)?.is_some() {
+            return Ok(StaticLibrary::absent(name));
+        }
+        let output = OutDir::create(&cargo.out_dir, name)?;
+        let tools = Tools::new(cargo, &output, self.named());
+        let targets = targets::resolve(cargo, &tools, &self.archs, self.request.code_object_version)?;
+        let modules = plan::plan(&self.request, name, static_library::modules(&self.request)?, &targets, cargo)?;
+        if modules.iter().all(|module| module.targets.is_empty()) {
+            return Ok(StaticLibrary::absent(name));
+        }
+        static_library::make(&Run::new(&self.request, &self.archs, name, cargo, &output, &tools), name, &modules)
+    }
+
+    /// Why nothing is to be compiled.
+    fn skips(&self, cargo: &Cargo) -> Result<Option<&'static str>, Error> {
+        if cargo.user_var("DOCS_RS").is_some() {
+            return Ok(Some("docs.rs has no GPU compilers"));
+        }
+        match cargo.user_var("OFFLOAD_SKIP").as_deref() {
+            None | Some("0") => Ok(None),
+            Some("1") => Ok(Some("OFFLOAD_SKIP was set")),
+            Some(other) => Err(Error::config(format!("OFFLOAD_SKIP is '{other}'; it can be 1 or 0"))),
+        }
+    }
+
+    /// The tools that build.rs names.
+    fn named(&self) -> Named<'_> {
+        let path = Option::as_deref;
+        let request = &self.request;
+        Named { clang: path(&request.clang), ptxas: path(&request.ptxas), nvcc: path(&request.nvcc) }
+    }
+
+    fn compile_for(&self, name: &str, cargo: &Cargo) -> Result<Pack, Error> {
+        let claim = Claim::of(name)?;
+        let pack = self.make_pack(name, cargo)?;
+        claim.keep();
+        Ok(pack)
+    }
+
+    fn make_pack(&self, name: &str, cargo: &Cargo) -> Result<Pack, Error> {
+        let output = OutDir::create(&cargo.out_dir, name)?;
+        dependency::offer(name, &output, cargo);
+        let modules = plan::modules(&self.request, name);
+        let absent = |why| {
+            // Sources that are missing here are no error where nothing is made of them.
+            let mut names = Vec::new();
+            if let Ok(modules) = &modules {
+                names.extend(modules.iter().map(|(name, _)| name.clone()));
+            }
+            pack::write_absent(name, why, names, &output)
+        };
+        if let Some(why) = self.skips(cargo)? {
+            return absent(why);
+        }
+        let tools = Tools::new(cargo, &output, self.named());
+        let targets = targets::resolve(cargo, &tools, &self.archs, self.request.code_object_version)?;
+        let modules = plan::plan(&self.request, name, modules?, &targets, cargo)?;
+        if modules.iter().all(|module| module.targets.is_empty()) {
+            let why = format!("it supports none of the targets {}", targets.join(", "));
+            let modules = modules.into_iter().map(|module| module.name).collect();
+            return pack::write_absent(name, &why, modules, &output);
+        }
+        Run::new(&self.request, &self.archs, name, cargo, &output, &tools).make_pack(&modules)
+    }
+}

@@ -1,0 +1,58 @@
+//! What is checked while `cargo package` makes a package of one that has prebuilt images.
+
+use super::missing_tool;
+use super::prebuilt::{self, Prebuilt};
+use super::run::Run;
+use crate::error::Error;
+use crate::plan::{PlannedModule, PlannedSource};
+use crate::request::Way;
+use offload_format::target::{NvidiaCode, OffloadArch};
+use std::path::Path;
+
+impl Run<'_> {
+    /// While the package is made: what is published with a prebuilt set must fit it.
+    ///
+    /// Returns an error that says what does not, and how to mend it.
+    pub(crate) fn check_packaged_set(&self, modules: &[PlannedModule], folder: &Path) -> Result<(), Error> {
+        let mut sets = Vec::new();
+        for module in modules {
+            sets.push(Prebuilt::load(folder, &self.prebuilt_stem(module))?);
+        }
+        if self.request.prebuilt.is_none() && sets.iter().all(Option::is_none) {
+            return Ok(());
+        }
+        let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
+        for (module, set) in modules.iter().zip(sets) {
+            for target in module.targets.iter().filter(|target| is_compiled(module, target)) {
+                let misfit = match &set {
+                    Some(set) => set.image(target, &self.prebuilt_options(module), self.output, self.cargo)?.err(),
+                    None => {
+                        let manifest = prebuilt::manifest_path(folder, &self.prebuilt_stem(module));
+                        Some(format!("{} is not in the package", manifest.display()))
+                    }
+                };
+                let Some(misfit) = misfit else { continue };
+                match reasons.iter_mut().find(|(reason, _)| *reason == misfit) {
+                    Some((_, targets)) => targets.push(target),
+                    None => reasons.push((misfit, vec![target])),
+                }
+            }
+        }
+        match reasons.is_empty() {
+            true => Ok(()),
+            false => Err(missing_tool::stale_package(&reasons, &self.cargo.package)),
+        }
+    }
+}
+
+/// Whether the prebuilt set has an image for this target: one for a GPU that is not ready-made.
+fn is_compiled(module: &PlannedModule, target: &str) -> bool {
+    let Ok(arch) = OffloadArch::parse(target) else { return false };
+    let is_ptx = matches!(arch, OffloadArch::Nvidia(arch) if arch.code == NvidiaCode::Ptx);
+    let is_ready = |source: &&PlannedSource| match source.way(&arch) {
+        Some(Way::TakeOut) => true,
+        Some(Way::Ptx) => is_ptx,
+        _ => false,
+    };
+    arch != OffloadArch::Cpu && !module.sources_for(&arch).iter().any(is_ready)
+}

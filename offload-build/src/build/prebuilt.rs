@@ -1,0 +1,217 @@
+//! The prebuilt set: images that travel with a package for builds where a compiler is missing.
+//!
+//! A folder with one file for each image and a manifest for each module: `<pack>.manifest` for that of the build's own
+//! files, `<pack>.<module>.manifest` for one that has a name:
+//!
+//! ```text
+//! offload-prebuilt 1
+//! compiler Debian clang version 22.1.8 (1~deb12u1)
+//! ptxas Cuda compilation tools, release 13.5, V13.5.37
+//! optimization 3
+//! options kernels/saxpy.cu
+//! input 4b7d… kernels/saxpy.cu
+//! input 9e02… <offload/kernel.h>
+//! image gfx90a 71f3… saxpy.gfx90a.hsaco
+//! ```
+//!
+//! Our own headers go by the names that sources include them by: they lie in `OUT_DIR`, which is elsewhere for
+//! everybody. An image is used if the options are the same and every input has the same bytes. Compiler and
+//! optimization are there to be read: they are what is missing, or Cargo's profile. Our headers count while somebody
+//! works on the package; a published one may be built with another version of this crate.
+
+use crate::cargo::{Cargo, OUT_DIR};
+use crate::compile::cache::Input;
+use crate::compile::image_file_name;
+use crate::error::{Error, ErrorKind};
+use crate::hash::ContentHash;
+use crate::output::{OutDir, remove, write_if_changed};
+use crate::pack::image::Image;
+use offload_format::pack_index::Origin;
+use std::cell::OnceCell;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const FIRST_LINE: &str = "offload-prebuilt 1";
+
+/// A prebuilt set that was read.
+#[derive(Debug)]
+pub(crate) struct Prebuilt {
+    folder: PathBuf,
+    manifest: PathBuf,
+    compilers: Vec<String>,
+    options: String,
+    inputs: Vec<(String, ContentHash)>,
+    images: Vec<(String, ContentHash, String)>,
+    /// Why the set does not fit this build, once it is known.
+    misfit: OnceCell<Option<String>>,
+}
+
+/// Where the manifest of a module is, whose files' names start with `stem`.
+pub(crate) fn manifest_path(folder: &Path, stem: &str) -> PathBuf {
+    folder.join(format!("{stem}.manifest"))
+}
+
+impl Prebuilt {
+    /// Reads the set of a module, whose files' names start with `stem`; `None` if the package has none.
+    pub(crate) fn load(folder: &Path, stem: &str) -> Result<Option<Self>, Error> {
+        let manifest = manifest_path(folder, stem);
+        let text = match fs::read_to_string(&manifest) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(Error::io("read", &manifest, error)),
+        };
+        let mut set = Self {
+            folder: folder.to_owned(),
+            manifest,
+            compilers: Vec::new(),
+            options: String::new(),
+            inputs: Vec::new(),
+            images: Vec::new(),
+            misfit: OnceCell::new(),
+        };
+        for (index, line) in text.lines().enumerate() {
+            set.read_line(index, line).ok_or_else(|| {
+                let message = format!(
+                    "line {} of {} is not understood: '{line}'\nremake the prebuilt set with OFFLOAD_PREBUILT=update cargo build --release",
+                    index + 1,
+                    set.manifest.display()
+                );
+                Error::new(ErrorKind::Prebuilt, message)
+            })?;
+        }
+        Ok(Some(set))
+    }
+
+    fn read_line(&mut self, index: usize, line: &str) -> Option<()> {
+        if index == 0 {
+            return (line == FIRST_LINE).then_some(());
+        }
+        let (key, value) = line.split_once(' ').unwrap_or((line, ""));
+        match key {
+            "compiler" => self.compilers.push(value.to_owned()),
+            "nvcc" => self.compilers.push(format!("nvcc {value}")),
+            "options" => self.options = value.to_owned(),
+            "ptxas" | "optimization" => {}
+            "input" => {
+                let (hash, path) = value.split_once(' ')?;
+                self.inputs.push((path.to_owned(), ContentHash::parse(hash)?));
+            }
+            "image" => {
+                let mut words = value.splitn(3, ' ');
+                let (target, hash, file) = (words.next()?, words.next()?, words.next()?);
+                // A name from inside a file never leaves the folder.
+                (!file.contains(['/', '\\'])).then_some(())?;
+                self.images.push((target.to_owned(), ContentHash::parse(hash)?, file.to_owned()));
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// The compilers that the images were made with.
+    pub(crate) fn compilers(&self) -> &[String] {
+        &self.compilers
+    }
+
+    /// Why no image of the set can be used: options or inputs are not those that it was made from.
+    fn misfit(&self, options: &str, output: &OutDir, cargo: &Cargo) -> Option<String> {
+        let manifest = self.manifest.display();
+        cargo.watch(&self.manifest);
+        if self.options != cargo.portable(options) {
+            return Some(format!("{manifest} was made with other options ({})", self.options));
+        }
+        let is_published = cargo.is_packaged() && !cargo.is_packaging();
+        for (name, recorded) in &self.inputs {
+            let ours = name.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
+            if ours.is_some() && is_published {
+                continue;
+            }
+            let path = match ours {
+                Some(header) => output.include().join(header),
+                None => PathBuf::from(name.replace(OUT_DIR, &cargo.out_dir.to_string_lossy())),
+            };
+            match ContentHash::of_file(&path) {
+                Ok(hash) if hash == *recorded && ours.is_some() => {}
+                Ok(hash) if hash == *recorded => cargo.watch_input(&path),
+                Ok(_) => return Some(format!("{name} has changed since {manifest} was made")),
+                Err(error) => return Some(format!("{name}, an input of {manifest}, cannot be read: {error}")),
+            }
+        }
+        None
+    }
+
+    /// The image for a target. The inner error says why it cannot be used.
+    pub(crate) fn image(
+        &self,
+        target: &str,
+        options: &str,
+        output: &OutDir,
+        cargo: &Cargo,
+    ) -> Result<Result<Image, String>, Error> {
+        if let Some(misfit) = self.misfit.get_or_init(|| self.misfit(options, output, cargo)) {
+            return Ok(Err(misfit.clone()));
+        }
+        let manifest = self.manifest.display();
+        let Some((_, recorded, file)) = self.images.iter().find(|(found, _, _)| found == target) else {
+            return Ok(Err(format!("{manifest} has no image for it")));
+        };
+        let path = self.folder.join(file);
+        match ContentHash::of_file(&path) {
+            Ok(hash) if hash == *recorded => {}
+            Ok(_) => return Ok(Err(format!("{} is not the file that {manifest} speaks of", path.display()))),
+            Err(error) => return Ok(Err(format!("{} cannot be read: {error}", path.display()))),
+        }
+        cargo.watch(&path);
+        Image::open(target, &path, *recorded, Origin::Prebuilt, &cargo.target).map(Ok)
+    }
+}
+
+/// Writes the prebuilt set: every image but the CPU's, and the manifest.
+pub(crate) fn update(
+    folder: &Path,
+    stem: &str,
+    options: &str,
+    tools: &[(&str, String)],
+    images: &[(&Image, &[Input])],
+    output: &OutDir,
+    cargo: &Cargo,
+) -> Result<(), Error> {
+    let earlier = Prebuilt::load(folder, stem).ok().flatten();
+    fs::create_dir_all(folder).map_err(|error| Error::io("make the folder", folder, error))?;
+    let mut text = format!("{FIRST_LINE}\n");
+    // Writing to a string does not fail.
+    for (tool, version) in tools {
+        let _ = writeln!(text, "{tool} {version}");
+    }
+    let _ = writeln!(text, "optimization {}\noptions {}", cargo.opt_level, cargo.portable(options));
+    let mut inputs: Vec<(String, ContentHash)> = Vec::new();
+    for input in images.iter().flat_map(|(_, inputs)| *inputs) {
+        let name = match output.header_name(&input.path) {
+            Some(header) => format!("<{header}>"),
+            None => cargo.portable(&input.path.to_string_lossy()),
+        };
+        if !inputs.iter().any(|(other, _)| *other == name) {
+            inputs.push((name, input.hash));
+        }
+    }
+    for (name, hash) in inputs {
+        let _ = writeln!(text, "input {hash} {name}");
+    }
+    let mut kept = Vec::new();
+    for (image, _) in images {
+        let extension = image.path.extension().unwrap_or_default().to_string_lossy();
+        let file = image_file_name(&format!("{stem}.{}", image.target), &extension);
+        let path = folder.join(&file);
+        let bytes = fs::read(&image.path).map_err(|error| Error::io("read", &image.path, error))?;
+        write_if_changed(&path, &bytes)?;
+        let _ = writeln!(text, "image {} {} {file}", image.target, image.hash);
+        kept.push(file);
+    }
+    write_if_changed(&manifest_path(folder, stem), text.as_bytes())?;
+    // Images of targets that are no longer listed. What the earlier manifest does not name is not ours.
+    for (_, _, file) in earlier.iter().flat_map(|set| &set.images).filter(|(_, _, file)| !kept.contains(file)) {
+        remove(&folder.join(file))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,330 @@
+//! The order of a build: decide for each target where its image comes from, make what must be made, pack.
+
+use super::missing_tool;
+use super::prebuilt::{self, Prebuilt};
+use crate::cargo::Cargo;
+use crate::compile::Compilation;
+use crate::compile::cache::{self, Input, Made};
+use crate::error::{Error, ErrorKind};
+use crate::exec::Launcher;
+use crate::exec::{self, How};
+use crate::hash::ContentHash;
+use crate::output::OutDir;
+use crate::pack::image::{self, Image};
+use crate::pack::layout::ModuleImages;
+use crate::pack::{self, Pack};
+use crate::plan::PlannedModule;
+use crate::request::Request;
+use crate::targets::{self, Wanted};
+use crate::toolchain::Tools;
+use offload_format::pack_index::Origin;
+use offload_format::target::OffloadArch;
+use std::cell::RefCell;
+use std::path::Path;
+use std::time::SystemTime;
+
+/// What `OFFLOAD_PREBUILT` asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PrebuiltUse {
+    WhereCompilersAreMissing,
+    Update,
+    Only,
+    Never,
+}
+
+/// One build of one pack.
+#[derive(Debug)]
+pub(crate) struct Run<'a> {
+    pub(crate) request: &'a Request,
+    /// The targets as build.rs lists them.
+    archs: &'a [Wanted],
+    name: &'a str,
+    pub(crate) cargo: &'a Cargo,
+    pub(crate) output: &'a OutDir,
+    pub(crate) tools: &'a Tools<'a>,
+    /// What the tools said to questions that modules have in common.
+    answers: RefCell<Vec<(String, Option<String>)>>,
+}
+
+/// Where the image of one target comes from.
+#[derive(Debug)]
+pub(super) enum Source {
+    /// An earlier run made it from the same inputs.
+    Fresh(Compilation, Made),
+    /// These steps make it.
+    Compile(Compilation),
+    /// The prebuilt set has it, which is used for this reason.
+    Prebuilt(Image, String),
+    /// A source has it.
+    ReadyMade(Image),
+}
+
+impl<'a> Run<'a> {
+    pub(crate) fn new(
+        request: &'a Request,
+        archs: &'a [Wanted],
+        name: &'a str,
+        cargo: &'a Cargo,
+        output: &'a OutDir,
+        tools: &'a Tools<'a>,
+    ) -> Self {
+        Self { request, archs, name, cargo, output, tools, answers: RefCell::default() }
+    }
+
+    /// Makes the pack.
+    pub(crate) fn make_pack(&self, modules: &[PlannedModule]) -> Result<Pack, Error> {
+        let machine = pack::machine(self.cargo)?;
+        let prebuilt_use = self.prebuilt_use()?;
+        let folder = self.request.prebuilt.clone().unwrap_or_else(|| "prebuilt".into());
+        if self.cargo.is_packaging() && prebuilt_use != PrebuiltUse::Never {
+            self.check_packaged_set(modules, &folder)?;
+        }
+        let mut sources = Vec::new();
+        let mut failures = Vec::new();
+        let mut sets = Vec::new();
+        for module in modules {
+            let set = match prebuilt_use {
+                PrebuiltUse::Never | PrebuiltUse::Update => None,
+                _ => Prebuilt::load(&folder, &self.prebuilt_stem(module))?,
+            };
+            for target in &module.targets {
+                let lack = match self.decide(module, target, prebuilt_use)? {
+                    Ok(source) => {
+                        sources.push(source);
+                        continue;
+                    }
+                    Err(lack) => lack,
+                };
+                let stand_in = match (&set, prebuilt_use) {
+                    (Some(set), _) => set.image(target, &self.prebuilt_options(module), self.output, self.cargo)?,
+                    (None, PrebuiltUse::Never) => Err("OFFLOAD_PREBUILT=never".into()),
+                    (None, PrebuiltUse::Update) => Err("OFFLOAD_PREBUILT=update is to make one".into()),
+                    (None, _) => Err(format!("the package has no prebuilt set in {}/", folder.display())),
+                };
+                match stand_in {
+                    Ok(image) => sources.push(Source::Prebuilt(image, lack.short)),
+                    Err(no_stand_in) => failures.push((target, lack, no_stand_in)),
+                }
+            }
+            sets.extend(set);
+        }
+        if !failures.is_empty() {
+            return Err(missing_tool::missing(&failures, sets.first()));
+        }
+        self.announce(&sources, &folder);
+
+        let mut images = self.make_images(sources)?.into_iter();
+        let mut packed = Vec::new();
+        for module in modules {
+            let images: Vec<(Image, Vec<Input>)> = images.by_ref().take(module.targets.len()).collect();
+            check_kernels(module, &images)?;
+            if prebuilt_use == PrebuiltUse::Update {
+                self.update_prebuilt(&folder, module, &images)?;
+            }
+            let images = images.into_iter().map(|(image, _)| image).collect();
+            packed.push(ModuleImages { name: module.name.clone(), images });
+        }
+        pack::write(self.name, &packed, self.request, machine, self.output, self.cargo)
+    }
+
+    /// What the names of a module's files in the prebuilt set start with.
+    pub(crate) fn prebuilt_stem(&self, module: &PlannedModule) -> String {
+        format!("{}.{}", self.name, module.prefix).trim_end_matches('.').to_owned()
+    }
+
+    /// The options of a module as its manifest has them.
+    pub(crate) fn prebuilt_options(&self, module: &PlannedModule) -> String {
+        let version = self.request.code_object_version;
+        let version = version.map(|version| format!(" -mcode-object-version={version}")).unwrap_or_default();
+        format!("{module}{version}")
+    }
+
+    fn prebuilt_use(&self) -> Result<PrebuiltUse, Error> {
+        let Some((variable, value)) = self.cargo.package_var("OFFLOAD_PREBUILT") else {
+            return Ok(PrebuiltUse::WhereCompilersAreMissing);
+        };
+        let refuse = |why: &str| Err(Error::config(format!("{variable} is '{value}'; {why}")));
+        match value.as_str() {
+            "only" => Ok(PrebuiltUse::Only),
+            "never" => Ok(PrebuiltUse::Never),
+            // The set is for everybody, so it is made for build.rs's targets, and optimized.
+            "update" if self.cargo.package_var("OFFLOAD_ARCH").is_some() => {
+                refuse("a prebuilt set is made for the targets of build.rs: unset OFFLOAD_ARCH")
+            }
+            "update" if targets::are_of_this_machine(self.archs) => refuse(
+                "a prebuilt set is made for the targets that build.rs names, as in .archs([\"gfx90a\", \"sm_80\"]): \
+                        'native', and variables such as CUDAARCHS, mean others on other machines",
+            ),
+            "update" if self.cargo.opt_level == "0" => {
+                refuse("a prebuilt set is made with optimization: build with --release")
+            }
+            "update" => Ok(PrebuiltUse::Update),
+            _ => refuse("it can be update, only or never"),
+        }
+    }
+
+    /// What a compiler said to this question, or says now.
+    pub(crate) fn ask(&self, question: String, answer: impl FnOnce() -> Option<String>) -> Option<String> {
+        let mut answers = self.answers.borrow_mut();
+        if let Some((_, known)) = answers.iter().find(|(asked, _)| *asked == question) {
+            return known.clone();
+        }
+        let answer = answer();
+        answers.push((question, answer.clone()));
+        answer
+    }
+
+    /// One line for each reason why a prebuilt image is used.
+    fn announce(&self, sources: &[Source], folder: &Path) {
+        let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+        for source in sources {
+            if let Source::Prebuilt(image, why) = source {
+                match reasons.iter_mut().find(|(reason, _)| reason == why) {
+                    // Of another module.
+                    Some((_, targets)) if targets.contains(&image.target.as_str()) => {}
+                    Some((_, targets)) => targets.push(&image.target),
+                    None => reasons.push((why, vec![&image.target])),
+                }
+            }
+        }
+        for (why, targets) in reasons {
+            let targets = targets.join(", ");
+            self.cargo.warn(&format!("pack \"{}\": {targets} from {}/, because {why}", self.name, folder.display()));
+        }
+    }
+
+    /// Runs what has to run; returns every image with its inputs, in the order of the sources.
+    fn make_images(&self, sources: Vec<Source>) -> Result<Vec<(Image, Vec<Input>)>, Error> {
+        let mut stale: Vec<&Compilation> = Vec::new();
+        for source in &sources {
+            if let Source::Compile(compilation) = source {
+                stale.push(compilation);
+            }
+        }
+        let start = self.run_steps(&stale)?;
+
+        let open = |compilation: &Compilation, hash| {
+            Image::open(&compilation.target, &compilation.image, hash, Origin::Compiled, &self.cargo.target)
+        };
+        let mut images = Vec::new();
+        for source in sources {
+            let (image, inputs) = match source {
+                Source::Prebuilt(image, _) | Source::ReadyMade(image) => (image, Vec::new()),
+                Source::Fresh(compilation, made) => (open(&compilation, made.image)?, made.inputs),
+                Source::Compile(compilation) => {
+                    let path = &compilation.image;
+                    Image::seal(path)?;
+                    let hash = ContentHash::of_file(path).map_err(|error| Error::io("read", path, error))?;
+                    let image = open(&compilation, hash)?;
+                    let start = start.expect("a compilation has steps");
+                    (image, cache::record(&compilation, hash, start, self.output, self.cargo)?)
+                }
+            };
+            inputs.iter().for_each(|input| self.cargo.watch_input(&input.path));
+            images.push((image, inputs));
+        }
+        Ok(images)
+    }
+
+    /// Runs the steps of all these compilations; returns when that began, if there are any.
+    pub(crate) fn run_steps(&self, compilations: &[&Compilation]) -> Result<Option<SystemTime>, Error> {
+        let mut steps = Vec::new();
+        let mut work = Vec::new();
+        for compilation in compilations {
+            cache::forget(compilation, self.output)?;
+            let first = steps.len();
+            work.resize(first + compilation.steps.len(), compilation.source_bytes);
+            steps.extend(compilation.steps.iter().cloned().map(|mut step| {
+                step.after.iter_mut().for_each(|before| *before += first);
+                step
+            }));
+        }
+        if steps.is_empty() {
+            // How they would be run is of no account.
+            return Ok(None);
+        }
+        let start = cache::file_time(self.output)?;
+        self.pass_on(&exec::run(&steps, &work, &self.how()?)?);
+        Ok(Some(start))
+    }
+
+    /// How compilers are run, as build.rs and the environment want it.
+    fn how(&self) -> Result<How, Error> {
+        let most = match self.cargo.untracked_var("OFFLOAD_JOBS") {
+            None => self.request.max_parallel.unwrap_or(usize::MAX),
+            Some(text) => text.parse().ok().filter(|most| *most > 0).ok_or_else(|| {
+                Error::config(format!(
+                    "OFFLOAD_JOBS is '{text}'; it is how many compilers may run at a time: 1 or more"
+                ))
+            })?,
+        };
+        let colour = self.cargo.untracked_var("CARGO_TERM_COLOR").is_some_and(|when| when == "always");
+        Ok(How { most, jobserver: self.cargo.jobserver(), colour, launcher: Launcher::from_env(self.cargo)? })
+    }
+
+    /// Shows the compilers' warnings, each once: most come from every target alike.
+    fn pass_on(&self, warnings: &[String]) {
+        // clang counts them for each target in a line of its own.
+        let is_count = |line: &str| line.contains(" generated when compiling for ") || line.ends_with(" generated.");
+        let mut shown: Vec<Vec<&str>> = Vec::new();
+        for text in warnings {
+            let lines: Vec<&str> = text.lines().filter(|line| !is_count(line)).collect();
+            if !shown.contains(&lines) {
+                lines.iter().for_each(|line| self.cargo.warn(line));
+                shown.push(lines);
+            }
+        }
+    }
+
+    fn update_prebuilt(
+        &self,
+        folder: &Path,
+        module: &PlannedModule,
+        images: &[(Image, Vec<Input>)],
+    ) -> Result<(), Error> {
+        let mut tools = Vec::new();
+        if let Some(clang) = self.tools.used_clang() {
+            tools.push(("compiler", clang.version.clone()));
+        }
+        if let Some(nvcc) = self.tools.used_nvcc() {
+            tools.push(("nvcc", nvcc.version.clone()));
+        }
+        if let Some(ptxas) = self.tools.used_ptxas() {
+            tools.push(("ptxas", ptxas.version()));
+        }
+        let images: Vec<(&Image, &[Input])> = images
+            .iter()
+            .filter(|(image, _)| image.target != "cpu" && image.origin == Origin::Compiled)
+            .map(|(image, inputs)| (image, &**inputs))
+            .collect();
+        if images.is_empty() {
+            return Ok(());
+        }
+        let (stem, options) = (self.prebuilt_stem(module), self.prebuilt_options(module));
+        prebuilt::update(folder, &stem, &options, &tools, &images, self.output, self.cargo)
+    }
+}
+
+/// Whether a module's images have the kernels that build.rs requires.
+///
+/// Returns an error that names every image which lacks one, and what it has instead.
+fn check_kernels(module: &PlannedModule, images: &[(Image, Vec<Input>)]) -> Result<(), Error> {
+    let mut lines = Vec::new();
+    for (image, _) in images.iter().filter(|(image, _)| image.target != "cpu" && !module.required.is_empty()) {
+        let arch = OffloadArch::parse(&image.target).map_err(|error| Error::config(error.to_string()))?;
+        let kernels = image::kernels(&image.path)?;
+        let required = module.required.iter().filter(|it| it.only.as_ref().is_none_or(|only| only.selects(&arch)));
+        for kernel in required.filter(|kernel| !kernels.contains(&kernel.name)) {
+            let has = if kernels.is_empty() { "no kernels".to_owned() } else { kernels.join(", ") };
+            lines.push(format!("the image for {} has no kernel {}; it has {has}", image.target, kernel.name));
+        }
+    }
+    match lines.is_empty() {
+        true => Ok(()),
+        false => {
+            let message =
+                format!("build.rs requires kernels of the module \"{}\":\n  {}", module.name, lines.join("\n  "));
+            Err(Error::new(ErrorKind::KernelMissing, message))
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! Host code and device code in one source, compiled to a static library that carries its device code for all targets.
+//!
+//! Each source is one object, for all targets at once, by the vendor's compiler driver or by clang's: only those know
+//! how a launch (`<<<...>>>`) and the code that it starts are put together. The vendor's runtime is linked behind the
+//! library.
+
+use super::missing_tool::{self, Lack};
+use super::run::Run;
+use crate::compile::cache;
+use crate::compile::sdk::Sdk;
+use crate::compile::{Compilation, Compilations};
+use crate::error::{Error, ErrorKind};
+use crate::hash::{ContentHash, Parts};
+use crate::output::{OutDir, write_if_changed};
+use crate::plan::{self, PlannedModule};
+use crate::request::Compiler;
+use crate::request::Family;
+use crate::request::Module;
+use crate::request::Request;
+use crate::request::Way;
+use crate::toolchain::Found;
+use offload_format::target::OffloadArch;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What [`Build::compile_static`](crate::Build::compile_static) made.
+#[derive(Debug, Clone)]
+pub struct StaticLibrary {
+    name: String,
+    path: Option<PathBuf>,
+    targets: Vec<String>,
+}
+
+impl StaticLibrary {
+    /// The name it was given.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The library. `None` if nothing was compiled: `OFFLOAD_SKIP`, docs.rs, or
+    /// [`Build::allow_empty`](crate::Build::allow_empty) and no target left.
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// The targets that it has device code for, as canonical names.
+    pub fn targets(&self) -> &[String] {
+        &self.targets
+    }
+
+    /// One that is not built.
+    pub(crate) fn absent(name: &str) -> Self {
+        Self { name: name.to_owned(), path: None, targets: Vec::new() }
+    }
+}
+
+/// The sources, each as a module of its own.
+///
+/// Returns an error if there are none, or if the request has what a library cannot have.
+pub(crate) fn modules(request: &Request) -> Result<Vec<(String, Module)>, Error> {
+    if let Some(module) = request.modules.first() {
+        return Err(Error::config(format!(
+            "a static library has no modules, as \"{}\" would be: add its sources with .file(...) or .files([...])",
+            module.name.as_deref().unwrap_or_default()
+        )));
+    }
+    if let Some(kernel) = request.own.required.first() {
+        return Err(Error::config(format!(
+            "the kernel {} of a static library cannot be required: the library's own host code launches it",
+            kernel.name
+        )));
+    }
+    for (is_asked, call) in [(request.compressed, "compress()"), (request.large_pack_script, "large_pack_script()")] {
+        if is_asked {
+            return Err(Error::config(format!(
+                "{call} is for packs: the compiler puts device code into a static library as its own options say. \
+                 Leave it out for compile_static"
+            )));
+        }
+    }
+    let own = plan::modules(request, "static")?.remove(0).1;
+    let each = own.sources.iter().enumerate().map(|(index, source)| {
+        let name = format!("{index}_{}", plan::stem(&source.path));
+        let mut module = Module::new(&name);
+        module.file(source.clone()).options = own.options.clone();
+        (name, module)
+    });
+    Ok(each.collect())
+}
+
+/// Compiles, puts the objects into the library, and tells Cargo what to link.
+pub(crate) fn make(run: &Run<'_>, name: &str, modules: &[PlannedModule]) -> Result<StaticLibrary, Error> {
+    let mut targets: Vec<String> = Vec::new();
+    for target in modules.iter().flat_map(|module| &module.targets) {
+        if !targets.contains(target) {
+            targets.push(target.clone());
+        }
+    }
+    let family = family(&targets)?;
+    let mut compilations = Vec::new();
+    let mut failures = Vec::new();
+    for module in modules {
+        match compile(run, module, family, &targets)? {
+            Ok(compilation) => compilations.push(compilation),
+            Err(lack) => {
+                failures.extend(
+                    module.targets.first().map(|target| (target, lack, "static libraries have none".to_owned())),
+                );
+            }
+        }
+    }
+    if !failures.is_empty() {
+        return Err(missing_tool::missing(&failures, None));
+    }
+    let objects = objects(run, &compilations)?;
+    let path = archive(name, &objects, run.output)?;
+    link(run, name, family)?;
+    Ok(StaticLibrary { name: name.to_owned(), path: Some(path), targets })
+}
+
+/// Whose GPUs it is for: a launch goes to one vendor's runtime.
+fn family(targets: &[String]) -> Result<Family, Error> {
+    let arch = |target: &String| OffloadArch::parse(target).map(|arch| Family::of(&arch));
+    let families: Vec<Family> =
+        targets.iter().map(arch).collect::<Result<_, _>>().map_err(|error| Error::config(error.to_string()))?;
+    match families.first() {
+        Some(first) if *first != Family::Cpu && families.iter().all(|family| family == first) => Ok(*first),
+        _ => Err(Error::config(format!(
+            "a static library launches its kernels through one vendor's runtime, so it is for one vendor's GPUs; \
+             the targets are {}. Say for each source which it is for: Source::new(\"...\").targets([\"nvidia\"])",
+            targets.join(", ")
+        ))),
+    }
+}
+
+/// How the object of one source comes about. The inner error says what is missing.
+fn compile(
+    run: &Run<'_>,
+    module: &PlannedModule,
+    family: Family,
+    targets: &[String],
+) -> Result<Result<Compilation, Lack>, Error> {
+    let archs = module.targets.iter().map(|target| OffloadArch::parse(target)).collect::<Result<Vec<_>, _>>();
+    let archs = archs.map_err(|error| Error::config(error.to_string()))?;
+    let source = &module.sources[0];
+    let Some(first) = archs.first() else {
+        return Err(Error::config(format!(
+            "{} is for none of the targets {}; a static library needs each of its sources: make one library for each \
+             vendor",
+            source.path.display(),
+            targets.join(", ")
+        )));
+    };
+    if !matches!(source.way(first), Some(Way::Offload(..) | Way::Nvcc)) {
+        return Err(Error::config(format!(
+            "{} is {}, which has no host code: a static library is made of CUDA (.cu) and HIP (.hip) sources",
+            source.path.display(),
+            source.language.name()
+        )));
+    }
+    let (cargo, tools) = (run.cargo, run.tools);
+    let compilations = |sdk| Compilations {
+        module,
+        target: HOST,
+        arch: *first,
+        code_object_version: run.request.code_object_version,
+        sdk,
+        output: run.output,
+        cargo,
+    };
+    if family == Family::Amd {
+        let rocm = match tools.rocm() {
+            Found::Tool(rocm) => rocm,
+            Found::Missing(trail) => return Ok(Err(Lack::rocm(trail))),
+        };
+        let clang = match tools.rocm_clang(rocm).map_or_else(|| run.clang(), |own| Ok(Ok(own)))? {
+            Ok(clang) => clang,
+            Err(lack) => return Ok(Err(lack)),
+        };
+        let sdk = Sdk::rocm_for_all(rocm, clang, &archs, tools, cargo);
+        return compilations(&sdk).object("hip", &archs, clang).map(Ok);
+    }
+    let toolkit = match tools.nvcc()? {
+        Found::Tool(nvcc) => nvcc,
+        Found::Missing(trail) => return Ok(Err(Lack::nvcc(trail))),
+    };
+    if Compiler::of(&module.options.compilers, family) != Compiler::Nvcc {
+        let clang = match run.clang()? {
+            Ok(clang) => clang,
+            Err(lack) => return Ok(Err(lack)),
+        };
+        let sdk = Sdk::cuda(toolkit, run.output)?;
+        return compilations(&sdk).object("cuda", &archs, clang).map(Ok);
+    }
+    let ccbin = match tools.ccbin(&cargo.target) {
+        Ok(ccbin) => ccbin,
+        Err(why) => return Ok(Err(Lack::ccbin(toolkit, &why))),
+    };
+    let sdk = Sdk::default();
+    let compilation = compilations(&sdk).object_by_nvcc(&archs, toolkit, &ccbin)?;
+    if cache::fresh(&compilation, run.output, cargo).is_none() {
+        for arch in &archs {
+            if let OffloadArch::Nvidia(arch) = *arch
+                && let Some(text) = run.ask(format!("nvcc {arch}"), || tools.nvcc_refusal(toolkit, arch, &ccbin))
+            {
+                return Ok(Err(Lack::refusal(&toolkit.path, &text)));
+            }
+        }
+    }
+    Ok(Ok(compilation))
+}
+
+/// What stands for the target in the names of files.
+const HOST: &str = "host";
+
+/// The objects, with the hash of each: those that are fresh, and those that are made now.
+fn objects(run: &Run<'_>, compilations: &[Compilation]) -> Result<Vec<(PathBuf, ContentHash)>, Error> {
+    let fresh: Vec<_> = compilations.iter().map(|it| cache::fresh(it, run.output, run.cargo)).collect();
+    let stale = compilations.iter().zip(&fresh).filter(|(_, made)| made.is_none()).map(|(it, _)| it);
+    let start = run.run_steps(&stale.collect::<Vec<_>>())?;
+    let mut objects = Vec::new();
+    for (compilation, made) in compilations.iter().zip(fresh) {
+        let path = &compilation.image;
+        let (hash, inputs) = match (made, start) {
+            (Some(made), _) => (made.image, made.inputs),
+            (None, start) => {
+                let hash = ContentHash::of_file(path).map_err(|error| Error::io("read", path, error))?;
+                let start = start.expect("what is stale was compiled");
+                (hash, cache::record(compilation, hash, start, run.output, run.cargo)?)
+            }
+        };
+        inputs.iter().for_each(|input| run.cargo.watch_input(&input.path));
+        objects.push((path.clone(), hash));
+    }
+    Ok(objects)
+}
+
+/// Puts the objects into a library, unless they are what is in it.
+fn archive(name: &str, objects: &[(PathBuf, ContentHash)], output: &OutDir) -> Result<PathBuf, Error> {
+    let path = output.library(name);
+    let record = output.work.join("members.record");
+    let mut members = Parts::default();
+    for (_, hash) in objects {
+        members.add(&hash.to_string());
+    }
+    let members = members.finish().to_string();
+    if path.is_file() && fs::read_to_string(&record).is_ok_and(|text| text == members) {
+        return Ok(path);
+    }
+    let _ = fs::remove_file(&record);
+    let mut build = cc::Build::new();
+    build.cargo_metadata(false).cargo_warnings(false).cpp(true).out_dir(&output.root);
+    build.objects(objects.iter().map(|(path, _)| path));
+    build.try_compile(name).map_err(|error| {
+        Error::new(ErrorKind::ToolFailed, format!("could not put the objects into {}: {error}", path.display()))
+    })?;
+    write_if_changed(&record, members.as_bytes())?;
+    Ok(path)
+}
+
+/// Tells Cargo what to link.
+fn link(run: &Run<'_>, name: &str, family: Family) -> Result<(), Error> {
+    let cargo = run.cargo;
+    cargo.link_search(&run.output.root);
+    cargo.link_library(&format!("static={name}"));
+    match family {
+        Family::Nvidia => {
+            let toolkit = run.tools.used_nvcc().expect("the objects were compiled with its headers");
+            toolkit.library_folders(&cargo.target_arch).iter().for_each(|folder| cargo.link_search(folder));
+            // It loads the driver when it is first called, and returns an error where there is none.
+            cargo.link_library("static=cudart_static");
+            if cargo.target_os == "linux" {
+                ["dylib=dl", "dylib=rt", "dylib=pthread"].iter().for_each(|library| cargo.link_library(library));
+            }
+        }
+        _ => {
+            let rocm = run.tools.rocm().tool().expect("the objects were compiled with its headers");
+            rocm.library_folder(&cargo.target_arch).iter().for_each(|folder| cargo.link_search(folder));
+            cargo.link_library("dylib=amdhip64");
+        }
+    }
+    let cxx_library = match cargo.user_var("CXXSTDLIB") {
+        Some(named) => Some(named),
+        None if cargo.target.ends_with("-msvc") => None,
+        None if cargo.target_os == "android" => Some("c++_shared".to_owned()),
+        None if cargo.target_os == "linux" || cargo.target_os == "windows" => Some("stdc++".to_owned()),
+        None => Some("c++".to_owned()),
+    };
+    cxx_library.iter().for_each(|library| cargo.link_library(&format!("dylib={library}")));
+    Ok(())
+}

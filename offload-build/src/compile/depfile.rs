@@ -1,0 +1,36 @@
+//! Dependency files, as `-MD` writes them: `target: file file \` with `\ ` for a space and `$$` for a dollar sign.
+
+use std::path::PathBuf;
+
+/// The files that the first rule depends on.
+pub(crate) fn parse(text: &str) -> Vec<PathBuf> {
+    // The target is the fixed word that `exec::step` gives with -MT.
+    let Some((_, rest)) = text.split_once(": ") else { return Vec::new() };
+    let mut files = Vec::new();
+    let mut file = String::new();
+    let mut chars = rest.chars().peekable();
+    while let Some(c) = chars.next() {
+        match (c, chars.peek()) {
+            ('\\', Some('\r' | '\n')) => {}
+            ('\\', Some(' ' | '#')) => file.extend(chars.next()),
+            ('$', Some('$')) => file.extend(chars.next()),
+            (' ' | '\n' | '\r' | '\t', _) => files.extend((!file.is_empty()).then(|| std::mem::take(&mut file))),
+            _ => file.push(c),
+        }
+    }
+    files.extend((!file.is_empty()).then_some(file));
+    files.into_iter().map(PathBuf::from).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn continued_lines_spaces_and_dollars() {
+        let text = "image: kernels/a.cu \\\n  /out\\ dir/kernel.h a$$b.h \\\r\n  c.h\n";
+        let paths = ["kernels/a.cu", "/out dir/kernel.h", "a$b.h", "c.h"];
+        assert_eq!(parse(text), paths.map(PathBuf::from));
+        assert!(parse("").is_empty());
+    }
+}

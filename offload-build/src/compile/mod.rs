@@ -1,0 +1,352 @@
+//! The command lines: from the sources to the image of one target.
+//!
+//! | target | each source | all of them |
+//! |---|---|---|
+//! | AMD | clang, to LLVM bitcode; assembly: to an object | clang, all bitcode together to an object; lld: code object |
+//! | `compute_*` | clang, to LLVM bitcode | clang: PTX |
+//! | `sm_*` | the same; or it is PTX | the same, then ptxas: cubin |
+//! | NVIDIA, by nvcc | nvcc: the image; of several sources relocatable cubins | nvlink: cubin |
+//! | `cpu` | the C++ compiler, to an object | the C++ compiler: shared object |
+//!
+//! Which mode of clang a language takes is in `language.rs`. Sources become bitcode and not objects so that calls
+//! between them can be inlined, and because PTX has no linker.
+
+pub(crate) mod cache;
+mod depfile;
+mod nvcc;
+mod object;
+pub(crate) mod sdk;
+
+use crate::cargo::Cargo;
+use crate::compile::sdk::Sdk;
+use crate::exec::{DepfileBy, Kind, Step};
+use crate::output::OutDir;
+use crate::plan::{PlannedModule, PlannedSource};
+use crate::request::{Headers, Way};
+use crate::toolchain::{Clang, Cxx, Ptxas, identity};
+use offload_format::target::{NvidiaArch, NvidiaCode, OffloadArch, TargetId, amdgpu};
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The steps for one image. The `after` of each counts from the first of them.
+#[derive(Debug)]
+pub(crate) struct Compilation {
+    pub(crate) target: String,
+    /// What the names of its files start with.
+    pub(crate) stem: String,
+    pub(crate) image: PathBuf,
+    pub(crate) steps: Vec<Step>,
+    /// The bytes of all its sources: how much work it is, as far as that is known before.
+    pub(crate) source_bytes: u64,
+    /// Sources that no dependency file speaks of.
+    pub(crate) sources: Vec<PathBuf>,
+    /// What dependency files list from these folders is not watched: identities stand for it.
+    pub(crate) tool_folders: Vec<PathBuf>,
+    /// Of the tools, and of the vendor's headers and libraries, for the rebuild key.
+    pub(crate) identities: Vec<String>,
+}
+
+/// Makes the compilation of one image.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Compilations<'a> {
+    pub(crate) module: &'a PlannedModule,
+    pub(crate) target: &'a str,
+    pub(crate) arch: OffloadArch<'a>,
+    pub(crate) code_object_version: Option<u32>,
+    pub(crate) sdk: &'a Sdk,
+    pub(crate) output: &'a OutDir,
+    pub(crate) cargo: &'a Cargo,
+}
+
+impl<'a> Compilations<'a> {
+    fn sources(&self) -> Vec<&'a PlannedSource> {
+        self.module.sources_for(&self.arch)
+    }
+
+    pub(crate) fn amdgpu(&self, id: TargetId<'_>, clang: &Clang) -> Compilation {
+        let target = self.target;
+        let mut compilation = self.compilation("hsaco", &clang.with_lld());
+        let mut offload = args(&["--no-gpu-bundle-output"]);
+        offload.push(format!("--offload-arch={target}").into());
+        let mut direct = args(&["--target=amdgcn-amd-amdhsa"]);
+        direct.push(format!("-mcpu={target}").into());
+        let mut link = direct.clone();
+        // Older compilers make an earlier version unless told, and then refuse generic targets.
+        let generic = amdgpu::is_generic(id.processor()).then_some(amdgpu::FIRST_GENERIC_VERSION);
+        let version = self.code_object_version.or(generic).or(self.sdk.code_object_version);
+        let version = version.map(|version| OsString::from(format!("-mcode-object-version={version}")));
+        link.extend(version.clone());
+        let parts = self.compile_device(&mut compilation, clang, &offload, &direct, version);
+        link.push(self.optimization());
+        if parts.iter().any(|part| is_bitcode(part)) {
+            // Device functions that no kernel calls do not stay.
+            link.extend(args(&["-nogpulib", "-mllvm", "-amdgpu-internalize-symbols"]));
+        }
+        link.extend(link_inputs(parts));
+        compilation.last(Step::new(Kind::Link, &clang.path, link));
+        compilation
+    }
+
+    pub(crate) fn ptx(&self, arch: NvidiaArch, clang: &Clang) -> Compilation {
+        let mut compilation = self.compilation("ptx", &[&clang.path]);
+        let ptx = compilation.image.clone();
+        self.compile_ptx(&mut compilation, arch, clang, &ptx);
+        compilation
+    }
+
+    pub(crate) fn cubin(&self, arch: NvidiaArch, clang: &Clang, ptxas: &Ptxas) -> Compilation {
+        let mut compilation = self.compilation("cubin", &[&clang.path, &ptxas.path]);
+        let ptx = self.work("ptx");
+        self.compile_ptx(&mut compilation, arch, clang, &ptx);
+        self.assemble(&mut compilation, arch, ptxas, &ptx, &[]);
+        compilation
+    }
+
+    /// A cubin of a source that is PTX.
+    pub(crate) fn cubin_of_ptx(&self, arch: NvidiaArch, ptxas: &Ptxas, source: &PlannedSource) -> Compilation {
+        let mut compilation = self.compilation("cubin", &[&ptxas.path]);
+        let flags: Vec<OsString> = source.options.flags_for(&self.arch).map(OsString::from).collect();
+        self.assemble(&mut compilation, arch, ptxas, &source.path, &flags);
+        compilation.sources.push(source.path.clone());
+        compilation
+    }
+
+    fn assemble(&self, to: &mut Compilation, arch: NvidiaArch, ptxas: &Ptxas, ptx: &Path, flags: &[OsString]) {
+        let mut assemble = vec![OsString::from(format!("-arch={arch}"))];
+        // ptxas warns of debug information that is not there: only what is compiled here is sure to have it.
+        let debug = self.cargo.debug && self.sources().iter().all(|source| source.language.is_preprocessed());
+        match (self.cargo.opt_level.as_str(), debug) {
+            ("0", true) => assemble.extend(args(&["-O0", "-g"])),
+            ("0", false) => assemble.push("-O0".into()),
+            // ptxas has no debug information of optimized code but lines.
+            (_, true) => assemble.extend(args(&["-O3", "-lineinfo"])),
+            (_, false) => assemble.push("-O3".into()),
+        }
+        assemble.extend(flags.iter().cloned());
+        assemble.push(ptx.into());
+        to.last(Step::new(Kind::Assemble, &ptxas.path, assemble));
+    }
+
+    pub(crate) fn cpu(&self, cxx: &Cxx) -> Compilation {
+        let mut compilation = self.compilation("so", &[&cxx.path]);
+        compilation.identities.extend(cxx.env_identities());
+        let mut common = cxx.args.clone();
+        common.extend(args(&["-fPIC"]));
+        let mut objects = Vec::new();
+        for (index, source) in self.sources().into_iter().enumerate() {
+            let (object, depfile) = (self.work(&format!("{index}.o")), self.work(&format!("{index}.d")));
+            let mut compile = common.clone();
+            compile.extend(args(&["-std=c++17", "-fvisibility=hidden"]));
+            compile.extend(self.kernel_header());
+            compile.extend(self.source_args(source));
+            compile.extend(args(&["-x", "c++", "-c"]));
+            compile.push(source.path.clone().into());
+            let step = Step::new(Kind::Compile, &cxx.path, compile).env(&cxx.env);
+            compilation.steps.push(step.output(&object).depfile(depfile, DepfileBy::Driver));
+            objects.push(object);
+        }
+        let mut link = common;
+        link.push("-shared".into());
+        if self.cargo.target.contains("-linux-") {
+            // g++ names its C++ library whether it is used or not; a kernel seldom does.
+            link.push("-Wl,--as-needed".into());
+            // A function that no source defines is an error now, not when the program loads the image.
+            link.push("-Wl,-z,defs".into());
+        }
+        link.extend(objects.into_iter().map(OsString::from));
+        compilation.last(Step::new(Kind::Link, &cxx.path, link).env(&cxx.env));
+        compilation
+    }
+
+    fn compilation(&self, extension: &str, tools: &[&Path]) -> Compilation {
+        let of_sdk = self.sdk.stands_for.iter().map(PathBuf::as_path).filter(|file| file.is_file());
+        let mut identities = Vec::new();
+        for tool in tools.iter().copied().chain(of_sdk) {
+            self.cargo.watch(tool);
+            identities.push(identity(tool));
+        }
+        let stem = self.module.file_stem(self.target);
+        Compilation {
+            target: self.target.to_owned(),
+            image: self.output.images.join(image_file_name(&stem, extension)),
+            stem,
+            steps: Vec::new(),
+            source_bytes: self.sources().iter().filter_map(|it| fs::metadata(&it.path).ok()).map(|it| it.len()).sum(),
+            sources: Vec::new(),
+            tool_folders: Vec::new(),
+            identities,
+        }
+    }
+
+    fn work(&self, extension: &str) -> PathBuf {
+        self.output.work.join(image_file_name(&self.module.file_stem(self.target), extension))
+    }
+
+    fn compile_ptx(&self, compilation: &mut Compilation, arch: NvidiaArch, clang: &Clang, ptx: &Path) {
+        let sm = arch.with_code(NvidiaCode::Cubin);
+        let mut offload = args(&["-Wno-unknown-cuda-version"]);
+        offload.push(format!("--offload-arch={sm}").into());
+        let mut direct = args(&["--target=nvptx64-nvidia-cuda", "-Wno-unknown-cuda-version"]);
+        direct.push(format!("-march={sm}").into());
+        if let Some(version) = arch.lowest_ptx() {
+            // Without it clang takes the version of a CUDA installation, or else one that no current GPU knows.
+            for list in [&mut offload, &mut direct] {
+                list.push(format!("--cuda-feature=+ptx{}{}", version.major, version.minor).into());
+            }
+        }
+        let parts = self.compile_device(compilation, clang, &offload, &direct, None);
+        let mut generate = direct;
+        generate.extend(args(&["-nogpulib", "-S"]));
+        generate.push(self.optimization());
+        generate.extend(link_inputs(parts));
+        compilation.then(Step::new(Kind::Generate, &clang.path, generate).output(ptx));
+    }
+
+    /// Adds a step for each source; returns what they make. `offload` and `direct` say the target in either way.
+    fn compile_device(
+        &self,
+        compilation: &mut Compilation,
+        clang: &Clang,
+        offload: &[OsString],
+        direct: &[OsString],
+        version: Option<OsString>,
+    ) -> Vec<PathBuf> {
+        let mut parts = Vec::new();
+        for (index, source) in self.sources().into_iter().enumerate() {
+            let is_preprocessed = source.language.is_preprocessed();
+            let mut compile = Vec::new();
+            let way = source.way(&self.arch);
+            match way {
+                Some(Way::Offload(mode, headers)) => {
+                    compile.extend(args(&["-x", mode]));
+                    compile.extend_from_slice(offload);
+                    compile.extend(version.clone());
+                    compile.extend(args(&["--cuda-device-only", "-fgpu-rdc", "-emit-llvm", "-c"]));
+                    compile.extend(args(&["-std=c++17", "-fms-extensions"]));
+                    // Each source's own, and the same wherever the package lies: clang's default is a hash of the full
+                    // path.
+                    compile.push(format!("-cuid={index}").into());
+                    match headers {
+                        Headers::Ours => {
+                            compile.extend(args(&["-nogpuinc", "-nogpulib"]));
+                            compile.extend(self.kernel_header());
+                        }
+                        Headers::Cuda | Headers::Rocm => compile.extend(self.sdk.args.iter().cloned()),
+                    }
+                }
+                Some(Way::Direct(mode, options)) => {
+                    compile.extend(args(&["-x", mode, "-emit-llvm", "-c"]));
+                    compile.extend_from_slice(direct);
+                    compile.extend(version.clone());
+                    compile.extend(options.iter().map(OsString::from));
+                }
+                Some(Way::Assemble) => {
+                    compile.extend(args(&["-x", "assembler", "-c"]));
+                    compile.extend_from_slice(direct);
+                    compile.extend(version.clone());
+                }
+                other => unreachable!("the plan has looked at it: {other:?}"),
+            }
+            let part = if way == Some(Way::Assemble) { "o" } else { "bc" };
+            if part == "bc" {
+                compile.push(self.optimization());
+            }
+            if self.cargo.debug && is_preprocessed {
+                let generates_ptx = !matches!(self.arch, OffloadArch::Amdgpu(_));
+                let lines_only = generates_ptx && self.cargo.opt_level != "0";
+                compile.push(if lines_only { "-gline-tables-only".into() } else { "-g".into() });
+            }
+            compile.extend(self.source_args(source));
+            compile.push(source.path.clone().into());
+            let out = self.work(&format!("{index}.{part}"));
+            let step = Step::new(Kind::Compile, &clang.path, compile).output(&out);
+            compilation.steps.push(match is_preprocessed {
+                true => {
+                    let driver_ignores = matches!(way, Some(Way::Offload("hip", _)));
+                    step.depfile(self.work(&format!("{index}.d")), DepfileBy::CompilerProper { driver_ignores })
+                }
+                false => {
+                    compilation.sources.push(source.path.clone());
+                    step
+                }
+            });
+            parts.push(out);
+        }
+        parts
+    }
+
+    /// Our own header, before the first line of a source.
+    fn kernel_header(&self) -> [OsString; 4] {
+        ["-I".into(), self.output.include().into(), "-include".into(), "offload/kernel.h".into()]
+    }
+
+    /// What build.rs asks for.
+    fn source_args(&self, source: &PlannedSource) -> Vec<OsString> {
+        let mut list: Vec<OsString> = Vec::new();
+        let all = [&self.module.options, &source.options];
+        if source.language.is_preprocessed() {
+            for options in all {
+                for folder in &options.includes {
+                    list.extend(["-I".into(), folder.into()]);
+                }
+            }
+            for options in all {
+                list.extend(options.define_args().map(OsString::from));
+            }
+            // Debug information and __FILE__ say the same wherever the work folder lies. Of several that fit, compilers
+            // take the last: OUT_DIR may lie in the package.
+            for (folder, name) in [(&self.cargo.manifest_dir, "."), (&self.cargo.out_dir, "OUT_DIR")] {
+                list.push(format!("-ffile-prefix-map={}={name}", folder.display()).into());
+            }
+        }
+        for options in all {
+            list.extend(options.flags_for(&self.arch).map(OsString::from));
+        }
+        list
+    }
+
+    fn optimization(&self) -> OsString {
+        format!("-O{}", self.cargo.opt_level).into()
+    }
+}
+
+impl Compilation {
+    /// Adds a step that comes after all there are.
+    fn then(&mut self, step: Step) {
+        let after = (0..self.steps.len()).collect();
+        self.steps.push(Step { after, ..step });
+    }
+
+    /// Adds the step that makes the image.
+    fn last(&mut self, step: Step) {
+        let step = step.output(&self.image);
+        self.then(step);
+    }
+}
+
+/// What clang is given to make one object of all: bitcode is put together before code is generated, so that calls are
+/// inlined and one note in AMD's code objects lists all kernels. (Runtimes read only the first.)
+fn link_inputs(parts: Vec<PathBuf>) -> Vec<OsString> {
+    let (bitcode, objects): (Vec<PathBuf>, Vec<PathBuf>) = parts.into_iter().partition(|part| is_bitcode(part));
+    let mut list = Vec::new();
+    for other in bitcode.iter().skip(1) {
+        list.extend(args(&["-Xclang", "-mlink-bitcode-file", "-Xclang"]));
+        list.push(other.into());
+    }
+    list.extend(bitcode.iter().take(1).chain(&objects).map(OsString::from));
+    list
+}
+
+fn is_bitcode(part: &Path) -> bool {
+    part.extension().is_some_and(|extension| extension == "bc")
+}
+
+/// `gfx90a_xnack-.hsaco`: a colon is no character for file names everywhere.
+pub(crate) fn image_file_name(stem: &str, extension: &str) -> String {
+    format!("{}.{extension}", stem.replace(':', "_"))
+}
+
+fn args(list: &[&str]) -> Vec<OsString> {
+    list.iter().map(OsString::from).collect()
+}

@@ -1,0 +1,109 @@
+//! What nvcc is told: to make images, and objects with host code.
+
+use super::{Compilation, Compilations, args};
+use crate::error::Error;
+use crate::exec::{DepfileBy, Kind, Step};
+use crate::plan::PlannedSource;
+use crate::toolchain::{Cxx, Nvcc, identity};
+use offload_format::target::{NvidiaArch, NvidiaCode, OffloadArch};
+use std::ffi::OsString;
+use std::path::Path;
+
+impl Compilations<'_> {
+    /// Machine code or PTX, as the target has it.
+    pub(crate) fn nvcc(&self, arch: NvidiaArch, nvcc: &Nvcc, ccbin: &Cxx) -> Compilation {
+        let (extension, kind) = match arch.code {
+            NvidiaCode::Cubin => ("cubin", "-cubin"),
+            NvidiaCode::Ptx => ("ptx", "-ptx"),
+        };
+        let mut compilation = self.compilation(extension, &[&nvcc.path, &ccbin.path]);
+        let sources = self.sources();
+        let mut parts = Vec::new();
+        for (index, source) in sources.iter().enumerate() {
+            let part =
+                if sources.len() > 1 { self.work(&format!("{index}.o.cubin")) } else { compilation.image.clone() };
+            let mut compile = args(&["-x", "cu", kind]);
+            compile.push(format!("-arch={arch}").into());
+            compile.extend((sources.len() > 1).then(|| "-rdc=true".into()));
+            compile.extend(self.nvcc_args(nvcc, ccbin, source, &mut compilation));
+            let step = Step::new(Kind::Nvcc, &nvcc.path, compile).env(&ccbin.env).output(&part);
+            compilation.steps.push(step.depfile(self.work(&format!("{index}.d")), DepfileBy::Driver));
+            parts.push(part);
+        }
+        if parts.len() > 1 {
+            let nvlink = nvcc.nvlink();
+            compilation.identities.push(identity(&nvlink));
+            let mut link = vec![OsString::from(format!("-arch={arch}"))];
+            link.extend(parts.into_iter().map(OsString::from));
+            compilation.last(Step::new(Kind::Link, &nvlink, link));
+        }
+        compilation
+    }
+
+    /// An object with host code and the device code for all these, by nvcc.
+    pub(crate) fn object_by_nvcc(
+        &self,
+        archs: &[OffloadArch<'_>],
+        nvcc: &Nvcc,
+        ccbin: &Cxx,
+    ) -> Result<Compilation, Error> {
+        let mut compilation = self.compilation("o", &[&nvcc.path, &ccbin.path]);
+        let source = self.source_for_all(archs)?;
+        let mut compile = args(&["-x", "cu", "-c"]);
+        for arch in archs {
+            if let OffloadArch::Nvidia(arch) = *arch {
+                compile.push("-gencode".into());
+                compile.push(format!("arch={},code={arch}", arch.with_code(NvidiaCode::Ptx)).into());
+            }
+        }
+        if ccbin.takes_gnu_options() {
+            compile.extend(args(&["-Xcompiler", "-fPIC"]));
+        }
+        compile.extend(self.nvcc_args(nvcc, ccbin, source, &mut compilation));
+        let step = Step::new(Kind::Nvcc, &nvcc.path, compile).env(&ccbin.env);
+        compilation.last(step.depfile(self.work("d"), DepfileBy::Driver));
+        Ok(compilation)
+    }
+
+    /// What nvcc is told whatever it makes of a source: the host's compiler, optimization, what build.rs asks for, the source.
+    fn nvcc_args(
+        &self,
+        nvcc: &Nvcc,
+        ccbin: &Cxx,
+        source: &PlannedSource,
+        compilation: &mut Compilation,
+    ) -> Vec<OsString> {
+        let mut list = vec![OsString::from("-ccbin"), ccbin.path.clone().into()];
+        list.push(match self.cargo.opt_level.as_str() {
+            level @ ("0" | "1" | "2" | "3") => format!("-O{level}").into(),
+            // nvcc does not optimize for size.
+            _ => "-O2".into(),
+        });
+        match (self.cargo.debug, self.cargo.opt_level.as_str()) {
+            (true, "0") => list.extend(args(&["-g", "-G"])),
+            (true, _) => list.extend(args(&["-g", "-lineinfo"])),
+            (false, _) => {}
+        }
+        for arg in self.source_args(source) {
+            let text = arg.to_string_lossy();
+            if text.starts_with("-ffile-prefix-map=") {
+                // That is for the host's compiler, which does nvcc's preprocessing, and commas would separate its options.
+                if !ccbin.takes_gnu_options() || text.contains(',') {
+                    continue;
+                }
+                list.push("-Xcompiler".into());
+            }
+            list.push(arg);
+        }
+        compilation.identities.extend(ccbin.env_identities());
+        // nvcc reads them itself.
+        for name in ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"] {
+            compilation.identities.extend(self.cargo.user_var(name).map(|value| format!("{name}={value}")));
+        }
+        // nvcc writes `<folder of nvcc>/../include/...`.
+        compilation.tool_folders.extend(nvcc.path.parent().map(Path::to_owned));
+        compilation.tool_folders.push(nvcc.root.clone());
+        list.push(source.path.clone().into());
+        list
+    }
+}

@@ -1,0 +1,94 @@
+//! Objects with host code and device code, by clang; what they have in common with nvcc's.
+
+use super::{Compilation, Compilations, args};
+use crate::error::Error;
+use crate::exec::{DepfileBy, Kind, Step};
+use crate::hash::ContentHash;
+use crate::plan::PlannedSource;
+use crate::toolchain::Clang;
+use offload_format::target::{NvidiaCode, OffloadArch};
+use std::ffi::OsString;
+
+impl<'a> Compilations<'a> {
+    /// An object with host code and the device code for all these, by clang in this mode.
+    pub(crate) fn object(&self, mode: &str, archs: &[OffloadArch<'_>], clang: &Clang) -> Result<Compilation, Error> {
+        let tools = if mode == "hip" { clang.with_lld() } else { vec![&*clang.path] };
+        let mut compilation = self.compilation("o", &tools);
+        let source = self.source_for_all(archs)?;
+        let mut common = args(&["-x", mode, "-std=c++17"]);
+        common.extend(self.sdk.args.iter().cloned());
+        if mode == "cuda" {
+            common.push("-Wno-unknown-cuda-version".into());
+        }
+        let version = self.code_object_version.or(self.sdk.code_object_version);
+        common.extend(version.filter(|_| mode == "hip").map(|it| format!("-mcode-object-version={it}").into()));
+        // Which macros there are depends on it.
+        common.push(self.optimization());
+        common.extend(self.source_args(source));
+
+        let mut compile = common.clone();
+        compile.extend(args(&["-c", "-fPIC"]));
+        if self.cargo.target != self.cargo.host {
+            compile.push(format!("--target={}", self.cargo.target).into());
+        }
+        for arch in archs {
+            compile.extend(offload_arch(*arch));
+            if let OffloadArch::Nvidia(arch) = *arch
+                && arch.code == NvidiaCode::Ptx
+            {
+                compile.push(format!("--cuda-include-ptx={}", arch.with_code(NvidiaCode::Cubin)).into());
+            }
+        }
+        // Differs from source to source of all packages, and is the same wherever they lie and are built.
+        let file = self.cargo.portable(&source.path.to_string_lossy());
+        let id = ContentHash::of_parts(&[&self.cargo.package, self.output.pack_name(), &file]);
+        compile.push(format!("-cuid={id}").into());
+        compile.extend(self.cargo.debug.then(|| "-g".into()));
+        compile.push(source.path.clone().into());
+        let step = Step::new(Kind::Compile, &clang.path, compile);
+        compilation.last(step.depfile(self.work("d"), DepfileBy::Driver));
+
+        // That is what the host's part includes. clang writes no such file for the devices' parts beside it.
+        for (index, arch) in archs.iter().enumerate() {
+            let depfile = self.work(&format!("{index}.d"));
+            let mut scan = common.clone();
+            scan.extend(args(&["-Qunused-arguments", "--cuda-device-only", "-E", "-Xclang", "-Eonly"]));
+            scan.extend(offload_arch(*arch));
+            scan.push(source.path.clone().into());
+            let step = Step::new(Kind::Scan, &clang.path, scan);
+            compilation.steps.push(step.depfile(depfile, DepfileBy::CompilerProper { driver_ignores: mode == "hip" }));
+        }
+        Ok(compilation)
+    }
+
+    /// The source of an object, of which there is one.
+    ///
+    /// Returns an error if build.rs has an option for some of the targets only: one call compiles for all.
+    pub(super) fn source_for_all(&self, archs: &[OffloadArch<'_>]) -> Result<&'a PlannedSource, Error> {
+        let source = &self.module.sources[0];
+        let flags = |arch| {
+            let mut flags: Vec<&String> = self.module.options.flags_for(arch).collect();
+            flags.extend(source.options.flags_for(arch));
+            flags
+        };
+        let first = flags(&self.arch);
+        match archs.iter().find(|arch| flags(arch) != first) {
+            None => Ok(source),
+            Some(other) => Err(Error::config(format!(
+                "{} is compiled for {} and {other} in one go, and build.rs gives them different options: in a static library \
+                 an option is for all targets",
+                source.path.display(),
+                self.arch
+            ))),
+        }
+    }
+}
+
+/// For PTX, too: clang makes machine code beside it.
+fn offload_arch(arch: OffloadArch<'_>) -> Option<OsString> {
+    match arch {
+        OffloadArch::Nvidia(arch) => Some(format!("--offload-arch={}", arch.with_code(NvidiaCode::Cubin)).into()),
+        OffloadArch::Amdgpu(id) => Some(format!("--offload-arch={id}").into()),
+        OffloadArch::Cpu => None,
+    }
+}

@@ -1,0 +1,173 @@
+//! The compiler launcher: a program that compilers are started through, which answers from a cache (`sccache`,
+//! `ccache`) or from other machines (`icecc`, `distcc`).
+//!
+//! It makes no difference to what comes out, so it is in no rebuild key. It is given what reads one source and writes
+//! one object: more than that, no launcher takes apart. Links and what generates code for all sources of an image run
+//! as they are.
+
+use super::find::named;
+use super::step::{DepfileBy, Kind, Step};
+use crate::cargo::Cargo;
+use crate::error::{Error, ErrorKind};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// The program, and what comes between it and the compiler.
+#[derive(Debug)]
+pub(crate) struct Launcher {
+    program: PathBuf,
+    args: Vec<OsString>,
+    /// As the variable has it.
+    text: String,
+}
+
+const VARIABLE: &str = "OFFLOAD_COMPILER_LAUNCHER";
+
+/// What is known to go wrong: launcher, kind of step, compiler, and what happens.
+const BROKEN: [(&str, Kind, &str, &str); 1] = [(
+    "sccache",
+    Kind::Nvcc,
+    "nvcc",
+    "sccache 0.16 ends 'nvcc -cubin' as if all were well and writes no file, and fails for 'nvcc -c'",
+)];
+
+impl Launcher {
+    /// Where it is named, in words.
+    pub(crate) const PLACES: &'static str = VARIABLE;
+
+    pub(crate) fn program(&self) -> &Path {
+        &self.program
+    }
+
+    /// The one that the environment names: a program, behind it arguments, with `;` between them.
+    ///
+    /// Returns an error if the program is not there.
+    pub(crate) fn from_env(cargo: &Cargo) -> Result<Option<Self>, Error> {
+        let Some(text) = cargo.untracked_var(VARIABLE) else { return Ok(None) };
+        let mut words = text.split(';').map(str::trim).filter(|word| !word.is_empty());
+        let Some(name) = words.next() else { return Ok(None) };
+        let program = named(Path::new(name), cargo).ok_or_else(|| {
+            let place = if name.contains(['/', '\\']) { "there is no such file" } else { "PATH has no such program" };
+            let message = format!(
+                "{VARIABLE} is '{text}', and {place}: {name}\n\
+                 Install it, give its full path, or unset {VARIABLE}: compilers are then started directly."
+            );
+            Error::new(ErrorKind::ToolNotFound, message)
+        })?;
+        let args = words.map(OsString::from).collect();
+        Ok(Some(Self { program, args, text }))
+    }
+
+    /// Whether it goes by this name. What comes first may be `env`.
+    fn is(&self, name: &str) -> bool {
+        let words = [self.program.as_os_str()].into_iter().chain(self.args.iter().map(|arg| &**arg));
+        words.into_iter().any(|word| Path::new(word).file_stem().is_some_and(|stem| stem == name))
+    }
+
+    /// Looks for a step that it would break.
+    ///
+    /// Returns an error with the reason for the first one.
+    pub(crate) fn check<'a>(&self, mut steps: impl Iterator<Item = &'a Step>) -> Result<(), Error> {
+        let broken = |step: &Step| {
+            let known = BROKEN.iter().find(|(launcher, kind, ..)| self.is(launcher) && step.kind == *kind);
+            known.map(|(_, _, compiler, why)| {
+                Error::config(format!(
+                    "{VARIABLE} is '{}', which breaks {compiler}: {why}.\n\
+                     Unset it for this build, or have clang compile these sources.",
+                    self.text
+                ))
+            })
+        };
+        steps.find_map(broken).map_or(Ok(()), Err)
+    }
+
+    /// The step, started through the launcher if that can help with it.
+    pub(crate) fn launch(&self, step: &Step) -> Step {
+        match step.kind {
+            Kind::Compile => {}
+            Kind::Assemble if self.is("sccache") => {}
+            Kind::Assemble | Kind::Generate | Kind::Link | Kind::Nvcc | Kind::Scan => return step.clone(),
+        }
+        let mut args = self.args.clone();
+        args.push(step.program.clone().into());
+        args.extend(step.args.iter().cloned());
+        let mut depfile = step.depfile.clone();
+        if let Some(depfile) = &mut depfile {
+            match depfile.by {
+                DepfileBy::Driver => {}
+                // The launcher has to know of the file that it is to bring back; and on another machine the compiler proper has
+                // no such folder.
+                DepfileBy::CompilerProper { driver_ignores: false } => depfile.by = DepfileBy::Driver,
+                DepfileBy::CompilerProper { driver_ignores: true } => {
+                    args.extend(depfile.driver_args());
+                    // The driver says that it ignores them.
+                    args.push("-Wno-unused-command-line-argument".into());
+                }
+            }
+        }
+        Step { program: self.program.clone(), args, depfile, ..step.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(kind: Kind, line: &str) -> Step {
+        let mut words = line.split(' ');
+        let program = words.next().unwrap();
+        Step::new(kind, Path::new(program), words.map(OsString::from).collect())
+    }
+
+    fn launched(launcher: &str, step: &Step) -> String {
+        let mut words = launcher.split(';');
+        let program = words.next().unwrap().into();
+        let launcher = Launcher { program, args: words.map(OsString::from).collect(), text: launcher.to_owned() };
+        launcher.launch(step).to_string()
+    }
+
+    #[test]
+    fn only_what_reads_a_source_and_writes_an_object() {
+        let launched = |launcher: &str, kind, line: &str| launched(launcher, &step(kind, line));
+        assert_eq!(launched("ccache", Kind::Compile, "clang -c a.c -o a.o"), "ccache clang -c a.c -o a.o");
+        let line = "g++ -c a.c -o a.o";
+        assert_eq!(launched("env;A=b;ccache", Kind::Compile, line), "env A=b ccache g++ -c a.c -o a.o");
+        assert_eq!(launched("ccache", Kind::Link, "clang a.bc -o a.hsaco"), "clang a.bc -o a.hsaco");
+        assert_eq!(launched("ccache", Kind::Generate, "clang -S a.bc -o a.ptx"), "clang -S a.bc -o a.ptx");
+        assert_eq!(launched("ccache", Kind::Scan, "clang -E a.cu"), "clang -E a.cu");
+        let line = "ptxas a.ptx -o a.cubin";
+        assert_eq!(launched("ccache", Kind::Assemble, line), line);
+        assert_eq!(launched("/bin/sccache", Kind::Assemble, line), format!("/bin/sccache {line}"));
+    }
+
+    #[test]
+    fn it_is_told_of_the_dependency_file() {
+        let compile = |mode: &str, by| {
+            let step = step(Kind::Compile, &format!("clang -x {mode} -c a.cu"));
+            step.output(Path::new("a.bc")).depfile("a.d".into(), by)
+        };
+        let hip = compile("hip", DepfileBy::CompilerProper { driver_ignores: true });
+        let proper = "-Xclang -dependency-file -Xclang a.d -Xclang -MT -Xclang image";
+        assert_eq!(hip.to_string(), format!("clang -x hip -c a.cu -o a.bc {proper}"));
+        assert_eq!(
+            launched("ccache", &hip),
+            format!(
+                "ccache clang -x hip -c a.cu -o a.bc -MMD -MT image -MF a.d -Wno-unused-command-line-argument {proper}"
+            )
+        );
+        // The compiler proper is asked only where the driver will not do.
+        let expected = "env A=b icecc clang -x cuda -c a.cu -o a.bc -MMD -MT image -MF a.d";
+        for by in [DepfileBy::CompilerProper { driver_ignores: false }, DepfileBy::Driver] {
+            assert_eq!(launched("env;A=b;icecc", &compile("cuda", by)), expected);
+        }
+    }
+
+    #[test]
+    fn nvcc_and_sccache() {
+        let launcher = Launcher { program: "/bin/sccache".into(), args: vec![], text: "sccache".into() };
+        assert!(launcher.check([step(Kind::Compile, "clang -c a.cu -o a.bc")].iter()).is_ok());
+        let nvcc = step(Kind::Nvcc, "/cuda/bin/nvcc -cubin a.cu -o a.cubin");
+        let error = launcher.check([nvcc].iter()).unwrap_err().to_string();
+        assert!(error.starts_with("OFFLOAD_COMPILER_LAUNCHER is 'sccache', which breaks nvcc: "), "{error}");
+    }
+}

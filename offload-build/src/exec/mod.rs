@@ -1,0 +1,15 @@
+//! Processes: what runs, how many at a time, through which compiler launcher, and what their exit status means.
+
+mod find;
+mod jobserver;
+mod launcher;
+mod probe;
+mod schedule;
+mod status;
+mod step;
+
+pub(crate) use find::{NO_INPUT, named, numbered, program};
+pub(crate) use launcher::Launcher;
+pub(crate) use probe::probe;
+pub(crate) use schedule::{How, run};
+pub(crate) use step::{DepfileBy, Kind, Step};

@@ -1,0 +1,29 @@
+//! Probes: a tool is run to report something about itself or the machine.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+
+/// What a tool printed when it was probed, and how it ended.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: ExitStatus,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// Runs a tool with these arguments and waits for it. Its standard input is empty.
+///
+/// Returns an error if it does not start.
+pub(crate) fn probe<S: AsRef<OsStr>>(
+    program: impl AsRef<Path>,
+    args: impl IntoIterator<Item = S>,
+    env: &[(OsString, OsString)],
+) -> io::Result<Answer> {
+    let mut command = Command::new(program.as_ref());
+    let variables = env.iter().map(|(name, value)| (name, value));
+    let output = command.args(args).envs(variables).stdin(Stdio::null()).output()?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Ok(Answer { status: output.status, stdout: text(&output.stdout), stderr: text(&output.stderr) })
+}

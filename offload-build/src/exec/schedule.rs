@@ -1,0 +1,217 @@
+//! Runs steps in parallel, as many at a time as Cargo's jobserver allows.
+
+use super::jobserver::{Jobserver, Token};
+use super::launcher::Launcher;
+use super::status;
+use super::step::{Kind, Step};
+use crate::error::{Error, ErrorKind};
+use std::fs;
+use std::io;
+use std::process::{Command, Output, Stdio};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// How steps are run, which makes no difference to what comes out.
+#[derive(Debug)]
+pub(crate) struct How {
+    /// The most steps at a time, if that is less than what the jobserver allows.
+    pub(crate) most: usize,
+    /// How to reach the jobserver, in the words of the environment. Without one, processors count.
+    pub(crate) jobserver: Option<String>,
+    /// Whether compilers colour their messages.
+    pub(crate) colour: bool,
+    /// What compilers are started through.
+    pub(crate) launcher: Option<Launcher>,
+}
+
+/// The number of a step that has ended, and what it printed.
+type Ended = (usize, io::Result<Output>);
+
+/// What has ended, in order. A channel would do, and is much more to compile.
+#[derive(Default)]
+struct Events {
+    waiting: Mutex<Vec<Ended>>,
+    came: Condvar,
+}
+
+impl Events {
+    fn add(&self, ended: Ended) {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).push(ended);
+        self.came.notify_one();
+    }
+
+    /// Waits for the next, or no longer than this.
+    fn next(&self, at_most: Option<Duration>) -> Option<Ended> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        while waiting.is_empty() {
+            waiting = match at_most {
+                None => self.came.wait(waiting).unwrap_or_else(PoisonError::into_inner),
+                Some(pause) => {
+                    let (waiting, result) =
+                        self.came.wait_timeout(waiting, pause).unwrap_or_else(PoisonError::into_inner);
+                    if result.timed_out() && waiting.is_empty() {
+                        return None;
+                    }
+                    waiting
+                }
+            };
+        }
+        Some(waiting.remove(0))
+    }
+}
+
+/// Between two looks for a token of the jobserver. Nothing next to the run of a compiler.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Runs all steps, each after those it names, and first those behind which most work waits; `work` says how much each of
+/// them is, in any unit. After a failure no further step starts. Returns what the tools had to say although they
+/// succeeded: warnings.
+///
+/// Returns an error with the command line and the tool's own text, whole, for the first step that fails.
+pub(crate) fn run(steps: &[Step], work: &[u64], how: &How) -> Result<Vec<String>, Error> {
+    if let Some(launcher) = &how.launcher {
+        launcher.check(steps.iter())?;
+    }
+    let jobserver = how.jobserver.as_ref().map(|auth| Jobserver::open(auth));
+    let most = match jobserver {
+        Some(Some(_)) => usize::MAX,
+        // As make does that is not let at the jobserver of the one around it.
+        Some(None) => 1,
+        None => thread::available_parallelism().map_or(1, usize::from),
+    };
+    let mut state = State {
+        steps,
+        how,
+        most: how.most.clamp(1, most),
+        jobserver: jobserver.flatten(),
+        ahead: work_ahead(steps, work),
+        ended: vec![false; steps.len()],
+        waiting: (0..steps.len()).collect(),
+        running: 0,
+        tokens: Vec::new(),
+        warnings: Vec::new(),
+    };
+    let events = Arc::<Events>::default();
+    let mut failure = None;
+    loop {
+        let needs_token = match failure {
+            None => state.start(&events).unwrap_or_else(|error| {
+                failure = Some(error);
+                false
+            }),
+            Some(_) => false,
+        };
+        if state.running == 0 {
+            break;
+        }
+        if let Some((index, output)) = events.next(needs_token.then_some(PAUSE))
+            && let Err(error) = state.end(index, output)
+        {
+            failure.get_or_insert(error);
+        }
+    }
+    failure.map_or(Ok(state.warnings), Err)
+}
+
+struct State<'a> {
+    steps: &'a [Step],
+    how: &'a How,
+    /// The most steps at a time.
+    most: usize,
+    jobserver: Option<Jobserver>,
+    /// The work of each step and of the longest chain of steps behind it.
+    ahead: Vec<u64>,
+    ended: Vec<bool>,
+    waiting: Vec<usize>,
+    running: usize,
+    /// Tokens beside the one that every process started by a jobserver has from the beginning.
+    tokens: Vec<Token>,
+    warnings: Vec<String>,
+}
+
+impl State<'_> {
+    /// A step as it is run.
+    fn step(&self, index: usize) -> Step {
+        let step = &self.steps[index];
+        self.how.launcher.as_ref().map_or_else(|| step.clone(), |launcher| launcher.launch(step))
+    }
+
+    fn ready(&self) -> impl DoubleEndedIterator<Item = usize> + '_ {
+        self.waiting.iter().copied().filter(|&step| self.steps[step].after.iter().all(|&before| self.ended[before]))
+    }
+
+    /// Starts what may start now. Returns whether more could, had the jobserver a token.
+    fn start(&mut self, events: &Arc<Events>) -> Result<bool, Error> {
+        let mut needs_token = false;
+        while self.running < self.most {
+            // Of several with as much the first.
+            let Some(index) = self.ready().rev().max_by_key(|&step| self.ahead[step]) else { break };
+            if let Some(jobserver) = &self.jobserver
+                && self.running > self.tokens.len()
+            {
+                match jobserver.take() {
+                    Ok(Some(token)) => self.tokens.push(token),
+                    Ok(None) => {
+                        needs_token = true;
+                        break;
+                    }
+                    Err(error) => {
+                        let what = format!("could not take a token from the jobserver: {error}");
+                        return Err(Error::new(ErrorKind::Io, what));
+                    }
+                }
+            }
+            self.waiting.retain(|&step| step != index);
+            self.running += 1;
+            let step = self.step(index);
+            let events = Arc::clone(events);
+            let colour = self.how.colour && matches!(step.kind, Kind::Compile | Kind::Generate);
+            thread::spawn(move || {
+                // What an earlier run left would pass for this one's.
+                let _ = step.output.as_ref().map(fs::remove_file);
+                let mut command = Command::new(&step.program);
+                command.args(step.all_args()).envs(step.env.clone()).stdin(Stdio::null());
+                // The pipe is no terminal, so a compiler has to be told.
+                command.args(colour.then_some("-fdiagnostics-color=always"));
+                events.add((index, command.output()));
+            });
+        }
+        // What is not used goes back at once: other build scripts wait for it.
+        self.tokens.truncate(self.running.saturating_sub(1));
+        Ok(needs_token)
+    }
+
+    fn end(&mut self, index: usize, output: io::Result<Output>) -> Result<(), Error> {
+        self.running -= 1;
+        self.ended[index] = true;
+        let text = status::judge(&self.step(index), output)?;
+        self.warnings.extend((!text.trim().is_empty()).then_some(text));
+        Ok(())
+    }
+}
+
+/// The work of each step and of the longest chain of steps behind it. Steps come after those that they wait for.
+fn work_ahead(steps: &[Step], work: &[u64]) -> Vec<u64> {
+    let mut ahead = work.to_vec();
+    for (index, step) in steps.iter().enumerate().rev() {
+        for &before in &step.after {
+            ahead[before] = ahead[before].max(work[before] + ahead[index]);
+        }
+    }
+    ahead
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn the_longest_chain_counts() {
+        let step =
+            |after: &[usize]| Step { after: after.to_vec(), ..Step::new(Kind::Link, Path::new("ld"), Vec::new()) };
+        let steps = [step(&[]), step(&[0]), step(&[]), step(&[2]), step(&[3]), step(&[0, 1])];
+        assert_eq!(work_ahead(&steps, &[5, 5, 1, 1, 1, 5]), [15, 10, 3, 2, 1, 5]);
+    }
+}

@@ -1,0 +1,104 @@
+//! How a tool ended, in words.
+
+use super::step::Step;
+use crate::error::{Error, ErrorKind};
+use std::fs;
+use std::io;
+use std::process::{ExitStatus, Output};
+
+/// What a tool that did its work printed.
+///
+/// Returns an error with the tool's own text, whole, and the command line, if it did not start, failed, was killed, or did
+/// not write what it is for.
+pub(crate) fn judge(step: &Step, output: io::Result<Output>) -> Result<String, Error> {
+    let program = step.program.display();
+    let output = output.map_err(|error| {
+        let message = format!("could not start {program}: {error}; the command was\n  {step}");
+        Error::new(ErrorKind::ToolFailed, message)
+    })?;
+    let mut text = String::from_utf8_lossy(&output.stderr).into_owned();
+    text.push_str(&String::from_utf8_lossy(&output.stdout));
+    let ending = match output.status.success() {
+        true => match unwritten(step) {
+            None => return Ok(text),
+            Some(what) => format!("ended as if all were well, but {what}"),
+        },
+        false => ending(output.status, text.trim().is_empty()),
+    };
+    let text = text.trim_end();
+    let line_end = if text.is_empty() { "" } else { "\n" };
+    let message = format!("{text}{line_end}{program} {ending}; the command was\n  {step}");
+    Err(Error::new(ErrorKind::ToolFailed, message))
+}
+
+/// What is wrong with the file that the step is for.
+fn unwritten(step: &Step) -> Option<String> {
+    let path = step.output.as_deref()?;
+    match fs::metadata(path) {
+        Err(_) => Some(format!("did not write {}", path.display())),
+        Ok(metadata) if metadata.len() == 0 => Some(format!("wrote nothing into {}", path.display())),
+        Ok(_) => None,
+    }
+}
+
+fn ending(status: ExitStatus, silent: bool) -> String {
+    if let Some(signal) = signal(status) {
+        return format!("{}: {}", by_signal(signal), what_to_do(signal));
+    }
+    let mut text = format!("ended with {status}");
+    // Shells and compiler drivers report what they started in this way.
+    if let Some(signal) = status.code().filter(|code| (129..160).contains(code)).map(|code| code - 128) {
+        let what =
+            format!(" (128 + {signal}: a program that it started {}: {})", by_signal(signal), what_to_do(signal));
+        text.push_str(&what);
+    }
+    if silent {
+        text.push_str(" and printed nothing (there is no input that it could wait for: its standard input is empty)");
+    }
+    text
+}
+
+#[cfg(unix)]
+fn signal(status: ExitStatus) -> Option<i32> {
+    std::os::unix::process::ExitStatusExt::signal(&status)
+}
+
+#[cfg(not(unix))]
+fn signal(_: ExitStatus) -> Option<i32> {
+    None
+}
+
+/// The signals of a crash that have the same number on all systems, and those of a kill.
+const SIGNALS: [(i32, &str); 9] = [
+    (2, "SIGINT"),
+    (4, "SIGILL"),
+    (5, "SIGTRAP"),
+    (6, "SIGABRT"),
+    (8, "SIGFPE"),
+    (9, "SIGKILL"),
+    (11, "SIGSEGV"),
+    (15, "SIGTERM"),
+    (24, "SIGXCPU"),
+];
+
+fn by_signal(signal: i32) -> String {
+    let name =
+        SIGNALS.iter().find(|(number, _)| *number == signal).map_or(String::new(), |(_, name)| format!(" ({name})"));
+    let verb = if is_kill(signal) { "was killed by" } else { "crashed with" };
+    format!("{verb} signal {signal}{name}")
+}
+
+fn is_kill(signal: i32) -> bool {
+    matches!(signal, 1 | 2 | 9 | 15 | 24)
+}
+
+fn what_to_do(signal: i32) -> &'static str {
+    match signal {
+        9 => {
+            "the system does that when memory runs out; OFFLOAD_JOBS=1, or .max_parallel(1) in build.rs, lets one compiler \
+             run at a time"
+        }
+        _ if is_kill(signal) => "somebody stopped it",
+        _ => "that is a fault of the compiler, whatever the source says; try another version of it",
+    }
+}

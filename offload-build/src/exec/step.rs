@@ -1,0 +1,128 @@
+//! One process of a build, as data: what runs, what it writes, what it waits for.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// One run of a tool.
+#[derive(Debug, Clone)]
+pub(crate) struct Step {
+    pub(crate) kind: Kind,
+    pub(crate) program: PathBuf,
+    /// Without those of [`Step::depfile`].
+    pub(crate) args: Vec<OsString>,
+    pub(crate) env: Vec<(OsString, OsString)>,
+    /// The file that it writes beside a dependency file.
+    pub(crate) output: Option<PathBuf>,
+    pub(crate) depfile: Option<Depfile>,
+    /// Positions of the steps that must have ended before.
+    pub(crate) after: Vec<usize>,
+}
+
+/// What a step does, as far as the way in which it is run depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// clang or the host's C++ compiler reads one source and writes one object or bitcode file.
+    Compile,
+    /// clang generates code for all sources of an image.
+    Generate,
+    /// Objects become an image.
+    Link,
+    /// ptxas makes machine code of PTX.
+    Assemble,
+    /// nvcc, whatever it makes.
+    Nvcc,
+    /// clang lists what a source includes, and makes nothing of it.
+    Scan,
+}
+
+/// A dependency file, which lists what a source includes.
+#[derive(Debug, Clone)]
+pub(crate) struct Depfile {
+    pub(crate) path: PathBuf,
+    pub(crate) by: DepfileBy,
+}
+
+/// Which part of a compiler writes a dependency file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DepfileBy {
+    /// The driver, asked by `-MMD`, without the system's headers.
+    Driver,
+    /// clang's compiler proper, past its driver. In HIP language mode clang 22's driver ignores `-MF` for device code.
+    CompilerProper { driver_ignores: bool },
+}
+
+/// The target of the first rule in each dependency file.
+const DEPFILE_TARGET: &str = "image";
+
+impl Depfile {
+    pub(super) fn args(&self) -> Vec<OsString> {
+        match self.by {
+            DepfileBy::Driver => self.driver_args(),
+            DepfileBy::CompilerProper { .. } => {
+                let words = ["-dependency-file".into(), self.path.clone().into(), "-MT".into(), DEPFILE_TARGET.into()];
+                words.into_iter().flat_map(|word: OsString| ["-Xclang".into(), word]).collect()
+            }
+        }
+    }
+
+    pub(super) fn driver_args(&self) -> Vec<OsString> {
+        ["-MMD", "-MT", DEPFILE_TARGET, "-MF"]
+            .map(OsString::from)
+            .into_iter()
+            .chain([self.path.clone().into()])
+            .collect()
+    }
+}
+
+impl Step {
+    /// A step that waits for no other and writes no file.
+    pub(crate) fn new(kind: Kind, program: &Path, args: Vec<OsString>) -> Self {
+        let program = program.to_owned();
+        Self { kind, program, args, env: Vec::new(), output: None, depfile: None, after: Vec::new() }
+    }
+
+    /// Tells the tool by `-o`, which each of them has, to write this file.
+    pub(crate) fn output(mut self, path: &Path) -> Self {
+        self.args.extend(["-o".into(), path.into()]);
+        self.output = Some(path.to_owned());
+        self
+    }
+
+    pub(crate) fn depfile(mut self, path: PathBuf, by: DepfileBy) -> Self {
+        self.depfile = Some(Depfile { path, by });
+        self
+    }
+
+    pub(crate) fn env(mut self, env: &[(OsString, OsString)]) -> Self {
+        self.env = env.to_owned();
+        self
+    }
+
+    /// All arguments, those for the dependency file last.
+    pub(crate) fn all_args(&self) -> Vec<OsString> {
+        let depfile = self.depfile.iter().flat_map(Depfile::args);
+        self.args.iter().cloned().chain(depfile).collect()
+    }
+}
+
+/// The command line, to be copied into a shell.
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_word(f, self.program.as_os_str())?;
+        for arg in self.all_args() {
+            f.write_str(" ")?;
+            write_word(f, &arg)?;
+        }
+        Ok(())
+    }
+}
+
+fn write_word(f: &mut fmt::Formatter<'_>, word: &OsStr) -> fmt::Result {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=+:,@".contains(c);
+    let word = word.to_string_lossy();
+    match word.chars().all(is_plain) && !word.is_empty() {
+        true => f.write_str(&word),
+        false => write!(f, "'{}'", word.replace('\'', r"'\''")),
+    }
+}

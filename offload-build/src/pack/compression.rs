@@ -1,0 +1,189 @@
+//! Compressed packs: each module is a stream of its own, so that one is had without the others.
+//!
+//! For AMD alone it is a compressed bundle for each module (`CCOB`, version 3), which HIP's runtime takes as it is; for
+//! any other mix an offload binary of version 3 for each.
+
+use crate::error::Error;
+use crate::hash::Parts;
+use crate::output::{OutDir, remove, write_if_changed};
+use crate::pack::image::Image;
+use crate::pack::layout::{self, Content, ModuleImages};
+use offload_format::bundle::HIP_ALIGN;
+use offload_format::compressed::{self, CompressOptions, CompressedBundle};
+use offload_format::compression::Method;
+use offload_format::host_object::DeviceSection;
+use offload_format::layout::Layout;
+use offload_format::offload_binary::{self, OffloadBinary, OffloadBinaryBuilder, Version};
+use offload_format::pack_index::IndexStream;
+use std::fs;
+use std::ops::Range;
+use std::path::PathBuf;
+
+/// Compresses the modules.
+///
+/// Returns an error if a file cannot be read or written.
+pub(crate) fn compress(modules: &[ModuleImages], section: DeviceSection, output: &OutDir) -> Result<Content, Error> {
+    let (mut layout, mut files, mut offsets) = (Layout::new(), Vec::new(), Vec::new());
+    let (mut starts, mut streams) = (Vec::new(), Vec::new());
+    for module in modules {
+        if module.images.is_empty() {
+            starts.push(None);
+            streams.push(None);
+            continue;
+        }
+        let (container, align) = match section {
+            DeviceSection::HipFatbin => (layout::bundle(&module.images, 0)?, HIP_ALIGN),
+            DeviceSection::LlvmOffloading => {
+                (offload_binary(module, modules.len() > 1).layout(Version::V3), offload_binary::ALIGN)
+            }
+        };
+        let (bytes, stream) = module_bytes(module, &container, section, modules.len() > 1, output)?;
+        // What of the container is compressed: a bundle whole, an offload binary but for its header.
+        let plain = if section == DeviceSection::HipFatbin { 0 } else { stream.start };
+        let path = path(module, output);
+        layout.pad_to(align);
+        let start = layout.size();
+        let (offset, size, inflated_size) = (start + stream.start, stream.end - stream.start, container.size() - plain);
+        starts.push(Some(start));
+        streams.push(Some(IndexStream { offset, size, inflated_size, method: Method::Zstd }));
+        offsets.extend(
+            (0..module.images.len())
+                .map(|image| container.offset_of(image).expect("the layout has every image") - plain),
+        );
+        layout.append(Layout::payload(files.len(), bytes.len() as u64));
+        files.push(path);
+    }
+    Ok(Content { layout, files, starts, streams, offsets })
+}
+
+fn offload_binary(module: &ModuleImages, several: bool) -> OffloadBinaryBuilder {
+    let mut builder = OffloadBinaryBuilder::new();
+    layout::add_images(&mut builder, module, several);
+    builder
+}
+
+fn path(module: &ModuleImages, output: &OutDir) -> PathBuf {
+    output.work.join(format!("{}.compressed", module.name))
+}
+
+/// Where the stream lies in a container, behind which zeros may stand; `None` of one that is damaged.
+fn stream(bytes: &[u8], section: DeviceSection) -> Option<Range<u64>> {
+    let (size, stream) = match section {
+        DeviceSection::HipFatbin => {
+            let bundle = CompressedBundle::parse(bytes).ok()?;
+            (bundle.total_size()?, bundle.payload())
+        }
+        DeviceSection::LlvmOffloading => {
+            let binary = OffloadBinary::parse(bytes).ok()?;
+            (binary.size(), binary.compressed()?.stream())
+        }
+    };
+    Some(size - stream.len() as u64..size)
+}
+
+/// The compressed container of a module, and where its stream lies: that of an earlier run, if it was made from the
+/// same images.
+fn module_bytes(
+    module: &ModuleImages,
+    container: &Layout,
+    section: DeviceSection,
+    several: bool,
+    output: &OutDir,
+) -> Result<(Vec<u8>, Range<u64>), Error> {
+    let mut key = Parts::default();
+    key.add(env!("CARGO_PKG_VERSION"));
+    key.add(section.elf_name());
+    key.add(if several { "true" } else { "false" });
+    key.add(&module.name);
+    for image in &module.images {
+        key.add(&image.target);
+        key.add(&image.hash.to_string());
+    }
+    let key = key.finish().to_string();
+    let path = path(module, output);
+    let key_path = path.with_extension("compressed.key");
+    if fs::read_to_string(&key_path).is_ok_and(|known| known == key)
+        && let Ok(bytes) = fs::read(&path)
+        && let Some(stream) = stream(&bytes, section)
+    {
+        return Ok((bytes, stream));
+    }
+    // A build that is interrupted below must not leave other bytes behind the old key.
+    remove(&key_path)?;
+    let read = |image: &Image| fs::read(&image.path).map_err(|error| Error::io("read", &image.path, error));
+    let images = module.images.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    let images: Vec<&[u8]> = images.iter().map(|image| &**image).collect();
+    let made = match section {
+        DeviceSection::HipFatbin => compressed::compress(&container.to_vec(&images), &CompressOptions::default()),
+        DeviceSection::LlvmOffloading => offload_binary(module, several).compressed(Method::Zstd, None, &images),
+    };
+    let bytes = made.map_err(|error| Error::config(format!("the pack cannot be compressed: {error}")))?;
+    let stream = stream(&bytes, section)
+        .ok_or_else(|| Error::config(format!("the module \"{}\" cannot be read back compressed", module.name)))?;
+    write_if_changed(&path, &bytes)?;
+    write_if_changed(&key_path, key.as_bytes())?;
+    Ok((bytes, stream))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash::ContentHash;
+    use offload_format::pack_index::{Origin, PackImageKind};
+
+    /// A module whose image has these bytes.
+    fn module(output: &OutDir, bytes: &[u8]) -> ModuleImages {
+        let path = output.images.join("gfx90a.hsaco");
+        fs::write(&path, bytes).unwrap();
+        let hash = ContentHash::of_file(&path).unwrap();
+        let kind = PackImageKind::CodeObject { version: 6 };
+        let (target, size, origin) = ("gfx90a".to_owned(), bytes.len() as u64, Origin::ReadyMade);
+        ModuleImages { name: "only".to_owned(), images: vec![Image { target, path, size, hash, kind, origin }] }
+    }
+
+    /// The bytes that come out of a pack of this module.
+    fn packed(module: &ModuleImages, section: DeviceSection, output: &OutDir) -> Result<Vec<u8>, Error> {
+        let content = compress(std::slice::from_ref(module), section, output)?;
+        let (start, stream) = (content.starts[0].unwrap(), content.streams[0].unwrap());
+        let bytes = fs::read(&content.files[0]).unwrap();
+        let inflated = match section {
+            DeviceSection::HipFatbin => CompressedBundle::parse(&bytes).unwrap().decompress(1 << 20).unwrap(),
+            DeviceSection::LlvmOffloading => {
+                let binary = OffloadBinary::parse(&bytes).unwrap().compressed().unwrap();
+                binary.decompress(1 << 20).unwrap().split_off((stream.offset - start) as usize)
+            }
+        };
+        assert_eq!(inflated.len() as u64, stream.inflated_size);
+        let offset = content.offsets[0] as usize;
+        Ok(inflated[offset..][..module.images[0].size as usize].to_vec())
+    }
+
+    #[test]
+    fn what_was_compressed_before_is_taken_only_whole() {
+        let folder = std::env::temp_dir().join(format!("offload-build-compress-{}", std::process::id()));
+        let output = OutDir::create(&folder, "pack").unwrap();
+        let (one, two) = (vec![b'1'; 5000], vec![b'2'; 6000]);
+        for section in [DeviceSection::HipFatbin, DeviceSection::LlvmOffloading] {
+            let first = module(&output, &one);
+            assert_eq!(packed(&first, section, &output).unwrap(), one);
+            let file = path(&first, &output);
+            let key = file.with_extension("compressed.key");
+            // A file that was cut short is made again.
+            for size in [0, 20, 45] {
+                let bytes = fs::read(&file).unwrap();
+                fs::write(&file, &bytes[..size]).unwrap();
+                assert_eq!(packed(&first, section, &output).unwrap(), one);
+                assert_eq!(fs::read(&file).unwrap(), bytes);
+            }
+            // While another is written, there is no key.
+            let in_the_way = output.work.join("only.compressed.part");
+            fs::create_dir(&in_the_way).unwrap();
+            let second = module(&output, &two);
+            packed(&second, section, &output).unwrap_err();
+            assert!(!key.exists());
+            fs::remove_dir(&in_the_way).unwrap();
+            assert_eq!(packed(&second, section, &output).unwrap(), two);
+        }
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -1,0 +1,16 @@
+//! Compressed packs, in a build of this crate without the feature.
+
+use crate::error::Error;
+use crate::output::OutDir;
+use crate::pack::layout::{Content, ModuleImages};
+use offload_format::host_object::DeviceSection;
+
+/// Refuses.
+pub(crate) fn compress(_: &[ModuleImages], _: DeviceSection, _: &OutDir) -> Result<Content, Error> {
+    Err(Error::config(
+        "build.rs asks for a compressed pack: this build of offload-build cannot compress\n\
+         It takes the feature `compression` of offload-build, in [build-dependencies], and, for the program to \
+         decompress, the feature `zstd` of offload-format, in [dependencies]."
+            .to_owned(),
+    ))
+}

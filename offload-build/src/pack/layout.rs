@@ -1,0 +1,118 @@
+//! What a pack's bytes are: the containers of its modules, one after another.
+
+use crate::error::Error;
+use crate::pack::image::Image;
+use offload_format::bundle::{BundleBuilder, HIP_ALIGN, HIP_ENTRY_PREFIX, HIP_TABLE_LIMIT};
+use offload_format::host_object::DeviceSection;
+use offload_format::layout::Layout;
+use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
+use offload_format::pack_index::{IndexStream, PackImageKind};
+use std::path::PathBuf;
+
+/// A module's images before they are packed.
+#[derive(Debug)]
+pub(crate) struct ModuleImages {
+    pub(crate) name: String,
+    pub(crate) images: Vec<Image>,
+}
+
+/// What a pack's bytes are.
+#[derive(Debug)]
+pub(crate) struct Content {
+    /// Payload numbers are positions in `files`.
+    pub(crate) layout: Layout,
+    pub(crate) files: Vec<PathBuf>,
+    /// Where each module's container starts.
+    pub(crate) starts: Vec<Option<u64>>,
+    /// Those that are compressed.
+    pub(crate) streams: Vec<Option<IndexStream>>,
+    /// Of each image: in the pack, or in what comes out of its module's stream.
+    pub(crate) offsets: Vec<u64>,
+}
+
+/// The images of all modules, in file order.
+pub(crate) fn images(modules: &[ModuleImages]) -> Vec<&Image> {
+    let mut images = Vec::new();
+    for module in modules {
+        images.extend(&module.images);
+    }
+    images
+}
+
+/// The images as they are.
+pub(crate) fn plain(modules: &[ModuleImages], section: DeviceSection) -> Result<Content, Error> {
+    let files: Vec<PathBuf> = images(modules).iter().map(|image| image.path.clone()).collect();
+    let (layout, starts) = match section {
+        DeviceSection::HipFatbin => bundles(modules)?,
+        DeviceSection::LlvmOffloading => (offload_binaries(modules), vec![None; modules.len()]),
+    };
+    let offset = |number| layout.offset_of(number).expect("the layout has every image");
+    let offsets = (0..files.len()).map(offset).collect();
+    Ok(Content { layout, files, starts, streams: vec![None; modules.len()], offsets })
+}
+
+/// A bundle for each module that has an image, as HIP's runtime takes it, and where they start. Payload numbers are
+/// positions among the images of all modules.
+fn bundles(modules: &[ModuleImages]) -> Result<(Layout, Vec<Option<u64>>), Error> {
+    let (mut layout, mut starts, mut first) = (Layout::new(), Vec::new(), 0);
+    for module in modules {
+        if module.images.is_empty() {
+            starts.push(None);
+            continue;
+        }
+        layout.pad_to(HIP_ALIGN);
+        starts.push(Some(layout.size()));
+        layout.append(bundle(&module.images, first)?);
+        first += module.images.len();
+    }
+    Ok((layout, starts))
+}
+
+/// One bundle; its first image has this payload number.
+pub(crate) fn bundle(images: &[Image], first: usize) -> Result<Layout, Error> {
+    let mut builder = BundleBuilder::hip();
+    for image in images {
+        let id = format!("{HIP_ENTRY_PREFIX}{}", image.target);
+        builder.entry(&id, image.size).map_err(|error| Error::config(error.to_string()))?;
+    }
+    let layout = builder.layout();
+    let table = layout.pieces().first().map_or(0, |header| header.size());
+    if table > HIP_TABLE_LIMIT {
+        return Err(Error::config(format!(
+            "{} targets make an entry table of {table} bytes; HIP's runtime reads {HIP_TABLE_LIMIT}. List fewer targets.",
+            images.len()
+        )));
+    }
+    // Entry 0 is the host's, without bytes.
+    Ok(layout.nest(|entry| match entry.checked_sub(1) {
+        Some(image) => Layout::payload(first + image, images[image].size),
+        None => Layout::new(),
+    }))
+}
+
+/// One offload binary after another; where there are several modules, each says which it belongs to.
+fn offload_binaries(modules: &[ModuleImages]) -> Layout {
+    let mut builder = OffloadBinaryBuilder::new();
+    modules.iter().for_each(|module| add_images(&mut builder, module, modules.len() > 1));
+    builder.layout(Version::V1)
+}
+
+/// Adds the images of one module, which they name if it is one of several.
+pub(crate) fn add_images(builder: &mut OffloadBinaryBuilder, module: &ModuleImages, several: bool) {
+    for image in &module.images {
+        let (image_kind, offload_kind, triple) = match &image.kind {
+            PackImageKind::CodeObject { .. } => (ImageKind::OBJECT, OffloadKind::HIP, "amdgcn-amd-amdhsa"),
+            PackImageKind::Cubin => (ImageKind::CUBIN, OffloadKind::CUDA, "nvptx64-nvidia-cuda"),
+            PackImageKind::Ptx { .. } => (ImageKind::PTX, OffloadKind::CUDA, "nvptx64-nvidia-cuda"),
+            PackImageKind::SharedObject { triple } => (ImageKind::OBJECT, OffloadKind::NONE, triple.as_str()),
+            other => unreachable!("no image is opened as {other}"),
+        };
+        let strings = builder.image(image_kind, offload_kind, image.size).string("triple", triple);
+        if !matches!(image.kind, PackImageKind::SharedObject { .. }) {
+            strings.string("arch", &image.target);
+        }
+        if several {
+            strings.string("module", &module.name);
+        }
+    }
+}

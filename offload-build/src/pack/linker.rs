@@ -1,0 +1,212 @@
+//! Which linker will put the host program together, as far as a build script can tell, and whether a large pack is too
+//! much for it.
+//!
+//! On x86-64 ELF, code reaches data within 2 GiB. The section of a pack says that it may lie farther away than that
+//! (SHF_X86_64_LARGE). What linkers make of it, with a pack of 2.2 GiB:
+//!
+//! | linker | |
+//! |---|---|
+//! | rust-lld of rustc 1.95 | puts it in front of everything else that is read only: links, runs, unwinds |
+//! | GNU ld 2.40 | between code and data: "relocation overflows"; behind all others with a linker script |
+//! | mold 1.10 | between unwinding tables and code: links, and a panic ends in "failed to initiate panic" |
+
+use crate::cargo::Cargo;
+use crate::error::Error;
+use crate::exec::probe;
+use crate::request::Request;
+use offload_format::host_object::{Machine, ObjectFormat};
+use std::path::Path;
+
+const GIB: u64 = 1 << 30;
+
+/// The largest pack that nothing is said of.
+const PLENTY: u64 = GIB;
+
+/// The largest that any linker can link into a program of usual size.
+const MOST: u64 = GIB + GIB / 2;
+
+/// What is known of a linker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Linker {
+    Lld,
+    Gnu,
+    Mold,
+    Other,
+}
+
+/// Warns of a large pack.
+///
+/// Returns an error if the linker cannot link it, or breaks the program; with `large_pack_script` GNU ld has what it
+/// takes.
+pub(crate) fn check_size(
+    name: &str,
+    size: u64,
+    machine: Machine,
+    request: &Request,
+    cargo: &Cargo,
+) -> Result<(), Error> {
+    if size <= PLENTY {
+        return Ok(());
+    }
+    // What is asked for already is no advice.
+    let (or_compress, compress) = match request.compressed {
+        true => ("", "fewer targets make"),
+        false => ("`compress`, or ", "`compress` makes"),
+    };
+    let pack = format!("{:.2} GiB ({size} bytes)", size as f64 / GIB as f64);
+    let has_limit = machine.format() == ObjectFormat::Elf && cargo.target_arch == "x86_64";
+    if size > MOST && has_limit {
+        let flags = cargo.rustc_flags();
+        let (linker, from) = chosen(&flags, cargo.linker().as_deref()).unwrap_or_else(|| default(cargo));
+        let (linker, what) = match linker {
+            Linker::Gnu if !request.large_pack_script => (
+                "GNU ld",
+                "It puts a pack between code and data, which then are too far apart: \"relocation truncated to fit\"",
+            ),
+            Linker::Mold => (
+                "mold",
+                "It puts a pack between unwinding tables and code, which then are too far apart: the program would link, and \
+                 abort at its first panic with \"failed to initiate panic\"",
+            ),
+            _ => ("", ""),
+        };
+        if !what.is_empty() {
+            let script = if linker == "GNU ld" {
+                "\n- or, with GNU ld: link with the script on offload-build's front page, and call large_pack_script()"
+            } else {
+                ""
+            };
+            return Err(Error::config(format!(
+                "the pack has {pack}, and the program is linked by {linker} ({from}).\n{what}.\n\
+                 - link with rust-lld, which rustc for x86-64 Linux has and uses unless told otherwise (1.90 and newer)\n\
+                 - or make the pack smaller: {or_compress}fewer targets{script}"
+            )));
+        }
+    }
+    let limit = if has_limit { "; over 1.5 GiB it takes rust-lld" } else { "" };
+    cargo.warn(&format!("pack \"{name}\" has {pack}, in each program that uses it: {compress} it smaller{limit}"));
+    Ok(())
+}
+
+/// The linker that rustc's options ask for, and in which words; `None` if they leave it to rustc. `program` is what
+/// Cargo's configuration says.
+fn chosen(flags: &[String], program: Option<&str>) -> Option<(Linker, String)> {
+    let mut program =
+        program.map(|program| (program.to_owned(), format!("linker = {program:?} in Cargo's configuration")));
+    let (mut fuse, mut lld_is_off) = (None, None);
+    let mut flags = flags.iter();
+    while let Some(flag) = flags.next() {
+        // -C <option>, -C<option>, --codegen=<option>
+        let option = match flag.as_str() {
+            "-C" | "-Z" | "--codegen" => flags.next().map(String::as_str),
+            flag => ["-C", "-Z", "--codegen="].iter().find_map(|prefix| flag.strip_prefix(prefix)),
+        };
+        let Some((key, value)) = option.and_then(|option| option.split_once('=')) else { continue };
+        match key {
+            "linker" => program = Some((value.to_owned(), format!("-Clinker={value}"))),
+            "link-arg" | "link-args" => {
+                for word in value.split_whitespace() {
+                    let path = ["-fuse-ld=", "--ld-path="].iter().find_map(|prefix| word.strip_prefix(prefix));
+                    fuse = path.map(|path| (path.to_owned(), format!("-C{key}={word}"))).or(fuse);
+                }
+            }
+            "linker-features" | "link-self-contained" => {
+                for word in value.split(',') {
+                    match (key, word) {
+                        (_, "-lld") | ("link-self-contained", "-linker") => {
+                            lld_is_off = Some(format!("-C{key}={value}"))
+                        }
+                        (_, "+lld") => lld_is_off = None,
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    // What a compiler is told counts for more than which compiler it is.
+    if let Some((path, from)) = fuse {
+        return Some((known(&path).unwrap_or(Linker::Other), from));
+    }
+    if let Some((path, from)) = program
+        && let Some(linker) = known(&path)
+    {
+        return Some((linker, from));
+    }
+    // The system's own, then.
+    lld_is_off.map(|flag| (Linker::Gnu, flag))
+}
+
+/// The linker of this name; `None` of a compiler's, or one that is not known.
+fn known(path: &str) -> Option<Linker> {
+    let name = Path::new(path).file_name()?.to_str()?;
+    match name.rsplit('-').next().unwrap_or(name) {
+        "lld" | "ld.lld" => Some(Linker::Lld),
+        "mold" | "ld.mold" | "sold" => Some(Linker::Mold),
+        "bfd" | "ld.bfd" | "ld" | "gold" | "ld.gold" => Some(Linker::Gnu),
+        _ => None,
+    }
+}
+
+/// What rustc takes by itself.
+fn default(cargo: &Cargo) -> (Linker, String) {
+    let ask = |what: &[&str]| {
+        let answer = probe(cargo.rustc(), what, &[]).ok()?;
+        Some(answer.stdout.trim().to_owned())
+    };
+    let version = ask(&["--version"]).unwrap_or_default();
+    // rustc 1.95.0 (…)
+    let number = version.split(['.', ' ']).nth(2).and_then(|minor| minor.parse::<u32>().ok());
+    let own = ask(&["--print", "sysroot"]).is_some_and(|sysroot| {
+        Path::new(&sysroot).join("lib/rustlib").join(&cargo.host).join("bin/gcc-ld/ld.lld").is_file()
+    });
+    match cargo.target == "x86_64-unknown-linux-gnu" && number.is_some_and(|minor| minor >= 90) && own {
+        true => (Linker::Lld, "rust-lld".to_owned()),
+        false => (Linker::Gnu, format!("the system's, which {version} uses for {}", cargo.target)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use offload_format::host_object::CargoTarget;
+
+    #[test]
+    fn advice_is_what_is_not_followed_yet() {
+        // For musl rustc takes the system's linker.
+        let mut cargo = Cargo::outside("x86_64-unknown-linux-musl");
+        cargo.target_arch = "x86_64".to_owned();
+        let target = CargoTarget { arch: "x86_64", os: "linux", pointer_width: "64", endian: "little" };
+        let machine = Machine::of(&target).expect("packs can be embedded there");
+        for (compressed, advice) in [(false, "smaller: `compress`, or fewer targets"), (true, "smaller: fewer targets")]
+        {
+            let request = Request { compressed, ..Request::default() };
+            let error = check_size("huge", MOST + 1, machine, &request, &cargo).unwrap_err().to_string();
+            assert!(error.contains("linked by GNU ld"), "{error}");
+            assert!(error.contains(advice), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_linker_that_flags_ask_for() {
+        for (flags, program, expected) in [
+            (&[][..], None, None),
+            (&["-Copt-level=3", "-C", "target-cpu=native"][..], Some("clang"), None),
+            (&["-Clink-arg=-fuse-ld=mold"], None, Some(Linker::Mold)),
+            (&["-C", "link-arg=-fuse-ld=/opt/mold/bin/mold"], None, Some(Linker::Mold)),
+            (&["--codegen=link-args=-s --ld-path=/usr/bin/ld.bfd"], Some("mold"), Some(Linker::Gnu)),
+            (&["-Clink-arg=-fuse-ld=bfd", "-Clink-arg=-fuse-ld=lld"], None, Some(Linker::Lld)),
+            (&["-Clink-arg=-fuse-ld=wild"], None, Some(Linker::Other)),
+            (&["-Clinker=/usr/bin/x86_64-linux-gnu-gcc"], Some("mold"), None),
+            (&["-Clinker=rust-lld"], None, Some(Linker::Lld)),
+            (&[], Some("/usr/bin/x86_64-linux-gnu-ld"), Some(Linker::Gnu)),
+            (&["-Clinker-features=-lld"], None, Some(Linker::Gnu)),
+            (&["-Zlinker-features=-lld", "-C", "linker-features=+lld"], Some("cc"), None),
+            (&["-Clink-self-contained=-linker"], None, Some(Linker::Gnu)),
+        ] {
+            let owned: Vec<String> = flags.iter().map(ToString::to_string).collect();
+            let found = chosen(&owned, program).map(|(linker, _)| linker);
+            assert_eq!(found, expected, "{flags:?}, {program:?}");
+        }
+    }
+}

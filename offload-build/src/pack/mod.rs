@@ -1,0 +1,259 @@
+//! Puts images together: the pack, the host object around it, and the index that the macro reads.
+
+#[cfg_attr(not(feature = "compression"), path = "compression_disabled.rs")]
+mod compression;
+pub(crate) mod image;
+mod kernels;
+pub(crate) mod layout;
+mod linker;
+
+use self::compression::compress;
+use self::image::Image;
+use self::layout::{Content, ModuleImages, images, plain};
+use crate::cargo::Cargo;
+use crate::error::Error;
+use crate::hash::{ContentHash, Parts};
+use crate::output::{OutDir, write_if_changed, write_layout};
+use crate::request::Request;
+use offload_format::archive;
+use offload_format::host_object::{self, CargoTarget, DeviceSection, Machine, ObjectFormat};
+use offload_format::layout::Layout;
+use offload_format::pack_index::{Index, IndexImage, IndexModule, IndexStream, Origin, PackImageKind, PackIndex};
+use std::path::{Path, PathBuf};
+
+/// What [`Build::compile`](crate::Build::compile) made.
+///
+/// ```no_run
+/// let pack = offload_build::Build::new().file("kernels/saxpy.cu").archs(["gfx90a", "sm_80"]).compile("saxpy");
+/// for module in pack.modules() {
+///     for image in module.images() {
+///         println!("{} for {}: {}, {:?}", module.name(), image.target(), image.path().display(), image.kernels());
+///     }
+/// }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Pack {
+    name: String,
+    path: Option<PathBuf>,
+    modules: Vec<PackedModule>,
+}
+
+/// One module of a [`Pack`].
+#[derive(Debug, Clone)]
+pub struct PackedModule {
+    name: String,
+    images: Vec<PackedImage>,
+}
+
+/// One image of a [`Pack`].
+#[derive(Debug, Clone)]
+pub struct PackedImage {
+    target: String,
+    path: PathBuf,
+    size: u64,
+    origin: Origin,
+}
+
+impl Pack {
+    /// The name it was given.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The file with the bytes that are embedded: an offload bundle for each module, if all targets are AMD's, or
+    /// offload binaries. `None` if nothing was compiled: `OFFLOAD_SKIP`, docs.rs, or
+    /// [`Build::allow_empty`](crate::Build::allow_empty) and no target left.
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// The modules, those of the build's own files first. A pack that was not built has them without images.
+    pub fn modules(&self) -> &[PackedModule] {
+        &self.modules
+    }
+
+    /// The images of all modules; of each in the order of the targets.
+    pub fn images(&self) -> impl Iterator<Item = &PackedImage> {
+        self.modules.iter().flat_map(|module| &module.images)
+    }
+
+    /// The targets that there are images for, each once, as canonical names.
+    pub fn targets(&self) -> Vec<&str> {
+        let mut targets = Vec::new();
+        for image in self.images() {
+            if !targets.contains(&image.target()) {
+                targets.push(image.target());
+            }
+        }
+        targets
+    }
+}
+
+impl PackedModule {
+    /// Its name: what build.rs gave it, or that of the pack.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its images, in the order of the targets.
+    pub fn images(&self) -> &[PackedImage] {
+        &self.images
+    }
+}
+
+impl PackedImage {
+    /// Canonical name of the target.
+    pub fn target(&self) -> &str {
+        &self.target
+    }
+
+    /// The image in a file of its own: in `OUT_DIR`, or the source, if that is a code object or cubin as it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Size in bytes.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Where it came from.
+    pub fn origin(&self) -> Origin {
+        self.origin
+    }
+
+    /// The names of its kernels, read from the image, as it has them: those of C++ mangled. There are none to be read
+    /// in the image for the CPU.
+    ///
+    /// Returns an error if the file cannot be read, or is damaged.
+    pub fn kernels(&self) -> Result<Vec<String>, Error> {
+        if self.target == "cpu" { Ok(Vec::new()) } else { image::kernels(&self.path) }
+    }
+}
+
+/// Writes the index of a pack that is not built, which would have these modules.
+pub(crate) fn write_absent(name: &str, why: &str, modules: Vec<String>, output: &OutDir) -> Result<Pack, Error> {
+    let index = Index::Absent { name: name.to_owned(), why: why.to_owned(), modules: modules.clone() };
+    write_if_changed(&output.index(), index.to_string().as_bytes())?;
+    let modules = modules.into_iter().map(|name| PackedModule { name, images: Vec::new() }).collect();
+    Ok(Pack { name: name.to_owned(), path: None, modules })
+}
+
+/// What host objects are made for.
+///
+/// Returns an error for a host into whose programs packs cannot be linked.
+pub(crate) fn machine(cargo: &Cargo) -> Result<Machine, Error> {
+    let machine = Machine::of(&CargoTarget {
+        arch: &cargo.target_arch,
+        os: &cargo.target_os,
+        pointer_width: &cargo.target_pointer_width,
+        endian: &cargo.target_endian,
+    });
+    machine.ok_or_else(|| {
+        Error::config(format!(
+            "packs can be embedded in 64-bit programs for Linux, Android, BSD and illumos (x86_64, aarch64, riscv64, \
+             loongarch64) and for Windows and macOS (x86_64, aarch64); this host is {}",
+            cargo.target
+        ))
+    })
+}
+
+/// Writes pack, library and index.
+///
+/// Returns an error if the pack, compressed if it is to be, is too large for the linker, or if a file cannot be
+/// written.
+pub(crate) fn write(
+    name: &str,
+    modules: &[ModuleImages],
+    request: &Request,
+    machine: Machine,
+    output: &OutDir,
+    cargo: &Cargo,
+) -> Result<Pack, Error> {
+    let images = images(modules);
+    let only_amd = images.iter().all(|image| matches!(image.kind, PackImageKind::CodeObject { .. }));
+    let section = if only_amd { DeviceSection::HipFatbin } else { DeviceSection::LlvmOffloading };
+    let Content { layout, files, starts, streams, offsets } = match request.compressed {
+        true => compress(modules, section, output)?,
+        false => plain(modules, section)?,
+    };
+    linker::check_size(name, layout.size(), machine, request, cargo)?;
+    let bundles: Vec<Option<u64>> = starts.into_iter().map(|start| start.filter(|_| only_amd)).collect();
+    let hash = content_hash(section, request.compressed, &layout, &images);
+    let library = format!("offload_{name}_{hash}");
+    let symbol = format!("offload_pack_{hash}");
+
+    let object = host_object::write(machine, section, &symbol, layout.size())
+        .map_err(|error| Error::config(format!("the pack is too large for one library: {error}")))?;
+    let write_library = match machine.format() {
+        ObjectFormat::MachO => archive::write_darwin_library,
+        _ => archive::write_library,
+    };
+    let archive = write_library("offload.o", &machine.linker_name(&symbol), object.size());
+    let library_offset = archive.offset_of(0).unwrap_or(0) + object.offset_of(0).unwrap_or(0);
+    let library_layout = archive.nest(|_| object.clone()).nest(|_| layout.clone());
+    let library_path = output.library(&library);
+    // Beside each other: a large pack is mostly waiting for memory.
+    std::thread::scope(|scope| {
+        let pack = scope.spawn(|| write_layout(&output.pack(), &layout, &files));
+        write_layout(&library_path, &library_layout, &files)?;
+        pack.join().expect("writing a file does not panic")
+    })?;
+
+    let mut offsets = offsets.into_iter();
+    let mut index_image = |module: &ModuleImages, image: &Image| {
+        Ok(IndexImage {
+            target: image.target.clone(),
+            offset: offsets.next().expect("the layout has every image"),
+            size: image.size,
+            origin: image.origin,
+            kind: image.kind.clone(),
+            kernels: kernels::of(&module.name, image, output, cargo)?,
+        })
+    };
+    let index_module = |(module, (bundle, stream)): (&ModuleImages, (Option<u64>, Option<IndexStream>))| {
+        let images: Result<Vec<IndexImage>, Error> =
+            module.images.iter().map(|image| index_image(module, image)).collect();
+        Ok(IndexModule { name: module.name.clone(), bundle, stream, images: images? })
+    };
+    let index_modules: Result<Vec<IndexModule>, Error> =
+        modules.iter().zip(bundles.into_iter().zip(streams)).map(index_module).collect();
+    let index = Index::Built(PackIndex {
+        name: name.to_owned(),
+        library: library.clone(),
+        library_size: library_layout.size(),
+        library_offset,
+        symbol,
+        section,
+        size: layout.size(),
+        modules: index_modules?,
+    });
+    write_if_changed(&output.index(), index.to_string().as_bytes())?;
+    output.remove_stale_libraries(&format!("offload_{name}_"), &library_path);
+    cargo.link_search(&output.root);
+
+    let packed = |image: &Image| PackedImage {
+        target: image.target.clone(),
+        path: image.path.clone(),
+        size: image.size,
+        origin: image.origin,
+    };
+    let packed_module = |module: &ModuleImages| PackedModule {
+        name: module.name.clone(),
+        images: module.images.iter().map(packed).collect(),
+    };
+    let modules = modules.iter().map(packed_module).collect();
+    Ok(Pack { name: name.to_owned(), path: Some(output.pack()), modules })
+}
+
+/// Of section, structure and images: what two packs must share to be one.
+fn content_hash(section: DeviceSection, compressed: bool, layout: &Layout, images: &[&Image]) -> ContentHash {
+    let method = if compressed { "zstd" } else { "" };
+    let mut hash = Parts::default();
+    hash.add(&format!("{}{method}", section.elf_name()));
+    hash.add(&format!("{:?}", layout.pieces()));
+    for image in images {
+        hash.add(&image.hash.to_string());
+    }
+    hash.finish()
+}

@@ -1,0 +1,182 @@
+//! What the bytes of a source say it is for.
+
+use super::supplied;
+use crate::error::Error;
+use crate::request::Family;
+use crate::request::Language;
+use offload_format::image::{Bitcode, PtxHeader};
+use offload_format::target::{NvidiaArch, NvidiaCode, NvidiaSuffix, OffloadArch};
+use std::fs;
+use std::path::Path;
+
+/// The targets that the bytes of a source name.
+#[derive(Debug)]
+pub(crate) enum Facts {
+    /// They name none.
+    Any,
+    /// ROCm's own headers, which are for AMD GPUs.
+    RocmHeaders,
+    /// A target triple, of this family.
+    Triple(Family, String),
+    /// Assembly: one target, and whether there are kernels.
+    Assembly { target: Option<String>, has_kernels: bool },
+    /// The target of PTX.
+    Ptx(NvidiaArch),
+    /// The images in a file.
+    Images(Vec<supplied::Name>),
+}
+
+impl Facts {
+    /// Looks into a source, as far as its language has such words.
+    ///
+    /// Returns an error if the file cannot be read, if it is not what its language says, or if it is for no GPU.
+    pub(crate) fn read(path: &Path, language: Language) -> Result<Self, Error> {
+        let bytes = || fs::read(path).map_err(|error| Error::io("read the source", path, error));
+        match language {
+            Language::Cuda | Language::OpenCl | Language::C => Ok(Facts::Any),
+            Language::Hip => Ok(if includes_rocm(&bytes()?) { Facts::RocmHeaders } else { Facts::Any }),
+            Language::LlvmIr => of_ir(path, &bytes()?),
+            Language::Assembly => Ok(of_assembly(&bytes()?)),
+            Language::Ptx => PtxHeader::parse(&bytes()?)
+                .map(|header| Facts::Ptx(header.arch()))
+                .map_err(|error| Error::config(format!("the source {} is no PTX: {error}", path.display()))),
+            Language::Image => Ok(Facts::Images(supplied::names(path)?)),
+        }
+    }
+
+    pub(crate) fn is_for(&self, arch: &OffloadArch<'_>) -> bool {
+        match self {
+            Facts::Any => true,
+            Facts::RocmHeaders => Family::of(arch) == Family::Amd,
+            Facts::Triple(family, _) => Family::of(arch) == *family,
+            Facts::Assembly { target, .. } => target.as_ref().is_none_or(|target| arch.to_canonical() == *target),
+            Facts::Ptx(text) => matches!(arch, OffloadArch::Nvidia(arch) if is_ptx_for(*text, *arch)),
+            Facts::Images(names) => names.iter().any(|name| name.is_for(arch)),
+        }
+    }
+
+    /// Whether nothing can be linked with it, whatever its language is: assembly with kernels has its own note about them, and
+    /// runtimes read only the first note of a code object.
+    pub(crate) fn is_alone(&self) -> bool {
+        matches!(self, Facts::Assembly { has_kernels: true, .. })
+    }
+
+    /// The limit in words that stand behind the file's name.
+    pub(crate) fn limit(&self) -> Option<String> {
+        match self {
+            Facts::Any => None,
+            Facts::RocmHeaders => Some("includes ROCm's headers, which are for amd".to_owned()),
+            Facts::Triple(family, triple) => Some(format!("is for {family}, as its target triple {triple} says")),
+            Facts::Assembly { target, .. } => target.as_ref().map(|target| format!("says that it is for {target}")),
+            Facts::Ptx(arch) => {
+                let machine_code = arch.with_code(NvidiaCode::Cubin);
+                Some(match arch.suffix {
+                    None => format!("is PTX for {arch}, which can become machine code from {machine_code} on"),
+                    Some(_) => format!("is PTX for {arch}, which can become {machine_code}"),
+                })
+            }
+            Facts::Images(names) => {
+                let names: Vec<String> = names.iter().map(supplied::Name::to_string).collect();
+                Some(format!("has images for {}", names.join(", ")))
+            }
+        }
+    }
+}
+
+/// Whether PTX for one architecture is the image for another, or can be assembled to it.
+fn is_ptx_for(text: NvidiaArch, wanted: NvidiaArch) -> bool {
+    match (wanted.code, text.suffix) {
+        (NvidiaCode::Ptx, _) => text == wanted,
+        (NvidiaCode::Cubin, None) => wanted.number() >= text.number(),
+        (NvidiaCode::Cubin, Some(NvidiaSuffix::FamilySpecific)) => {
+            wanted.suffix.is_some() && text.family_has(wanted.major, wanted.minor)
+        }
+        // `a`; a letter that is not known here narrows no less.
+        (NvidiaCode::Cubin, Some(_)) => text == wanted.with_code(NvidiaCode::Ptx),
+    }
+}
+
+/// Whether a line of the text includes one of the headers that are under `hip/` in ROCm.
+fn includes_rocm(text: &[u8]) -> bool {
+    String::from_utf8_lossy(text).lines().any(|line| {
+        let rest = line.trim_start().strip_prefix('#').map(str::trim_start);
+        let name = rest.and_then(|rest| rest.strip_prefix("include")).map(str::trim_start);
+        name.is_some_and(|name| name.starts_with("<hip/") || name.starts_with("\"hip/"))
+    })
+}
+
+/// By the target triple; a file without one is for any target.
+fn of_ir(path: &Path, bytes: &[u8]) -> Result<Facts, Error> {
+    let triple = if Bitcode::is_bitcode(bytes) {
+        let wrong = |error| Error::config(format!("the source {} is damaged bitcode: {error}", path.display()));
+        Bitcode::parse(bytes).map_err(wrong)?.target_triple().map(str::to_owned)
+    } else {
+        quoted(bytes, "target triple = ")
+    };
+    let Some(triple) = triple.filter(|triple| !triple.is_empty()) else { return Ok(Facts::Any) };
+    let family = match triple.split('-').next() {
+        Some("amdgcn") => Family::Amd,
+        Some("nvptx64") => Family::Nvidia,
+        _ => {
+            return Err(Error::config(format!(
+                "the source {} is for {triple}, as its target triple says, and no GPU's: amdgcn-amd-amdhsa and \
+                 nvptx64-nvidia-cuda are",
+                path.display()
+            )));
+        }
+    };
+    Ok(Facts::Triple(family, triple))
+}
+
+/// `.amdgcn_target "amdgcn-amd-amdhsa--gfx90a:xnack+"`.
+fn of_assembly(bytes: &[u8]) -> Facts {
+    let target = quoted(bytes, ".amdgcn_target ");
+    let target = target.as_deref().and_then(|text| text.rsplit_once("--")).and_then(|(_, id)| {
+        let id = OffloadArch::parse(id).ok()?;
+        Some(id.to_canonical())
+    });
+    let has_kernels =
+        String::from_utf8_lossy(bytes).lines().any(|line| line.trim_start().starts_with(".amdhsa_kernel"));
+    Facts::Assembly { target, has_kernels }
+}
+
+/// What stands in quotes behind these words at the start of a line.
+fn quoted(text: &[u8], words: &str) -> Option<String> {
+    let text = String::from_utf8_lossy(text);
+    let mut lines = text.lines().filter_map(|line| line.trim_start().strip_prefix(words));
+    lines.find_map(|rest| rest.trim_start().strip_prefix('"')?.split('"').next().map(str::to_owned))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_in_sources() {
+        let ll = b"; ModuleID = 'a'\nsource_filename = \"a\"\ntarget triple = \"amdgcn-amd-amdhsa\"\n";
+        assert!(matches!(of_ir(Path::new("a.ll"), ll), Ok(Facts::Triple(Family::Amd, _))));
+        assert!(matches!(of_ir(Path::new("a.ll"), b"define void @f() { ret void }"), Ok(Facts::Any)));
+        assert!(of_ir(Path::new("a.ll"), b"target triple = \"x86_64-unknown-linux-gnu\"").is_err());
+        let asm = b"\t.amdgcn_target \"amdgcn-amd-amdhsa--gfx90a:xnack-:sramecc+\"\n";
+        let asm = of_assembly(asm);
+        assert!(matches!(asm, Facts::Assembly { target: Some(id), .. } if id == "gfx90a:sramecc+:xnack-"));
+        assert!(!of_assembly(b"\ts_endpgm\n").is_alone());
+        assert!(of_assembly(b"\t.amdhsa_kernel f\n").is_alone());
+        assert!(includes_rocm(b"// a\n  #  include <hip/hip_runtime.h>\n"));
+        assert!(!includes_rocm(b"// #include <hip/hip_runtime.h>\n#include \"ship/hip.h\"\n"));
+    }
+
+    #[test]
+    fn what_ptx_can_become() {
+        let arch = |name: &str| NvidiaArch::parse(name).unwrap();
+        let is_for = |text: &str, wanted: &str| is_ptx_for(arch(text), arch(wanted));
+        assert!(is_for("compute_80", "compute_80"));
+        assert!(!is_for("compute_80", "compute_90"));
+        assert!(is_for("compute_80", "sm_90a"));
+        assert!(!is_for("compute_90", "sm_80"));
+        assert!(is_for("compute_90a", "sm_90a"));
+        assert!(!is_for("compute_90a", "sm_90"));
+        assert!(is_for("compute_100f", "sm_103f"));
+        assert!(!is_for("compute_100f", "sm_103"));
+    }
+}

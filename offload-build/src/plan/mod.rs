@@ -1,0 +1,384 @@
+//! What is to be made: the modules of a pack, each with its targets, and for each target the sources that go into it.
+
+pub(crate) mod constraints;
+pub(crate) mod supplied;
+
+use crate::cargo::Cargo;
+use crate::error::{Error, ErrorKind};
+use crate::plan::constraints::Facts;
+use crate::request::Compiler;
+use crate::request::Source;
+use crate::request::{Family, Selector};
+use crate::request::{Headers, Language, Way};
+use crate::request::{Module, RequiredKernel};
+use crate::request::{Options, Request};
+use offload_format::target::{NvidiaCode, OffloadArch};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// A module that can be built.
+#[derive(Debug)]
+pub(crate) struct PlannedModule {
+    /// As programs know it.
+    pub(crate) name: String,
+    /// Before the names of its files, with a dot behind: nothing for the module of a build's own files.
+    pub(crate) prefix: String,
+    pub(crate) options: Options,
+    pub(crate) sources: Vec<PlannedSource>,
+    /// Those that it is built for, as canonical names.
+    pub(crate) targets: Vec<String>,
+    pub(crate) required: Vec<RequiredKernel>,
+}
+
+/// A source that was looked into.
+#[derive(Debug)]
+pub(crate) struct PlannedSource {
+    pub(crate) path: PathBuf,
+    pub(crate) language: Language,
+    pub(crate) options: Options,
+    /// What build.rs says it is for.
+    declared: Vec<Selector>,
+    /// Those that build.rs asks for.
+    compilers: Vec<Compiler>,
+    /// What its bytes say it is for.
+    pub(crate) facts: Facts,
+}
+
+impl PlannedSource {
+    /// Whether it goes into an image for this target, as far as build.rs and its bytes have it.
+    fn is_for(&self, arch: &OffloadArch<'_>) -> bool {
+        let declared = self.declared.is_empty() || self.declared.iter().any(|selector| selector.selects(arch));
+        declared && self.facts.is_for(arch)
+    }
+
+    /// How it gets there.
+    pub(crate) fn way(&self, arch: &OffloadArch<'_>) -> Option<Way> {
+        let way = self.language.way(Family::of(arch), &self.compilers)?;
+        match (&self.facts, way) {
+            (Facts::RocmHeaders, Way::Offload(mode, _)) => Some(Way::Offload(mode, Headers::Rocm)),
+            (_, way) => Some(way),
+        }
+    }
+
+    /// What limits its targets, in words.
+    fn limits(&self) -> String {
+        let mut limits = Vec::new();
+        if !self.declared.is_empty() {
+            limits.push(format!("is for {}, as build.rs says", list(&self.declared)));
+        }
+        limits.extend(self.facts.limit());
+        format!("{} {}", self.path.display(), limits.join(" and "))
+    }
+}
+
+impl PlannedModule {
+    /// The sources of the image for this target.
+    pub(crate) fn sources_for(&self, arch: &OffloadArch<'_>) -> Vec<&PlannedSource> {
+        self.sources.iter().filter(|source| source.is_for(arch)).collect()
+    }
+
+    /// What the names of its files start with, for this target.
+    pub(crate) fn file_stem(&self, target: &str) -> String {
+        format!("{}{target}", self.prefix)
+    }
+}
+
+/// The line about a module's options in the manifest of a prebuilt set.
+impl fmt::Display for PlannedModule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut words = Vec::new();
+        for source in &self.sources {
+            words.push(source.path.display().to_string());
+            let by_name = Language::of(&source.path).ok();
+            words.extend((by_name != Some(source.language)).then(|| format!("({})", source.language.name())));
+            words.extend((!source.declared.is_empty()).then(|| format!("({})", list(&source.declared))));
+            words.push(source.options.to_string());
+        }
+        words.push(self.options.to_string());
+        words.retain(|word| !word.is_empty());
+        f.write_str(&words.join(" ").replace('\n', " "))
+    }
+}
+
+/// The modules of a request, those that have names and the one of the build's own files, without the sources that it
+/// excludes.
+///
+/// Returns an error if there is none, if one has no source, if two have one name, or if a name cannot be one.
+pub(crate) fn modules(request: &Request, pack: &str) -> Result<Vec<(String, Module)>, Error> {
+    let mut excluded = vec![false; request.exclude.len()];
+    let mut is_excluded = |source: &Source| {
+        let path = source.path.to_string_lossy().replace('\\', "/");
+        let matches = request.exclude.iter().map(|pattern| is_match(pattern, &path));
+        // Every pattern is tried: one that another has a part of is of use, too.
+        excluded.iter_mut().zip(matches).fold(false, |any, (used, is_match)| {
+            *used |= is_match;
+            any | is_match
+        })
+    };
+    let mut modules: Vec<(String, Module)> = Vec::new();
+    for module in [&request.own].into_iter().chain(&request.modules) {
+        let mut kept = module.clone();
+        kept.sources.retain(|source| !is_excluded(source));
+        match (&module.name, module.sources.is_empty()) {
+            (Some(name), true) => {
+                return Err(Error::config(format!("the module \"{name}\" has no sources: name one with .file(...)")));
+            }
+            _ if kept.sources.is_empty() => continue,
+            _ => {}
+        }
+        let name = module.name.clone().unwrap_or_else(|| pack.to_owned());
+        check_name(&name, module)?;
+        // File systems may take upper and lower case for one, and images have the names of their modules.
+        if let Some((taken, other)) = modules.iter().find(|(taken, _)| taken.eq_ignore_ascii_case(&name)) {
+            return Err(Error::config(format!(
+                "two modules of the pack are called \"{taken}\": {} and {}. \
+                 Give one of them another name: .module(Module::new(\"{name}_2\").file({:?}))",
+                paths(other),
+                paths(&kept),
+                kept.sources[0].path.display().to_string()
+            )));
+        }
+        modules.push((name, kept));
+    }
+    if let Some(unused) = excluded.iter().position(|used| !used) {
+        let message = format!("'{}' excludes nothing: no source has this path", request.exclude[unused]);
+        return Err(Error::config(message));
+    }
+    match modules.is_empty() {
+        false => Ok(modules),
+        true => Err(Error::config("no sources: name one with .file(\"kernels/saxpy.cu\")")),
+    }
+}
+
+/// The modules with their targets, of those that are listed. Says which are built for fewer.
+///
+/// Returns an error if a source is not there, of no known language, or for other targets than build.rs says; if sources
+/// cannot be linked; or if no target is left for a module.
+pub(crate) fn plan(
+    request: &Request,
+    pack: &str,
+    modules: Vec<(String, Module)>,
+    targets: &[String],
+    cargo: &Cargo,
+) -> Result<Vec<PlannedModule>, Error> {
+    let mut planned = Vec::new();
+    for (name, module) in modules {
+        check_selectors(request, &module)?;
+        let mut options = request.options.clone();
+        options.append(&module.options);
+        let look_into = |source| look_into(source, &options.compilers, cargo);
+        let sources = module.sources.iter().map(look_into).collect::<Result<Vec<_>, _>>()?;
+        let prefix = module.name.as_ref().map(|name| format!("{name}.")).unwrap_or_default();
+        let mut it = PlannedModule { name, prefix, options, sources, targets: Vec::new(), required: module.required };
+        for target in targets {
+            let arch = OffloadArch::parse(target).map_err(|error| Error::config(error.to_string()))?;
+            let may_be = |list: &[Selector]| list.is_empty() || list.iter().any(|selector| selector.selects(&arch));
+            if may_be(&request.targets) && may_be(&module.targets) && is_built(&it, &arch)? {
+                it.targets.push(target.clone());
+            }
+        }
+        if it.targets.is_empty() && !module.may_be_empty && !request.may_be_empty {
+            let mut limits = Vec::new();
+            if !request.targets.is_empty() {
+                limits.push(format!("the pack is for {}, as build.rs says", list(&request.targets)));
+            }
+            if !module.targets.is_empty() {
+                limits.push(format!("the module is for {}, as build.rs says", list(&module.targets)));
+            }
+            let is_limited = |source: &&PlannedSource| !source.declared.is_empty() || source.facts.limit().is_some();
+            limits.extend(it.sources.iter().filter(is_limited).map(PlannedSource::limits));
+            return Err(Error::config(format!(
+                "no target is left for the module \"{}\": {}; the list is {}. \
+                 Add a target, or let the module have no images: .allow_empty()",
+                it.name,
+                limits.join("; "),
+                targets.join(", ")
+            )));
+        }
+        planned.push(it);
+    }
+    if !request.may_be_empty && planned.iter().all(|module| module.targets.is_empty()) {
+        return Err(Error::config(format!("no module is for any of the targets {}", targets.join(", "))));
+    }
+    say_what_is_left(&planned, pack, targets, cargo);
+    Ok(planned)
+}
+
+/// Says which modules are built for fewer targets than are listed: where the user listed them for this build, so that
+/// he sees it.
+fn say_what_is_left(modules: &[PlannedModule], pack: &str, targets: &[String], cargo: &Cargo) {
+    let variable = cargo.package_var("OFFLOAD_ARCH").map(|(variable, _)| variable);
+    let mut groups: Vec<(&[String], Vec<String>)> = Vec::new();
+    for module in modules.iter().filter(|module| module.targets.len() < targets.len()) {
+        let name = format!("\"{}\"", module.name);
+        match groups.iter_mut().find(|(others, _)| *others == module.targets) {
+            Some((_, names)) => names.push(name),
+            None => groups.push((&module.targets, vec![name])),
+        }
+    }
+    for (left, names) in groups {
+        let all = names.len() == modules.len();
+        let what = match (all, names.len()) {
+            (true, _) => String::new(),
+            (false, 1) => format!(" module {}", names[0]),
+            (false, _) => format!(" modules {}", names.join(", ")),
+        };
+        let left = if left.is_empty() { "none".to_owned() } else { left.join(", ") };
+        let targets = targets.join(", ");
+        match &variable {
+            Some(variable) => {
+                cargo.warn(&format!("pack \"{pack}\":{what} built for {left}, of {targets} in {variable}"));
+            }
+            None => cargo.note(&format!("pack \"{pack}\":{what} built for {left}, of {targets}")),
+        }
+    }
+}
+
+/// Whether a module has sources for a target, and they can be linked.
+fn is_built(module: &PlannedModule, arch: &OffloadArch<'_>) -> Result<bool, Error> {
+    let sources = module.sources_for(arch);
+    for source in &sources {
+        let way = source.way(arch).ok_or_else(|| {
+            let families: Vec<String> = source.language.families().iter().map(|word| format!("\"{word}\"")).collect();
+            let families = families.join(", ");
+            Error::config(format!(
+                "{path} is {language}, which is not built for {arch}. \
+                 If it is for other targets only, say so: Source::new(\"{path}\").targets([{families}])",
+                path = source.path.display(),
+                language = source.language.name(),
+            ))
+        })?;
+        if let (false, [one, other, ..]) = (way.is_linked() && !source.facts.is_alone(), &sources[..]) {
+            let other = if std::ptr::eq(*one, *source) { other } else { one };
+            let with_kernels = if source.facts.is_alone() { " with kernels" } else { "" };
+            return Err(Error::config(format!(
+                "for {arch}, the module \"{}\" has {}, which is {}{with_kernels} and cannot be linked with {}; \
+                 make it a module of its own",
+                module.name,
+                source.path.display(),
+                source.language.name(),
+                other.path.display()
+            )));
+        }
+    }
+    check_nvcc(module, arch, &sources)?;
+    Ok(!sources.is_empty())
+}
+
+/// nvcc makes machine code of each source by itself, and its linker makes one of them; no other compiler's output takes part.
+fn check_nvcc(module: &PlannedModule, arch: &OffloadArch<'_>, sources: &[&PlannedSource]) -> Result<(), Error> {
+    let (by_nvcc, others): (Vec<&PlannedSource>, Vec<&PlannedSource>) =
+        sources.iter().partition(|source| source.way(arch) == Some(Way::Nvcc));
+    let is_ptx = matches!(arch, OffloadArch::Nvidia(arch) if arch.code == NvidiaCode::Ptx);
+    match (&by_nvcc[..], &others[..]) {
+        ([one, other, ..], []) if is_ptx => Err(Error::config(format!(
+            "for {arch}, the module \"{}\" has {} and {}, and nvcc has no linker for PTX: make them two modules, \
+             leave {arch} out, or let clang compile them (Compiler::Clang)",
+            module.name,
+            one.path.display(),
+            other.path.display()
+        ))),
+        ([one, ..], [other, ..]) => Err(Error::config(format!(
+            "for {arch}, the module \"{}\" has {}, which nvcc compiles, and {}, which is {} and cannot be linked with it; \
+             make them two modules",
+            module.name,
+            one.path.display(),
+            other.path.display(),
+            other.language.name()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn look_into(source: &Source, compilers: &[Compiler], cargo: &Cargo) -> Result<PlannedSource, Error> {
+    let path = &source.path;
+    let language = match source.language {
+        Some(language) => language,
+        None => Language::of(path).map_err(Error::config)?,
+    };
+    if !path.is_file() {
+        let message = format!(
+            "the source {} is not there (paths are relative to {})",
+            path.display(),
+            cargo.manifest_dir.display()
+        );
+        return Err(Error::new(ErrorKind::SourceNotFound, message));
+    }
+    cargo.watch_input(path);
+    Ok(PlannedSource {
+        path: path.clone(),
+        language,
+        options: source.options.clone(),
+        declared: source.targets.clone(),
+        compilers: compilers.to_owned(),
+        facts: Facts::read(path, language)?,
+    })
+}
+
+fn check_selectors(request: &Request, module: &Module) -> Result<(), Error> {
+    let mut all = Vec::new();
+    for source in &module.sources {
+        all.extend(&source.targets);
+        source.options.add_selectors(&mut all);
+    }
+    all.extend(module.required.iter().filter_map(|kernel| kernel.only.as_ref()));
+    all.extend(&module.targets);
+    all.extend(&request.targets);
+    request.options.add_selectors(&mut all);
+    module.options.add_selectors(&mut all);
+    all.into_iter().try_for_each(Selector::check).map_err(Error::config)
+}
+
+fn check_name(name: &str, module: &Module) -> Result<(), Error> {
+    if !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') {
+        return Ok(());
+    }
+    Err(Error::config(format!(
+        "a module's name has letters, digits, '_' and '-'; \"{name}\", of {}, does not. \
+         Give it another: .module(Module::new(\"...\").file({:?}))",
+        paths(module),
+        module.sources[0].path.display().to_string()
+    )))
+}
+
+fn paths(module: &Module) -> String {
+    let paths: Vec<String> = module.sources.iter().map(|source| source.path.display().to_string()).collect();
+    paths.join(", ")
+}
+
+fn list(selectors: &[Selector]) -> String {
+    selectors.iter().map(Selector::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether a path is that of a pattern, in which `*` stands for any run of characters but `/`.
+fn is_match(pattern: &str, path: &str) -> bool {
+    let Some((head, tail)) = pattern.split_once('*') else { return pattern == path };
+    let Some(rest) = path.strip_prefix(head) else { return false };
+    let end = rest.find('/').unwrap_or(rest.len());
+    (0..=end).filter(|at| rest.is_char_boundary(*at)).any(|at| is_match(tail, &rest[at..]))
+}
+
+/// The name that a source gives to a module of its own.
+pub(crate) fn stem(path: &Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns() {
+        for (pattern, path, matches) in [
+            ("kernels/a.cu", "kernels/a.cu", true),
+            ("kernels/a.cu", "kernels/ab.cu", false),
+            ("kernels/*_test.cu", "kernels/a_test.cu", true),
+            ("kernels/*_test.cu", "kernels/sub/a_test.cu", false),
+            ("*/*.hip", "kernels/a.hip", true),
+            ("*.hip", "kernels/a.hip", false),
+            ("kernels/*", "kernels/ä.cu", true),
+        ] {
+            assert_eq!(is_match(pattern, path), matches, "{pattern} {path}");
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Ready-made images: what a file has, as the images' own headers say.
+
+#[cfg(feature = "containers")]
+mod containers;
+#[cfg(not(feature = "containers"))]
+mod disabled;
+
+#[cfg(not(feature = "containers"))]
+use disabled as containers;
+
+use crate::error::Error;
+use offload_format::image::{CodeObjectHeader, Image};
+use offload_format::target::{NvidiaCode, OffloadArch};
+use std::fmt;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::Path;
+
+/// What an image in a file is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Name {
+    /// This target.
+    Target(String),
+    /// A cubin of this compute capability (times ten). Its header is the same with and without a letter behind the number.
+    Cubin(u32),
+}
+
+impl Name {
+    pub(crate) fn is_for(&self, arch: &OffloadArch<'_>) -> bool {
+        match (self, arch) {
+            (Name::Target(target), arch) => arch.to_canonical() == *target,
+            (Name::Cubin(number), OffloadArch::Nvidia(arch)) => {
+                arch.code == NvidiaCode::Cubin && arch.number() == *number
+            }
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Name::Target(target) => f.write_str(target),
+            Name::Cubin(number) => write!(f, "sm_{number}"),
+        }
+    }
+}
+
+/// What a file is for that is a code object or cubin, and no container of images. Only its header is read: these can be
+/// large.
+pub(crate) fn sole(path: &Path) -> Result<Option<Name>, Error> {
+    const HEADER_SIZE: u64 = 64;
+    let mut header = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(HEADER_SIZE).read_to_end(&mut header));
+    read.map_err(|error| Error::io("read the source", path, error))?;
+    Ok(match single(&header) {
+        Part::Image(name, _) if header.starts_with(b"\x7fELF") => Some(name),
+        _ => None,
+    })
+}
+
+/// What the images in a file are for, in file order, each once.
+///
+/// Returns an error if the file cannot be read or taken apart, or if it has no image.
+pub(crate) fn names(path: &Path) -> Result<Vec<Name>, Error> {
+    if let Some(name) = sole(path)? {
+        return Ok(vec![name]);
+    }
+    let mut names = Vec::new();
+    let mut other = Vec::new();
+    read(path, &mut |part| match part {
+        Part::Image(name, _) if !names.contains(&name) => names.push(name),
+        Part::Image(..) => {}
+        Part::Other(what) if !other.contains(&what) => other.push(what),
+        Part::Other(_) => {}
+    })?;
+    match names.is_empty() {
+        false => Ok(names),
+        true => Err(Error::config(format!(
+            "the source {} has no image that could be taken as it is; what there is: {}",
+            path.display(),
+            if other.is_empty() { "nothing".to_owned() } else { other.join(", ") }
+        ))),
+    }
+}
+
+/// The image for a target.
+///
+/// Returns an error if the file has two that differ.
+pub(crate) fn image(path: &Path, target: &str) -> Result<Vec<u8>, Error> {
+    let arch = OffloadArch::parse(target).map_err(|error| Error::config(error.to_string()))?;
+    // One that is known to be for exactly this target is before one that may be.
+    let (mut found, mut perhaps): (Vec<Vec<u8>>, Vec<Vec<u8>>) = (Vec::new(), Vec::new());
+    read(path, &mut |part| {
+        if let Part::Image(name, bytes) = part
+            && name.is_for(&arch)
+        {
+            let list = if matches!(name, Name::Target(_)) { &mut found } else { &mut perhaps };
+            if list.iter().all(|other| other != bytes) {
+                list.push(bytes.to_owned());
+            }
+        }
+    })?;
+    let mut images = if found.is_empty() { perhaps } else { found };
+    match (images.pop(), images.is_empty()) {
+        (Some(image), true) => Ok(image),
+        (Some(_), false) => Err(Error::config(format!(
+            "{} has {} different images for {target}: take out the one that is meant, with 'offload extract'",
+            path.display(),
+            images.len() + 1
+        ))),
+        (None, _) => Err(Error::config(format!("{} has no image for {target}", path.display()))),
+    }
+}
+
+/// What is found in a file.
+enum Part<'a> {
+    Image(Name, &'a [u8]),
+    /// No image, in words.
+    Other(String),
+}
+
+fn read(path: &Path, visit: &mut dyn FnMut(Part<'_>)) -> Result<(), Error> {
+    let bytes = fs::read(path).map_err(|error| Error::io("read the source", path, error))?;
+    containers::walk(&bytes, visit)
+        .map_err(|reason| Error::config(format!("the source {} cannot be taken apart: {reason}", path.display())))
+}
+
+/// What is no container.
+fn single(bytes: &[u8]) -> Part<'_> {
+    let other = |what: &str| Part::Other(what.to_owned());
+    if bytes.is_empty() {
+        return other("an empty entry");
+    }
+    match Image::parse(bytes) {
+        Ok(Image::CodeObject(header)) => code_object(header, bytes),
+        Ok(Image::Cubin(header)) => Part::Image(Name::Cubin(header.number()), bytes),
+        Ok(Image::Ptx(header)) => Part::Image(Name::Target(header.arch().to_string()), bytes),
+        Ok(Image::Bitcode) => other("LLVM bitcode (as a source of its own, .bc, it is compiled)"),
+        Ok(Image::SpirV { .. }) => other("SPIR-V"),
+        Ok(Image::Elf { .. }) => other("an ELF file for a CPU ('offload extract' takes device code out of one)"),
+        Ok(_) => other("something of another kind"),
+        Err(error) => Part::Other(format!("something that cannot be read ({error})")),
+    }
+}
+
+fn code_object(header: CodeObjectHeader, bytes: &[u8]) -> Part<'_> {
+    const ET_REL: [u8; 2] = [1, 0];
+    match header.target_id() {
+        _ if bytes.get(16..18) == Some(&ET_REL) => Part::Other("an AMD code object that is not linked".to_owned()),
+        Some(id) => Part::Image(Name::Target(id), bytes),
+        None => Part::Other("an AMD code object for a processor that is not known".to_owned()),
+    }
+}

@@ -1,0 +1,236 @@
+//! The languages of sources: the one table that says which goes to which kind of target, and how.
+
+use crate::request::Compiler;
+use crate::request::Family;
+use std::path::Path;
+
+/// What a source is written in. By its extension, unless [`Source::language`](crate::Source::language) says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Language {
+    /// `.cu`: the CUDA dialect, with this crate's header in front.
+    Cuda,
+    /// `.hip`: the same dialect. A source that includes ROCm's own headers (`<hip/…>`) is compiled with those, for AMD GPUs.
+    Hip,
+    /// `.cl`: OpenCL C, with clang's header of types and builtins. There is no library behind it: `get_global_id` and the
+    /// math functions are declared and not defined, unless another source of the module has them.
+    OpenCl,
+    /// `.c`: C, with clang's `<gpuintrin.h>` and freestanding headers.
+    C,
+    /// `.ll`, `.bc`: LLVM's intermediate representation, as text or bitcode; for the GPUs that its target triple names.
+    LlvmIr,
+    /// `.s`: assembly for AMD GPUs; for the target that its `.amdgcn_target` names.
+    Assembly,
+    /// `.ptx`: for the PTX target that the text names, and through ptxas for the machine code of that and later GPUs.
+    Ptx,
+    /// Ready-made images: AMD code objects (`.hsaco`, `.co`), cubins (`.cubin`). With the feature `containers` also several in
+    /// a file: NVIDIA's fatbins (`.fatbin`), offload bundles (`.hipfb`, `.bundle`), offload binaries (`.offload`), archives of
+    /// any of these (`.a`); compressed ones with the feature `compression`. What a file is and which targets it is for, its
+    /// bytes say.
+    Image,
+}
+
+/// How a source gets into an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// clang's driver of offloading languages, in this mode and with these headers, to LLVM bitcode.
+    Offload(&'static str, Headers),
+    /// nvcc, with its own headers: one source to the image, several to relocatable cubins.
+    Nvcc,
+    /// clang for this one target, in this mode and with these options, to LLVM bitcode.
+    Direct(&'static str, &'static [&'static str]),
+    /// clang's assembler for this one target, to an object.
+    Assemble,
+    /// The host's C++ compiler, to an object; the kernel header in front.
+    Host,
+    /// It is PTX: the image, or what ptxas makes one of. Nothing can be linked with it.
+    Ptx,
+    /// The file has the image. Nothing can be linked with it.
+    TakeOut,
+}
+
+/// Whose headers a source of an offloading language is compiled with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Headers {
+    /// This crate's, in front of the source.
+    Ours,
+    /// Those of a CUDA toolkit.
+    Cuda,
+    /// ROCm's.
+    Rocm,
+}
+
+impl Way {
+    /// Whether it is linked with what comes of other sources.
+    pub(crate) fn is_linked(self) -> bool {
+        !matches!(self, Way::Ptx | Way::TakeOut)
+    }
+}
+
+/// One row of the table.
+#[derive(Debug)]
+struct Row {
+    language: Language,
+    /// In messages.
+    name: &'static str,
+    extensions: &'static [&'static str],
+    /// Whether it has `#include` and macros.
+    is_preprocessed: bool,
+    amd: Option<Way>,
+    nvidia: Option<Way>,
+    cpu: Option<Way>,
+}
+
+// The host's C library is no device's.
+const C_OPTIONS: &[&str] = &["-nogpulib", "-ffreestanding", "-nostdlibinc"];
+// What the triple says was looked at; where there is none, the target gives it.
+const IR_OPTIONS: &[&str] = &["-nogpulib", "-Wno-override-module"];
+
+const TABLE: &[Row] = &[
+    Row {
+        language: Language::Cuda,
+        name: "CUDA dialect",
+        extensions: &["cu"],
+        is_preprocessed: true,
+        amd: Some(Way::Offload("hip", Headers::Ours)),
+        nvidia: Some(Way::Offload("cuda", Headers::Ours)),
+        cpu: Some(Way::Host),
+    },
+    Row {
+        language: Language::Hip,
+        name: "HIP",
+        extensions: &["hip"],
+        is_preprocessed: true,
+        amd: Some(Way::Offload("hip", Headers::Ours)),
+        nvidia: Some(Way::Offload("cuda", Headers::Ours)),
+        cpu: Some(Way::Host),
+    },
+    Row {
+        language: Language::OpenCl,
+        name: "OpenCL C",
+        extensions: &["cl"],
+        is_preprocessed: true,
+        amd: Some(Way::Direct("cl", &["-nogpulib"])),
+        nvidia: Some(Way::Direct("cl", &["-nogpulib"])),
+        cpu: None,
+    },
+    Row {
+        language: Language::C,
+        name: "C",
+        extensions: &["c"],
+        is_preprocessed: true,
+        amd: Some(Way::Direct("c", C_OPTIONS)),
+        nvidia: Some(Way::Direct("c", C_OPTIONS)),
+        cpu: None,
+    },
+    Row {
+        language: Language::LlvmIr,
+        name: "LLVM IR",
+        extensions: &["ll", "bc"],
+        is_preprocessed: false,
+        amd: Some(Way::Direct("ir", IR_OPTIONS)),
+        nvidia: Some(Way::Direct("ir", IR_OPTIONS)),
+        cpu: None,
+    },
+    Row {
+        language: Language::Assembly,
+        name: "AMD assembly",
+        extensions: &["s"],
+        is_preprocessed: false,
+        amd: Some(Way::Assemble),
+        nvidia: None,
+        cpu: None,
+    },
+    Row {
+        language: Language::Ptx,
+        name: "PTX",
+        extensions: &["ptx"],
+        is_preprocessed: false,
+        amd: None,
+        nvidia: Some(Way::Ptx),
+        cpu: None,
+    },
+    Row {
+        language: Language::Image,
+        name: "a file of images",
+        extensions: &["hsaco", "co", "cubin", "fatbin", "hipfb", "bundle", "offload", "a"],
+        is_preprocessed: false,
+        amd: Some(Way::TakeOut),
+        nvidia: Some(Way::TakeOut),
+        cpu: None,
+    },
+];
+
+impl Language {
+    fn row(self) -> &'static Row {
+        TABLE.iter().find(|row| row.language == self).expect("every language has a row")
+    }
+
+    /// By the extension. The error lists those that there are.
+    pub(crate) fn of(path: &Path) -> Result<Self, String> {
+        let extension = path.extension().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
+        let row = TABLE.iter().find(|row| row.extensions.contains(&extension.as_str()));
+        row.map(|row| row.language).ok_or_else(|| {
+            let mut known = Vec::new();
+            for row in TABLE {
+                known.extend(row.extensions.iter().map(|it| format!(".{it}")));
+            }
+            format!(
+                "no language goes by the extension of {}: there are {}. \
+                 Otherwise name it: Source::new({:?}).language(Language::Cuda)",
+                path.display(),
+                known.join(" "),
+                path.display().to_string()
+            )
+        })
+    }
+
+    /// In messages.
+    pub(crate) fn name(self) -> &'static str {
+        self.row().name
+    }
+
+    pub(crate) fn is_preprocessed(self) -> bool {
+        self.row().is_preprocessed
+    }
+
+    /// How it gets into an image for this kind of target, if it does, by the compilers that build.rs asks for.
+    pub(crate) fn way(self, family: Family, compilers: &[Compiler]) -> Option<Way> {
+        let row = self.row();
+        let way = match family {
+            Family::Amd => row.amd,
+            Family::Nvidia => row.nvidia,
+            Family::Cpu => row.cpu,
+        };
+        match (way?, Compiler::of(compilers, family)) {
+            (Way::Offload(..), Compiler::Nvcc) => Some(Way::Nvcc),
+            (Way::Offload(mode, _), Compiler::ClangCuda) => Some(Way::Offload(mode, Headers::Cuda)),
+            (Way::Offload(mode, _), Compiler::Hip) => Some(Way::Offload(mode, Headers::Rocm)),
+            (way, _) => Some(way),
+        }
+    }
+
+    /// The words that select the kinds of targets it goes to.
+    pub(crate) fn families(self) -> Vec<String> {
+        let all = [Family::Amd, Family::Nvidia, Family::Cpu];
+        all.into_iter().filter(|family| self.way(*family, &[]).is_some()).map(|family| family.to_string()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_extension_is_of_one_language_and_each_language_has_one_row() {
+        let mut extensions: Vec<_> = TABLE.iter().flat_map(|row| row.extensions).collect();
+        let count = extensions.len();
+        extensions.sort_unstable();
+        extensions.dedup();
+        assert_eq!(extensions.len(), count);
+        for row in TABLE {
+            assert_eq!(row.language.row().name, row.name);
+            assert!(!row.language.families().is_empty());
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! What build.rs asks for: sources, modules and their options, compilers, and which targets each is for.
+
+mod compiler;
+mod language;
+mod module;
+mod options;
+mod selector;
+mod source;
+
+pub use compiler::Compiler;
+pub use language::Language;
+pub use module::Module;
+pub use source::Source;
+
+pub(crate) use language::{Headers, Way};
+pub(crate) use module::RequiredKernel;
+pub(crate) use options::{Options, Request};
+pub(crate) use selector::{Family, Selector};

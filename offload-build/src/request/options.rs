@@ -1,0 +1,118 @@
+//! What build.rs asks for.
+
+use crate::request::Compiler;
+use crate::request::Module;
+use crate::request::Selector;
+use offload_format::target::OffloadArch;
+use std::fmt;
+use std::path::PathBuf;
+
+/// What compilers are told beside source and target.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Options {
+    pub(crate) includes: Vec<PathBuf>,
+    pub(crate) defines: Vec<(String, Option<String>)>,
+    /// Each for all targets, or for those that are selected.
+    flags: Vec<(Option<Selector>, String)>,
+    /// Of those that compile for a target, the last counts.
+    pub(crate) compilers: Vec<Compiler>,
+}
+
+impl Options {
+    pub(crate) fn define(&mut self, name: &str, value: Option<&str>) {
+        self.defines.push((name.to_owned(), value.map(str::to_owned)));
+    }
+
+    pub(crate) fn flag(&mut self, only: Option<&str>, flag: String) {
+        self.flags.push((only.map(Selector::new), flag));
+    }
+
+    /// Puts others behind these.
+    pub(crate) fn append(&mut self, other: &Options) {
+        self.includes.extend(other.includes.iter().cloned());
+        self.defines.extend(other.defines.iter().cloned());
+        self.flags.extend(other.flags.iter().cloned());
+        self.compilers.extend(&other.compilers);
+    }
+
+    /// Adds those for which there are flags.
+    pub(crate) fn add_selectors<'a>(&'a self, all: &mut Vec<&'a Selector>) {
+        all.extend(self.flags.iter().filter_map(|(only, _)| only.as_ref()));
+    }
+
+    /// The options of build.rs for this target.
+    pub(crate) fn flags_for(&self, arch: &OffloadArch<'_>) -> impl Iterator<Item = &String> {
+        let applies = |only: &Option<Selector>| only.as_ref().is_none_or(|only| only.selects(arch));
+        self.flags.iter().filter(move |(only, _)| applies(only)).map(|(_, flag)| flag)
+    }
+
+    /// Definitions, as the compilers take them.
+    pub(crate) fn define_args(&self) -> impl Iterator<Item = String> {
+        self.defines.iter().map(|(name, value)| match value {
+            Some(value) => format!("-D{name}={value}"),
+            None => format!("-D{name}"),
+        })
+    }
+}
+
+/// Words for the manifest of a prebuilt set.
+impl fmt::Display for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut words: Vec<String> = self.includes.iter().map(|folder| format!("-I{}", folder.display())).collect();
+        words.extend(self.define_args());
+        words.extend(self.flags.iter().map(|(only, flag)| match only {
+            Some(only) => format!("{only}?{flag}"),
+            None => flag.clone(),
+        }));
+        words.extend(self.compilers.iter().map(|compiler| format!("({compiler})")));
+        f.write_str(&words.join(" "))
+    }
+}
+
+/// All that [`Build`](crate::Build) collects but the targets.
+#[derive(Debug, Clone)]
+pub(crate) struct Request {
+    /// The files that were given to the build itself.
+    pub(crate) own: Module,
+    pub(crate) modules: Vec<Module>,
+    pub(crate) exclude: Vec<String>,
+    /// For all modules.
+    pub(crate) options: Options,
+    /// The targets that the pack supports; none for all.
+    pub(crate) targets: Vec<Selector>,
+    /// Whether the pack is compressed.
+    pub(crate) compressed: bool,
+    /// Whether it may have no images.
+    pub(crate) may_be_empty: bool,
+    pub(crate) code_object_version: Option<u32>,
+    pub(crate) clang: Option<PathBuf>,
+    pub(crate) ptxas: Option<PathBuf>,
+    pub(crate) nvcc: Option<PathBuf>,
+    /// The most compilers at a time.
+    pub(crate) max_parallel: Option<usize>,
+    /// The folder of the prebuilt set, if it is not the usual one.
+    pub(crate) prebuilt: Option<PathBuf>,
+    /// Whether GNU ld has the script that a large pack takes.
+    pub(crate) large_pack_script: bool,
+}
+
+impl Default for Request {
+    fn default() -> Self {
+        Self {
+            own: Module::unnamed(),
+            modules: Vec::new(),
+            exclude: Vec::new(),
+            options: Options::default(),
+            targets: Vec::new(),
+            compressed: false,
+            may_be_empty: false,
+            code_object_version: None,
+            clang: None,
+            ptxas: None,
+            nvcc: None,
+            max_parallel: None,
+            prebuilt: None,
+            large_pack_script: false,
+        }
+    }
+}

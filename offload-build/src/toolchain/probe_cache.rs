@@ -1,0 +1,122 @@
+//! What tools have said of themselves, so that a build script that runs again with nothing changed starts none of them.
+//!
+//! A file in `OUT_DIR` with a line for each answer: the hash of the question, with the tool's identity in it, and the
+//! answer, its line ends escaped.
+
+use super::identity;
+use crate::exec::probe;
+use crate::hash::{ContentHash, Parts};
+use crate::output::write_if_changed;
+use std::cell::RefCell;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug)]
+pub(crate) struct Answers {
+    /// The file that keeps them.
+    path: Option<PathBuf>,
+    /// By questions, in order.
+    known: RefCell<Vec<(ContentHash, String)>>,
+}
+
+impl Answers {
+    /// Those of earlier runs, in this file.
+    pub(crate) fn open(path: PathBuf) -> Self {
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        let answers = Self { path: Some(path), known: RefCell::default() };
+        for line in text.lines() {
+            if let Some((question, answer)) = line.split_once(' ')
+                && let Some(question) = ContentHash::parse(question)
+            {
+                answers.take_down(question, unescape(answer));
+            }
+        }
+        answers
+    }
+
+    /// None, which are not kept.
+    pub(crate) fn forgetful() -> Self {
+        Self { path: None, known: RefCell::default() }
+    }
+
+    /// What a tool prints to its standard output, asked with these arguments. Failures are not remembered.
+    pub(super) fn ask(&self, tool: &Path, args: &[&str]) -> Result<String, String> {
+        let question = question(tool, args);
+        self.get(question).map_or_else(|| self.ask_anew(tool, args), Ok)
+    }
+
+    /// The same without a look at what it said before.
+    pub(super) fn ask_anew(&self, tool: &Path, args: &[&str]) -> Result<String, String> {
+        let answer = probe(tool, args, &[]).map_err(|error| error.to_string())?;
+        if !answer.status.success() {
+            return Err(format!("{}: {}", args.join(" "), answer.status));
+        }
+        let text = answer.stdout;
+        self.put(question(tool, args), &text);
+        Ok(text)
+    }
+
+    pub(super) fn get(&self, question: ContentHash) -> Option<String> {
+        let known = self.known.borrow();
+        let at = known.binary_search_by_key(&question, |(question, _)| *question).ok()?;
+        Some(known[at].1.clone())
+    }
+
+    fn take_down(&self, question: ContentHash, answer: String) {
+        let mut known = self.known.borrow_mut();
+        match known.binary_search_by_key(&question, |(question, _)| *question) {
+            Ok(at) => known[at].1 = answer,
+            Err(at) => known.insert(at, (question, answer)),
+        }
+    }
+
+    pub(super) fn put(&self, question: ContentHash, answer: &str) {
+        self.take_down(question, answer.to_owned());
+        let known = self.known.borrow();
+        let lines: String = known.iter().map(|(question, answer)| format!("{question} {}\n", escape(answer))).collect();
+        // Without the file the tools are asked again.
+        let _ = self.path.as_ref().map(|path| write_if_changed(path, lines.as_bytes()));
+    }
+}
+
+fn question(tool: &Path, args: &[&str]) -> ContentHash {
+    let mut question = Parts::default();
+    question.add(&identity(tool));
+    for arg in args {
+        question.add(arg);
+    }
+    question.finish()
+}
+
+fn escape(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('\n', "\\n").replace('\r', "\\r")
+}
+
+fn unescape(text: &str) -> String {
+    let mut out = String::new();
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        out.push(match c {
+            '\\' => match chars.next() {
+                Some('n') => '\n',
+                Some('r') => '\r',
+                other => other.unwrap_or('\\'),
+            },
+            c => c,
+        });
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_keep_their_lines() {
+        for text in ["", "one\n", "a \\n b\r\n\\", "\n\n"] {
+            assert_eq!(unescape(&escape(text)), text);
+            assert!(!escape(text).contains(['\n', '\r']));
+        }
+    }
+}
