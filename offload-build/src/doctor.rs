@@ -3,12 +3,11 @@
 //! It is found by the code that builds use, so that what is said here is what a build does: the same variables, the
 //! same places, the same questions to the compilers. build.rs can name other compilers, of which nothing is known here.
 
-use crate::build::missing_tool::Lack;
+use crate::build::missing_tool::MissingTool;
 use crate::cargo::Cargo;
 use crate::compile::sdk;
-use crate::exec::Launcher;
-use crate::exec::{Kind, NO_INPUT, Step};
-use crate::targets;
+use crate::exec::{Kind, Launcher, NO_INPUT, Step};
+use crate::targets::{self, Target};
 use crate::toolchain::{Clang, Cxx, Found, Nvcc, Ptxas, Rocm, Tools};
 use offload_format::target::{NvidiaCode, OffloadArch};
 use std::fmt;
@@ -50,7 +49,7 @@ pub struct Tool {
 
 /// In the order of GPUs, machine code before PTX, each once.
 fn in_order(mut targets: Vec<String>) -> Vec<String> {
-    targets.sort_by_cached_key(|name| match OffloadArch::parse(name) {
+    targets.sort_by_cached_key(|name| match Target::parse(name).as_ref().map(Target::arch) {
         Ok(OffloadArch::Nvidia(arch)) => (2 + u32::from(arch.code == NvidiaCode::Ptx), arch.number(), name.clone()),
         _ => (1, sdk::major(name).unwrap_or(u32::MAX), name.clone()),
     });
@@ -91,14 +90,14 @@ fn clang(tools: &Tools<'_>) -> Tool {
         Ok(Found::Missing(trail)) => return tool.missing(trail),
         Err(error) => return tool.unusable(error),
     };
-    let lack = clang.lld.is_none().then(|| Lack::lld(clang).to_string());
+    let problem = clang.lld.is_none().then(|| MissingTool::lld(clang).to_string());
     let amd = if clang.lld.is_some() { clang.processors("amdgcn-amd-amdhsa", "gfx") } else { Vec::new() };
     let nvidia = clang.processors("nvptx64-nvidia-cuda", "sm_");
     let ptx = nvidia.iter().map(|name| name.replacen("sm_", "compute_", 1));
     Tool {
         path: Some(clang.path.clone()),
         version: Some(clang.version.clone()),
-        problem: lack,
+        problem,
         targets: in_order(amd.into_iter().chain(ptx).collect()),
         ..tool
     }
@@ -110,7 +109,7 @@ fn ptxas(tools: &Tools<'_>) -> Tool {
         Ok(Found::Tool(ptxas)) => Tool {
             path: Some(ptxas.path.clone()),
             version: Some(ptxas.version()),
-            targets: in_order(tools.ptxas_architectures(ptxas).iter().map(ToString::to_string).collect()),
+            targets: in_order(tools.ptxas_architectures(ptxas)),
             ..tool
         },
         Ok(Found::Missing(trail)) => tool.missing(trail),
@@ -165,33 +164,34 @@ fn launcher(cargo: &Cargo) -> Tool {
 ///
 /// Returns an error with what is missing, or the compiler's refusal.
 fn refusal(tools: &Tools<'_>, target: &str) -> Result<(), String> {
-    let arch = OffloadArch::parse(target).map_err(|error| error.to_string())?;
+    let target = Target::parse(target).map_err(|error| error.to_string())?;
+    let arch = target.arch();
     if arch == OffloadArch::Cpu {
         return tools.cxx().map(drop).map_err(|error| error.to_string());
     }
     let found = match tools.clang().map_err(|error| error.to_string())? {
         Found::Tool(clang) => clang,
-        Found::Missing(trail) => return Err(Lack::clang(trail).to_string()),
+        Found::Missing(trail) => return Err(MissingTool::clang(trail).to_string()),
     };
     let (mode, arch_name) = match arch {
         OffloadArch::Nvidia(arch) => ("cuda", arch.with_code(NvidiaCode::Cubin).to_string()),
-        _ if found.lld.is_none() => return Err(Lack::lld(found).to_string()),
-        _ => ("hip", target.to_owned()),
+        _ if found.lld.is_none() => return Err(MissingTool::lld(found).to_string()),
+        _ => ("hip", target.to_string()),
     };
     let arch_name = format!("--offload-arch={arch_name}");
     let words = ["-x", mode, &arch_name, "--cuda-device-only", "-nogpuinc", "-nogpulib", "-c", NO_INPUT];
     let step = Step::new(Kind::Compile, &found.path, words.iter().map(Into::into).collect());
     if let Some(text) = found.refusal(&step) {
-        return Err(Lack::refusal(&found.path, &text).to_string());
+        return Err(MissingTool::refusal(&found.path, &text).to_string());
     }
     match arch {
         OffloadArch::Nvidia(arch) if arch.code == NvidiaCode::Cubin => {
             match tools.ptxas().map_err(|error| error.to_string())? {
                 Found::Tool(ptxas) => match ptxas.refusal(arch) {
-                    Some(text) => Err(Lack::refusal(&ptxas.path, &text).to_string()),
+                    Some(text) => Err(MissingTool::refusal(&ptxas.path, &text).to_string()),
                     None => Ok(()),
                 },
-                Found::Missing(trail) => Err(Lack::ptxas(trail).to_string()),
+                Found::Missing(trail) => Err(MissingTool::ptxas(trail).to_string()),
             }
         }
         _ => Ok(()),

@@ -204,7 +204,7 @@
 //! ```text
 //! offload/
 //! ├── include/                       the header offload/kernel.h and its parts, cuda_fp16.h and its kin
-//! ├── tools.answers                  what the compilers have said of themselves
+//! ├── probes.cache                   what compilers reported about themselves
 //! ├── saxpy.index                    what include_offload!("saxpy") reads
 //! ├── saxpy.pack                     the pack as it is embedded
 //! ├── liboffload_saxpy_<hash>.a      the pack in a host object

@@ -93,9 +93,9 @@ impl OutDir {
         HEADERS.iter().map(|(name, _)| *name).find(|name| path == self.include().join(name))
     }
 
-    /// What the tools have said, to all packs.
-    pub(crate) fn answers(&self) -> PathBuf {
-        self.root.join("tools.answers")
+    /// What probes of tools answered, for all packs.
+    pub(crate) fn probe_cache(&self) -> PathBuf {
+        self.root.join("probes.cache")
     }
 
     pub(crate) fn index(&self) -> PathBuf {
@@ -137,6 +137,11 @@ impl OutDir {
             }
         }
     }
+}
+
+/// `gfx90a_xnack-.hsaco`: file names cannot have colons everywhere.
+pub(crate) fn image_file_name(stem: &str, extension: &str) -> String {
+    format!("{}.{extension}", stem.replace(':', "_"))
 }
 
 /// Writes a small file, unless it has these bytes already.

@@ -51,7 +51,7 @@ fn unsupported(pack: &KernelPack, devices: &[Device]) -> Option<String> {
             let place = if is_only(pack, &module) { String::new() } else { format!("module \"{}\": ", module.name()) };
             message += &format!("\n\n{place}{error}");
             if let Some(target) = error.targets_to_add().into_iter().next() {
-                let line = format!("\n    .offload_arch(\"{target}\")");
+                let line = format!("\n    .arch(\"{target}\")");
                 if !lines.contains(&line) {
                     lines.push(line);
                 }
@@ -134,8 +134,8 @@ module \"scale\": no image for T4 (sm_75)
 to run on this device, add \"sm_75\" or \"compute_75\" to the targets of build.rs
 
 add to build.rs, before .compile(...):
-    .offload_arch(\"gfx1151\")
-    .offload_arch(\"sm_75\")"
+    .arch(\"gfx1151\")
+    .arch(\"sm_75\")"
         );
     }
 

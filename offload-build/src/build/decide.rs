@@ -1,215 +1,222 @@
 //! Where the image of one target comes from: an earlier run, a compiler, or a source that has it.
 
-use super::missing_tool::Lack;
+use super::missing_tool::{MissingTool, NotMade};
 use super::run::{PrebuiltUse, Run, Source};
-use crate::compile::cache;
 use crate::compile::sdk::Sdk;
-use crate::compile::{Compilations, image_file_name};
+use crate::compile::{Compilation, Compilations, cache};
 use crate::error::Error;
 use crate::hash::ContentHash;
-use crate::output::write_if_changed;
+use crate::output::{image_file_name, write_if_changed};
 use crate::pack::image::Image;
-use crate::plan::constraints::Facts;
-use crate::plan::supplied;
-use crate::plan::{PlannedModule, PlannedSource};
-use crate::request::{Headers, Language, Way};
-use crate::toolchain::{Clang, Found};
+use crate::plan::constraints::Constraints;
+use crate::plan::{PlannedModule, PlannedSource, supplied};
+use crate::request::{Headers, Language, Recipe};
+use crate::targets::{Family, Target};
+use crate::toolchain::{Clang, Ptxas};
 use offload_format::pack_index::Origin;
-use offload_format::target::{NvidiaArch, NvidiaCode, OffloadArch};
+use offload_format::target::{NvidiaArch, NvidiaCode, OffloadArch, TargetId};
 use std::fs;
 use std::path::Path;
+use std::slice;
+
+/// An image that is needed: of a module, for a target, from these of its sources.
+struct Needed<'a> {
+    module: &'a PlannedModule,
+    target: &'a Target,
+    sources: Vec<&'a PlannedSource>,
+}
+
+impl<'a> Needed<'a> {
+    /// How the first source gets into the image. All sources agree on what the callers ask.
+    fn recipe(&self) -> Option<Recipe> {
+        self.sources.first()?.recipe(self.target)
+    }
+
+    /// The only source, if it cannot be linked with others.
+    fn alone(&self) -> Option<&'a PlannedSource> {
+        let is_linked = self.recipe()?.is_linked();
+        self.sources.first().filter(|_| !is_linked).copied()
+    }
+
+    /// The first source that is compiled with these headers.
+    fn with_headers(&self, headers: Headers) -> Option<&'a PlannedSource> {
+        let has = |source: &&&PlannedSource| matches!(source.recipe(self.target), Some(Recipe::Offload(_, of_source)) if of_source == headers);
+        self.sources.iter().find(has).copied()
+    }
+}
 
 impl Run<'_> {
-    /// How the image comes about on this machine. The inner error says why its compilers do not make it.
+    /// How the image comes about on this machine.
+    ///
+    /// Returns an error if it does not: its tools are missing, or the build has to end.
     pub(super) fn decide(
         &self,
         module: &PlannedModule,
-        target: &str,
+        target: &Target,
         prebuilt_use: PrebuiltUse,
-    ) -> Result<Result<Source, Lack>, Error> {
-        let arch = OffloadArch::parse(target).map_err(|error| Error::config(error.to_string()))?;
-        let sources = module.sources_for(&arch);
-        // What is not linked with others stands alone.
-        let alone = sources.first().filter(|source| source.way(&arch).is_some_and(|way| !way.is_linked()));
-        if let Some(source) = alone
-            && let Some(image) = self.take(module, target, arch, source)?
+    ) -> Result<Source, NotMade> {
+        let needed = Needed { module, target, sources: module.sources_for(target) };
+        if let Some(source) = needed.alone()
+            && let Some(image) = self.supplied(module, target, source)?
         {
-            return Ok(Ok(Source::ReadyMade(image)));
+            return Ok(Source::Supplied(image));
         }
-        if prebuilt_use == PrebuiltUse::Only && arch != OffloadArch::Cpu {
-            return Ok(Err(Lack::only_prebuilt()));
+        if prebuilt_use == PrebuiltUse::Only && target.family() != Family::Cpu {
+            return Err(MissingTool::only_prebuilt().into());
         }
-        let (sdk, clang_of_sdk) = match self.sdk(&sources, &arch)? {
-            Ok(found) => found,
-            Err(lack) => return Ok(Err(lack)),
-        };
-        let compilations = Compilations {
-            module,
-            target,
-            arch,
-            code_object_version: self.request.code_object_version,
-            sdk: &sdk,
-            output: self.output,
-            cargo: self.cargo,
-        };
-        let source = |compilation| match cache::fresh(&compilation, self.output, self.cargo) {
-            Some(made) => Source::Fresh(compilation, made),
-            None => Source::Compile(compilation),
-        };
-        if arch == OffloadArch::Cpu {
-            return Ok(Ok(source(compilations.cpu(&self.tools.cxx()?))));
-        }
-        if let (OffloadArch::Nvidia(arch), Some(Way::Nvcc)) = (arch, sources.first().and_then(|it| it.way(&arch))) {
-            return self.compile_by_nvcc(&compilations, arch);
-        }
-        // What a cubin takes beside clang.
-        let assembles = match arch {
-            OffloadArch::Nvidia(arch) if arch.code == NvidiaCode::Cubin => match self.tools.ptxas()? {
-                Found::Tool(ptxas) => Some((arch, ptxas)),
-                Found::Missing(trail) => return Ok(Err(Lack::ptxas(trail))),
-            },
-            _ => None,
-        };
-        let refused_by_ptxas = |source: &Source| match (source, assembles) {
-            (Source::Compile(_), Some((arch, ptxas))) => {
-                let answer = self.ask(format!("ptxas {arch}"), || ptxas.refusal(arch));
-                answer.map(|text| Lack::refusal(&ptxas.path, &text))
-            }
-            _ => None,
-        };
-        if let (Some(of), Some((arch, ptxas))) = (alone, assembles) {
-            let source = source(compilations.cubin_of_ptx(arch, ptxas, of));
-            return Ok(refused_by_ptxas(&source).map_or(Ok(source), Err));
-        }
-        let clang = match clang_of_sdk.map_or_else(|| self.clang(), |own| Ok(Ok(own)))? {
-            Ok(clang) => clang,
-            Err(lack) => return Ok(Err(lack)),
-        };
-        let source = source(match (arch, assembles) {
-            (OffloadArch::Nvidia(arch), Some((_, ptxas))) => compilations.cubin(arch, clang, ptxas),
-            (OffloadArch::Nvidia(arch), None) => compilations.ptx(arch, clang),
-            (OffloadArch::Amdgpu(_), _) if clang.lld.is_none() => return Ok(Err(Lack::lld(clang))),
-            (OffloadArch::Amdgpu(id), _) => compilations.amdgpu(id, clang),
-            (OffloadArch::Cpu, _) => unreachable!("the CPU's image was decided on above"),
-        });
-        if let Source::Compile(compilation) = &source {
-            let first = sources[0];
-            // What the driver is asked about is the command of one module, which others share if these are the same.
-            let (path, language) = (clang.path.display(), first.language.name());
-            let question = format!("{path} {target} {language} {} {}", module.options, first.options);
-            let answer = self.ask(question, || clang.refusal(&compilation.steps[0]));
-            if let Some(text) = answer {
-                return Ok(Err(Lack::refusal(&clang.path, &text)));
-            }
-            if let Some(source) = sources.iter().find(|source| source.language == Language::C)
-                && let Some(why) = self.ask(format!("gpuintrin.h {path}"), || clang.find_header("gpuintrin.h").err())
-            {
-                return Ok(Err(Lack::header(clang, &source.path, &why)));
+        match target.arch() {
+            OffloadArch::Amdgpu(id) => self.by_clang_for_amd(&needed, id),
+            OffloadArch::Nvidia(arch) if needed.recipe() == Some(Recipe::Nvcc) => self.by_nvcc(&needed, arch),
+            OffloadArch::Nvidia(arch) => self.by_clang_for_nvidia(&needed, arch),
+            OffloadArch::Cpu => {
+                let sdk = Sdk::default();
+                Ok(self.fresh_or_stale(self.compilations(&needed, &sdk).cpu(&self.tools.cxx()?)))
             }
         }
-        Ok(refused_by_ptxas(&source).map_or(Ok(source), Err))
     }
 
-    /// The vendor's headers that sources are compiled with, and the clang that they are for, if it is not the one that
-    /// compiles everything else. The inner error says what is missing.
-    fn sdk(
-        &self,
-        sources: &[&PlannedSource],
-        arch: &OffloadArch<'_>,
-    ) -> Result<Result<(Sdk, Option<&Clang>), Lack>, Error> {
-        let headers =
-            |source: &&&PlannedSource, wanted| matches!(source.way(arch), Some(Way::Offload(_, it)) if it == wanted);
-        if sources.iter().any(|source| headers(&source, Headers::Cuda)) {
-            return match self.tools.nvcc()? {
-                Found::Tool(toolkit) => Ok(Ok((Sdk::cuda(toolkit, self.output)?, None))),
-                Found::Missing(trail) => Ok(Err(Lack::nvcc(trail))),
-            };
+    fn compilations<'a>(&'a self, needed: &Needed<'a>, sdk: &'a Sdk) -> Compilations<'a> {
+        Compilations {
+            module: needed.module,
+            targets: slice::from_ref(needed.target),
+            file_name: needed.target.as_str(),
+            code_object_version: self.request.code_object_version,
+            sdk,
+            output: self.output,
+            cargo: self.cargo,
         }
-        let Some(source) = sources.iter().find(|source| headers(source, Headers::Rocm)) else {
-            return Ok(Ok(Default::default()));
+    }
+
+    fn fresh_or_stale(&self, compilation: Compilation) -> Source {
+        match cache::fresh(&compilation, self.output, self.cargo) {
+            Some(made) => Source::Fresh(compilation, made),
+            None => Source::Compile(compilation),
+        }
+    }
+
+    /// A code object, by clang and lld.
+    fn by_clang_for_amd(&self, needed: &Needed<'_>, id: TargetId<'_>) -> Result<Source, NotMade> {
+        let (sdk, clang) = match needed.with_headers(Headers::Rocm) {
+            None => (Sdk::default(), self.clang()?),
+            Some(source) => match self.tools.rocm().or_missing(MissingTool::rocm) {
+                Ok(rocm) => {
+                    // ROCm's headers were written for its own clang.
+                    let clang = self.tools.rocm_clang(rocm).map_or_else(|| self.clang(), Ok)?;
+                    (Sdk::rocm(rocm, clang, id, self.tools, self.cargo), clang)
+                }
+                // clang may know of one that is not here.
+                Err(_) if matches!(source.constraints, Constraints::RocmHeaders) => (Sdk::default(), self.clang()?),
+                Err(missing) => return Err(missing.into()),
+            },
         };
-        let rocm = match self.tools.rocm() {
-            Found::Tool(rocm) => rocm,
-            // clang may know of one that is not here.
-            Found::Missing(_) if matches!(source.facts, Facts::RocmHeaders) => return Ok(Ok(Default::default())),
-            Found::Missing(trail) => return Ok(Err(Lack::rocm(trail))),
+        if clang.lld.is_none() {
+            return Err(MissingTool::lld(clang).into());
+        }
+        let source = self.fresh_or_stale(self.compilations(needed, &sdk).amdgpu(id, clang));
+        self.check_with_clang(needed, clang, &source)?;
+        Ok(source)
+    }
+
+    /// PTX by clang; machine code by clang and ptxas, or by ptxas alone of a source that is PTX.
+    fn by_clang_for_nvidia(&self, needed: &Needed<'_>, arch: NvidiaArch) -> Result<Source, NotMade> {
+        let sdk = match needed.with_headers(Headers::Cuda) {
+            Some(_) => Sdk::cuda(self.tools.nvcc()?.or_missing(MissingTool::nvcc)?, self.output)?,
+            None => Sdk::default(),
         };
-        let own = self.tools.rocm_clang(rocm);
-        let clang = match own.map_or_else(|| self.clang(), |own| Ok(Ok(own)))? {
-            Ok(clang) => clang,
-            Err(lack) => return Ok(Err(lack)),
+        let compilations = self.compilations(needed, &sdk);
+        if arch.code == NvidiaCode::Ptx {
+            let clang = self.clang()?;
+            let source = self.fresh_or_stale(compilations.ptx(arch, clang));
+            self.check_with_clang(needed, clang, &source)?;
+            return Ok(source);
+        }
+        let ptxas = self.tools.ptxas()?.or_missing(MissingTool::ptxas)?;
+        let source = match needed.alone() {
+            Some(ptx) => self.fresh_or_stale(compilations.cubin_of_ptx(arch, ptxas, ptx)),
+            None => {
+                let clang = self.clang()?;
+                let source = self.fresh_or_stale(compilations.cubin(arch, clang, ptxas));
+                self.check_with_clang(needed, clang, &source)?;
+                source
+            }
         };
-        let OffloadArch::Amdgpu(id) = *arch else { return Ok(Ok(Default::default())) };
-        Ok(Ok((Sdk::rocm(rocm, clang, id, self.tools, self.cargo), own)))
+        self.check_with_ptxas(ptxas, arch, &source)?;
+        Ok(source)
+    }
+
+    /// Machine code or PTX, by nvcc.
+    fn by_nvcc(&self, needed: &Needed<'_>, arch: NvidiaArch) -> Result<Source, NotMade> {
+        let nvcc = self.tools.nvcc()?.or_missing(MissingTool::nvcc)?;
+        // No host code comes of it, so the building machine's compiler reads the source.
+        let ccbin = self.tools.ccbin(&self.cargo.host).map_err(|why| MissingTool::ccbin(nvcc, &why))?;
+        let sdk = Sdk::default();
+        let source = self.fresh_or_stale(self.compilations(needed, &sdk).nvcc(arch, nvcc, &ccbin));
+        let ask = || self.tools.nvcc_refusal(nvcc, arch, &ccbin);
+        match source.is_stale().then(|| self.ask(format!("nvcc {arch}"), ask)).flatten() {
+            Some(text) => Err(MissingTool::refusal(&nvcc.path, &text).into()),
+            None => Ok(source),
+        }
     }
 
     /// The clang that compiles everything. It is looked for only where no other will do: what is looked for and not
-    /// there has Cargo watch the folders of `PATH`. The inner error says what is missing.
-    pub(crate) fn clang(&self) -> Result<Result<&Clang, Lack>, Error> {
-        Ok(match self.tools.clang()? {
-            Found::Tool(clang) => Ok(clang),
-            Found::Missing(trail) => Err(Lack::clang(trail)),
-        })
+    /// there has Cargo watch the folders of `PATH`.
+    pub(super) fn clang(&self) -> Result<&Clang, NotMade> {
+        Ok(self.tools.clang()?.or_missing(MissingTool::clang)?)
     }
 
-    fn compile_by_nvcc(
-        &self,
-        compilations: &Compilations<'_>,
-        arch: NvidiaArch,
-    ) -> Result<Result<Source, Lack>, Error> {
-        let nvcc = match self.tools.nvcc()? {
-            Found::Tool(nvcc) => nvcc,
-            Found::Missing(trail) => return Ok(Err(Lack::nvcc(trail))),
-        };
-        // No host code comes of it, so it is the building machine's compiler that reads the source.
-        let ccbin = match self.tools.ccbin(&self.cargo.host) {
-            Ok(ccbin) => ccbin,
-            Err(why) => return Ok(Err(Lack::ccbin(nvcc, &why))),
-        };
-        let compilation = compilations.nvcc(arch, nvcc, &ccbin);
-        if let Some(made) = cache::fresh(&compilation, self.output, self.cargo) {
-            return Ok(Ok(Source::Fresh(compilation, made)));
+    /// Whether clang compiles what is to be compiled: its driver is asked before it runs.
+    fn check_with_clang(&self, needed: &Needed<'_>, clang: &Clang, source: &Source) -> Result<(), MissingTool> {
+        let Source::Compile(compilation) = source else { return Ok(()) };
+        let (first, path) = (needed.sources[0], clang.path.display());
+        // What the driver is asked about is the command of one module, which others share if these are the same.
+        let (language, options) = (first.language.name(), &needed.module.options);
+        let question = format!("{path} {} {language} {options} {}", needed.target, first.options);
+        if let Some(text) = self.ask(question, || clang.refusal(&compilation.steps[0])) {
+            return Err(MissingTool::refusal(&clang.path, &text));
         }
-        let answer = self.ask(format!("nvcc {arch}"), || self.tools.nvcc_refusal(nvcc, arch, &ccbin));
-        Ok(match answer {
-            Some(text) => Err(Lack::refusal(&nvcc.path, &text)),
-            None => Ok(Source::Compile(compilation)),
-        })
+        if let Some(source) = needed.sources.iter().find(|source| source.language == Language::C)
+            && let Some(why) = self.ask(format!("gpuintrin.h {path}"), || clang.find_header("gpuintrin.h").err())
+        {
+            return Err(MissingTool::header(clang, &source.path, &why));
+        }
+        Ok(())
+    }
+
+    /// Whether ptxas knows the architecture of what is to be compiled.
+    fn check_with_ptxas(&self, ptxas: &Ptxas, arch: NvidiaArch, source: &Source) -> Result<(), MissingTool> {
+        let refusal = source.is_stale().then(|| self.ask(format!("ptxas {arch}"), || ptxas.refusal(arch)));
+        refusal.flatten().map_or(Ok(()), |text| Err(MissingTool::refusal(&ptxas.path, &text)))
     }
 
     /// The image that a source has, if it need not be compiled.
-    fn take(
+    fn supplied(
         &self,
         module: &PlannedModule,
-        target: &str,
-        arch: OffloadArch<'_>,
+        target: &Target,
         source: &PlannedSource,
     ) -> Result<Option<Image>, Error> {
         let open = |path: &Path| {
             let hash = ContentHash::of_file(path).map_err(|error| Error::io("read", path, error))?;
             Image::open(target, path, hash, Origin::ReadyMade, &self.cargo.target).map(Some)
         };
-        if let Some(Way::TakeOut) = source.way(&arch)
-            && supplied::sole(&source.path)?.is_some_and(|name| name.is_for(&arch))
-        {
+        let recipe = source.recipe(target);
+        if recipe == Some(Recipe::Supplied) && supplied::sole(&source.path)?.is_some_and(|name| name.is_for(target)) {
             // It is used where it lies: a copy of a large one takes as long as all that is done with it.
-            let path = self.cargo.manifest_dir.join(&source.path);
-            return open(&path);
+            return open(&self.cargo.manifest_dir.join(&source.path));
         }
-        let is_ptx = matches!(arch, OffloadArch::Nvidia(arch) if arch.code == NvidiaCode::Ptx);
-        let mut bytes = match source.way(&arch) {
-            Some(Way::TakeOut) => supplied::image(&source.path, target)?,
-            Some(Way::Ptx) if is_ptx => {
+        let mut bytes = match recipe {
+            Some(Recipe::Supplied) => supplied::image(&source.path, target)?,
+            Some(Recipe::Ptx) if target.is_ptx() => {
                 fs::read(&source.path).map_err(|error| Error::io("read the source", &source.path, error))?
             }
             _ => return Ok(None),
         };
-        let extension = match arch {
-            OffloadArch::Amdgpu(_) => "hsaco",
-            OffloadArch::Nvidia(_) if is_ptx => "ptx",
-            _ => "cubin",
+        let extension = match target.family() {
+            Family::Amd => "hsaco",
+            Family::Nvidia if target.is_ptx() => "ptx",
+            Family::Nvidia | Family::Cpu => "cubin",
         };
-        let path = self.output.images.join(image_file_name(&module.file_stem(target), extension));
+        let path = self.output.images.join(image_file_name(&module.file_stem(target.as_str()), extension));
         Image::seal_bytes(&path, &mut bytes);
         write_if_changed(&path, &bytes)?;
         open(&path)

@@ -1,7 +1,7 @@
 //! Packs that one package makes and another embeds. The way is Cargo's: the build script of a package with a `links`
 //! key tells its dependents `key=value`, which their build scripts find as `DEP_<LINKS>_<KEY>`.
 
-use super::reserved_name::Claim;
+use super::reserved_name::ReservedName;
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
 use crate::output::{OutDir, link_or_copy, write_if_changed};
@@ -61,7 +61,7 @@ pub(crate) fn offer(pack: &str, output: &OutDir, cargo: &Cargo) {
 }
 
 fn take(links: &str, pack: &str, cargo: &Cargo) -> Result<(), Error> {
-    let claim = Claim::of(pack)?;
+    let reserved = ReservedName::of(pack)?;
     let output = OutDir::open(&cargo.out_dir, pack)?;
     let Some(index_path) = cargo.of_dependency(links, &format!("{KEY}{pack}")) else {
         return Err(none(links, pack, cargo));
@@ -87,7 +87,7 @@ fn take(links: &str, pack: &str, cargo: &Cargo) -> Result<(), Error> {
     }
     write_if_changed(&output.index(), text.as_bytes())?;
     offer(pack, &output, cargo);
-    claim.keep();
+    reserved.keep();
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 use super::prebuilt::Prebuilt;
 use crate::error::{Error, ErrorKind};
+use crate::targets::Target;
 use crate::toolchain::{Clang, Nvcc, Trail};
 use std::fmt;
 use std::path::Path;
@@ -26,17 +27,17 @@ const INSTALL_LLD: &str = "install lld of the same version (Debian, Ubuntu: apt 
 
 /// The reason for one target.
 #[derive(Debug)]
-pub(crate) struct Lack {
+pub(crate) struct MissingTool {
     /// In half a line.
     pub(crate) short: String,
     /// In full.
     long: String,
     /// What to do about it.
-    cure: Option<&'static str>,
+    help: Option<&'static str>,
     kind: ErrorKind,
 }
 
-impl Lack {
+impl MissingTool {
     pub(crate) fn clang(trail: &Trail) -> Self {
         Self::tool("clang", trail, INSTALL_CLANG)
     }
@@ -57,65 +58,87 @@ impl Lack {
     pub(crate) fn ccbin(nvcc: &Nvcc, why: &str) -> Self {
         let long = format!("{} needs a C++ compiler for the host: {why}", nvcc.path.display());
         let short = "nvcc finds no C++ compiler for the host".to_owned();
-        Self { short, long, cure: Some(INSTALL_CCBIN), kind: ErrorKind::ToolNotFound }
+        Self { short, long, help: Some(INSTALL_CCBIN), kind: ErrorKind::ToolNotFound }
     }
 
-    fn tool(name: &str, trail: &Trail, cure: &'static str) -> Self {
+    fn tool(name: &str, trail: &Trail, help: &'static str) -> Self {
         let long = format!("no {name} was found ({trail})");
-        Self { short: format!("no {name} was found"), long, cure: Some(cure), kind: ErrorKind::ToolNotFound }
+        Self { short: format!("no {name} was found"), long, help: Some(help), kind: ErrorKind::ToolNotFound }
     }
 
     pub(crate) fn lld(clang: &Clang) -> Self {
         let long = format!("{} finds no ld.lld, which links AMD code objects", clang.path.display());
-        Self { short: "no ld.lld was found".into(), long, cure: Some(INSTALL_LLD), kind: ErrorKind::ToolNotFound }
+        Self { short: "no ld.lld was found".into(), long, help: Some(INSTALL_LLD), kind: ErrorKind::ToolNotFound }
     }
 
     pub(crate) fn header(clang: &Clang, source: &Path, why: &str) -> Self {
         let long = format!("{} needs a header of newer clangs: {} has {why}", source.display(), clang.path.display());
         let short = format!("{} has {why}", clang.path.display());
-        Self { short, long, cure: Some(INSTALL_GPUINTRIN), kind: ErrorKind::ToolNotFound }
+        Self { short, long, help: Some(INSTALL_GPUINTRIN), kind: ErrorKind::ToolNotFound }
     }
 
     pub(crate) fn refusal(tool: &Path, text: &str) -> Self {
         let long = format!("{} refuses it\n{}", tool.display(), text.trim_end());
         let short = format!("{} does not build for it", tool.display());
-        Self { short, long, cure: None, kind: ErrorKind::ToolFailed }
+        Self { short, long, help: None, kind: ErrorKind::ToolFailed }
     }
 
     pub(crate) fn only_prebuilt() -> Self {
         let short = "OFFLOAD_PREBUILT=only".to_owned();
-        Self { long: format!("{short} forbids compiling it"), short, cure: None, kind: ErrorKind::Prebuilt }
+        Self { long: format!("{short} forbids compiling it"), short, help: None, kind: ErrorKind::Prebuilt }
+    }
+}
+
+/// Why an image is not made.
+#[derive(Debug)]
+pub(crate) enum NotMade {
+    /// The compilers of this machine do not make it; a prebuilt image may stand in.
+    Here(MissingTool),
+    /// The build ends.
+    AtAll(Error),
+}
+
+impl From<MissingTool> for NotMade {
+    fn from(missing: MissingTool) -> Self {
+        NotMade::Here(missing)
+    }
+}
+
+impl From<Error> for NotMade {
+    fn from(error: Error) -> Self {
+        NotMade::AtAll(error)
     }
 }
 
 /// The reason in full, and what to do.
-impl fmt::Display for Lack {
+impl fmt::Display for MissingTool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.long)?;
-        self.cure.map_or(Ok(()), |cure| write!(f, "\nto compile it: {cure}"))
+        self.help.map_or(Ok(()), |help| write!(f, "\nto compile it: {help}"))
     }
 }
 
 /// One message for all targets that nothing can be had for: each reason once.
-pub(crate) fn missing(failures: &[(&String, Lack, String)], set: Option<&Prebuilt>) -> Error {
-    let mut groups: Vec<(Vec<&str>, &Lack, &str)> = Vec::new();
-    for (target, lack, no_stand_in) in failures {
-        match groups.iter_mut().find(|(_, other, no)| other.long == lack.long && no == no_stand_in) {
-            // Modules that lack the same.
-            Some((targets, _, _)) if targets.contains(&target.as_str()) => {}
+pub(crate) fn missing(failures: &[(&Target, MissingTool, String)], set: Option<&Prebuilt>) -> Error {
+    let mut groups: Vec<(Vec<&str>, &MissingTool, &str)> = Vec::new();
+    for (target, missing, no_stand_in) in failures {
+        let target = target.as_str();
+        match groups.iter_mut().find(|(_, other, no)| other.long == missing.long && no == no_stand_in) {
+            // Modules that missing the same.
+            Some((targets, _, _)) if targets.contains(&target) => {}
             Some((targets, _, _)) => targets.push(target),
-            None => groups.push((vec![target], lack, no_stand_in)),
+            None => groups.push((vec![target], missing, no_stand_in)),
         }
     }
     let mut message = String::new();
-    for (targets, lack, no_stand_in) in groups {
-        message += &format!("no image for {}: {}\n", targets.join(", "), lack.long);
+    for (targets, missing, no_stand_in) in groups {
+        message += &format!("no image for {}: {}\n", targets.join(", "), missing.long);
         // To a misspelt name a prebuilt set would be no help.
-        if set.is_some() || lack.kind != ErrorKind::ToolFailed {
+        if set.is_some() || missing.kind != ErrorKind::ToolFailed {
             message += &format!("  and no prebuilt one: {no_stand_in}\n");
         }
-        if let Some(cure) = lack.cure {
-            message += &format!("  to compile it: {cure}\n");
+        if let Some(help) = missing.help {
+            message += &format!("  to compile it: {help}\n");
         }
     }
     if let Some(set) = set {
@@ -150,12 +173,13 @@ mod tests {
 
     #[test]
     fn what_a_set_was_made_with() {
-        let folder = std::env::temp_dir().join(format!("offload-build-lack-{}", std::process::id()));
+        let folder = std::env::temp_dir().join(format!("offload-build-missing-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let said = |tools: &str| {
             fs::write(folder.join("add.manifest"), format!("offload-prebuilt 1\n{tools}optimization 3\n")).unwrap();
             let set = Prebuilt::load(&folder, "add").unwrap();
-            let failures = [(&"sm_80".to_owned(), Lack::only_prebuilt(), "it is gone".to_owned())];
+            let target = Target::parse("sm_80").unwrap();
+            let failures = [(&target, MissingTool::only_prebuilt(), "it is gone".to_owned())];
             missing(&failures, set.as_ref()).to_string().lines().last().unwrap().to_owned()
         };
         let remade = "OFFLOAD_PREBUILT=update cargo build --release remakes";

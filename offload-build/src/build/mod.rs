@@ -12,18 +12,14 @@ mod static_library;
 pub use dependency::{embed_from, try_embed_from};
 pub use static_library::StaticLibrary;
 
-use self::reserved_name::Claim;
+use self::reserved_name::ReservedName;
 use self::run::Run;
 use crate::cargo::Cargo;
 use crate::error::Error;
 use crate::output::OutDir;
 use crate::pack::{self, Pack};
 use crate::plan;
-use crate::request::Compiler;
-use crate::request::Module;
-use crate::request::Request;
-use crate::request::Selector;
-use crate::request::Source;
+use crate::request::{Compiler, Module, Request, Selector, Source};
 use crate::targets::{self, Wanted};
 use crate::toolchain::{Named, Tools};
 use std::borrow::Borrow;
@@ -83,7 +79,7 @@ impl Build {
     /// Adds a target: an AMD target ID, `sm_<n>`, `compute_<n>` or `cpu`; or several by one word: `native`,
     /// `all-major`, `all`. The [front page](crate#targets) says what they stand for. If no target is added, the
     /// variables that other programs use say for what is built.
-    pub fn offload_arch(&mut self, arch: impl Into<String>) -> &mut Self {
+    pub fn arch(&mut self, arch: impl Into<String>) -> &mut Self {
         self.archs.push(Wanted::Name(arch.into()));
         self
     }
@@ -94,10 +90,10 @@ impl Build {
         self
     }
 
-    /// Adds targets, as [`Build::offload_arch`] does.
+    /// Adds targets, as [`Build::arch`] does.
     pub fn archs<S: Into<String>>(&mut self, archs: impl IntoIterator<Item = S>) -> &mut Self {
         archs.into_iter().for_each(|arch| {
-            self.offload_arch(arch);
+            self.arch(arch);
         });
         self
     }
@@ -291,9 +287,9 @@ impl Build {
     }
 
     fn compile_static_for(&self, name: &str, cargo: &Cargo) -> Result<StaticLibrary, Error> {
-        let claim = Claim::of(name)?;
+        let reserved = ReservedName::of(name)?;
         let library = self.make_static(name, cargo)?;
-        claim.keep();
+        reserved.keep();
         Ok(library)
     }
 
@@ -331,9 +327,9 @@ impl Build {
     }
 
     fn compile_for(&self, name: &str, cargo: &Cargo) -> Result<Pack, Error> {
-        let claim = Claim::of(name)?;
+        let reserved = ReservedName::of(name)?;
         let pack = self.make_pack(name, cargo)?;
-        claim.keep();
+        reserved.keep();
         Ok(pack)
     }
 
@@ -356,10 +352,13 @@ impl Build {
         let targets = targets::resolve(cargo, &tools, &self.archs, self.request.code_object_version)?;
         let modules = plan::plan(&self.request, name, modules?, &targets, cargo)?;
         if modules.iter().all(|module| module.targets.is_empty()) {
-            let why = format!("it supports none of the targets {}", targets.join(", "));
+            let why = format!("it supports none of the targets {}", targets::join(&targets));
             let modules = modules.into_iter().map(|module| module.name).collect();
             return pack::write_absent(name, &why, modules, &output);
         }
         Run::new(&self.request, &self.archs, name, cargo, &output, &tools).make_pack(&modules)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,12 +1,12 @@
 //! What is checked while `cargo package` makes a package of one that has prebuilt images.
 
 use super::missing_tool;
-use super::prebuilt::{self, Prebuilt};
+use super::prebuilt::{self, Prebuilt, StandIn};
 use super::run::Run;
 use crate::error::Error;
 use crate::plan::{PlannedModule, PlannedSource};
-use crate::request::Way;
-use offload_format::target::{NvidiaCode, OffloadArch};
+use crate::request::Recipe;
+use crate::targets::{Family, Target};
 use std::path::Path;
 
 impl Run<'_> {
@@ -25,7 +25,10 @@ impl Run<'_> {
         for (module, set) in modules.iter().zip(sets) {
             for target in module.targets.iter().filter(|target| is_compiled(module, target)) {
                 let misfit = match &set {
-                    Some(set) => set.image(target, &self.prebuilt_options(module), self.output, self.cargo)?.err(),
+                    Some(set) => match set.image(target, &self.prebuilt_options(module), self.output, self.cargo)? {
+                        StandIn::Image(_) => None,
+                        StandIn::Misfit(why) => Some(why),
+                    },
                     None => {
                         let manifest = prebuilt::manifest_path(folder, &self.prebuilt_stem(module));
                         Some(format!("{} is not in the package", manifest.display()))
@@ -33,8 +36,8 @@ impl Run<'_> {
                 };
                 let Some(misfit) = misfit else { continue };
                 match reasons.iter_mut().find(|(reason, _)| *reason == misfit) {
-                    Some((_, targets)) => targets.push(target),
-                    None => reasons.push((misfit, vec![target])),
+                    Some((_, targets)) => targets.push(target.as_str()),
+                    None => reasons.push((misfit, vec![target.as_str()])),
                 }
             }
         }
@@ -46,13 +49,11 @@ impl Run<'_> {
 }
 
 /// Whether the prebuilt set has an image for this target: one for a GPU that is not ready-made.
-fn is_compiled(module: &PlannedModule, target: &str) -> bool {
-    let Ok(arch) = OffloadArch::parse(target) else { return false };
-    let is_ptx = matches!(arch, OffloadArch::Nvidia(arch) if arch.code == NvidiaCode::Ptx);
-    let is_ready = |source: &&PlannedSource| match source.way(&arch) {
-        Some(Way::TakeOut) => true,
-        Some(Way::Ptx) => is_ptx,
+fn is_compiled(module: &PlannedModule, target: &Target) -> bool {
+    let is_supplied = |source: &&PlannedSource| match source.recipe(target) {
+        Some(Recipe::Supplied) => true,
+        Some(Recipe::Ptx) => target.is_ptx(),
         _ => false,
     };
-    arch != OffloadArch::Cpu && !module.sources_for(&arch).iter().any(is_ready)
+    target.family() != Family::Cpu && !module.sources_for(target).iter().any(is_supplied)
 }

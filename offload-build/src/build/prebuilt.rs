@@ -21,11 +21,11 @@
 
 use crate::cargo::{Cargo, OUT_DIR};
 use crate::compile::cache::Input;
-use crate::compile::image_file_name;
 use crate::error::{Error, ErrorKind};
 use crate::hash::ContentHash;
-use crate::output::{OutDir, remove, write_if_changed};
+use crate::output::{OutDir, image_file_name, remove, write_if_changed};
 use crate::pack::image::Image;
+use crate::targets::Target;
 use offload_format::pack_index::Origin;
 use std::cell::OnceCell;
 use std::fmt::Write;
@@ -45,6 +45,14 @@ pub(crate) struct Prebuilt {
     images: Vec<(String, ContentHash, String)>,
     /// Why the set does not fit this build, once it is known.
     misfit: OnceCell<Option<String>>,
+}
+
+/// What a prebuilt set has in place of an image that cannot be compiled.
+#[derive(Debug)]
+pub(crate) enum StandIn {
+    Image(Image),
+    /// None, for this reason.
+    Misfit(String),
 }
 
 /// Where the manifest of a module is, whose files' names start with `stem`.
@@ -141,29 +149,31 @@ impl Prebuilt {
         None
     }
 
-    /// The image for a target. The inner error says why it cannot be used.
+    /// The image for a target.
     pub(crate) fn image(
         &self,
-        target: &str,
+        target: &Target,
         options: &str,
         output: &OutDir,
         cargo: &Cargo,
-    ) -> Result<Result<Image, String>, Error> {
+    ) -> Result<StandIn, Error> {
         if let Some(misfit) = self.misfit.get_or_init(|| self.misfit(options, output, cargo)) {
-            return Ok(Err(misfit.clone()));
+            return Ok(StandIn::Misfit(misfit.clone()));
         }
         let manifest = self.manifest.display();
-        let Some((_, recorded, file)) = self.images.iter().find(|(found, _, _)| found == target) else {
-            return Ok(Err(format!("{manifest} has no image for it")));
+        let Some((_, recorded, file)) = self.images.iter().find(|(found, _, _)| found == target.as_str()) else {
+            return Ok(StandIn::Misfit(format!("{manifest} has no image for it")));
         };
         let path = self.folder.join(file);
         match ContentHash::of_file(&path) {
             Ok(hash) if hash == *recorded => {}
-            Ok(_) => return Ok(Err(format!("{} is not the file that {manifest} speaks of", path.display()))),
-            Err(error) => return Ok(Err(format!("{} cannot be read: {error}", path.display()))),
+            Ok(_) => {
+                return Ok(StandIn::Misfit(format!("{} is not the file that {manifest} speaks of", path.display())));
+            }
+            Err(error) => return Ok(StandIn::Misfit(format!("{} cannot be read: {error}", path.display()))),
         }
         cargo.watch(&path);
-        Image::open(target, &path, *recorded, Origin::Prebuilt, &cargo.target).map(Ok)
+        Image::open(target, &path, *recorded, Origin::Prebuilt, &cargo.target).map(StandIn::Image)
     }
 }
 

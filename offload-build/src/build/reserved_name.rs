@@ -9,12 +9,12 @@ static NAMES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// A pack's name is one of a file, and of one pack: others are refused it, until making this one has failed.
 #[derive(Debug)]
-pub(crate) struct Claim {
+pub(crate) struct ReservedName {
     is_kept: bool,
     name: String,
 }
 
-impl Claim {
+impl ReservedName {
     pub(crate) fn of(name: &str) -> Result<Self, Error> {
         if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') {
             return Err(Error::config(format!("a pack's name has letters, digits, '_' and '-'; '{name}' does not")));
@@ -40,7 +40,7 @@ impl Claim {
     }
 }
 
-impl Drop for Claim {
+impl Drop for ReservedName {
     fn drop(&mut self) {
         if !self.is_kept {
             NAMES.lock().unwrap_or_else(PoisonError::into_inner).retain(|name| *name != self.name);
@@ -59,8 +59,8 @@ mod tests {
 
     #[test]
     fn a_name_is_taken_until_making_it_fails() {
-        let failed = Claim::of("Scale-fast").unwrap();
-        let refusal = |name| Claim::of(name).unwrap_err().to_string();
+        let failed = ReservedName::of("Scale-fast").unwrap();
+        let refusal = |name| ReservedName::of(name).unwrap_err().to_string();
         assert_eq!(
             refusal("scale_fast"),
             "build.rs makes packs 'Scale-fast' and 'scale_fast', one name to Cargo or to file systems: the second would \
@@ -69,7 +69,7 @@ mod tests {
         // What is refused takes nothing away from the first.
         assert!(refusal("Scale-fast").starts_with("build.rs makes two packs of the name 'Scale-fast': "));
         drop(failed);
-        Claim::of("scale_fast").unwrap().keep();
+        ReservedName::of("scale_fast").unwrap().keep();
         assert!(refusal("scale_fast").starts_with("build.rs makes two packs of the name 'scale_fast': "));
         assert!(refusal("Include").contains("the kernel header's folder has it"));
     }

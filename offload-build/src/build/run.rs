@@ -1,13 +1,12 @@
 //! The order of a build: decide for each target where its image comes from, make what must be made, pack.
 
-use super::missing_tool;
-use super::prebuilt::{self, Prebuilt};
+use super::missing_tool::{self, NotMade};
+use super::prebuilt::{self, Prebuilt, StandIn};
 use crate::cargo::Cargo;
 use crate::compile::Compilation;
 use crate::compile::cache::{self, Input, Made};
 use crate::error::{Error, ErrorKind};
-use crate::exec::Launcher;
-use crate::exec::{self, How};
+use crate::exec::{self, How, Launcher};
 use crate::hash::ContentHash;
 use crate::output::OutDir;
 use crate::pack::image::{self, Image};
@@ -15,10 +14,9 @@ use crate::pack::layout::ModuleImages;
 use crate::pack::{self, Pack};
 use crate::plan::PlannedModule;
 use crate::request::Request;
-use crate::targets::{self, Wanted};
+use crate::targets::{self, Family, Target, Wanted};
 use crate::toolchain::Tools;
 use offload_format::pack_index::Origin;
-use offload_format::target::OffloadArch;
 use std::cell::RefCell;
 use std::path::Path;
 use std::time::SystemTime;
@@ -42,8 +40,8 @@ pub(crate) struct Run<'a> {
     pub(crate) cargo: &'a Cargo,
     pub(crate) output: &'a OutDir,
     pub(crate) tools: &'a Tools<'a>,
-    /// What the tools said to questions that modules have in common.
-    answers: RefCell<Vec<(String, Option<String>)>>,
+    /// Probe results shared by all modules.
+    probed: RefCell<Vec<(String, Option<String>)>>,
 }
 
 /// Where the image of one target comes from.
@@ -56,7 +54,14 @@ pub(super) enum Source {
     /// The prebuilt set has it, which is used for this reason.
     Prebuilt(Image, String),
     /// A source has it.
-    ReadyMade(Image),
+    Supplied(Image),
+}
+
+impl Source {
+    /// Whether steps have to run.
+    pub(super) fn is_stale(&self) -> bool {
+        matches!(self, Source::Compile(_))
+    }
 }
 
 impl<'a> Run<'a> {
@@ -68,7 +73,7 @@ impl<'a> Run<'a> {
         output: &'a OutDir,
         tools: &'a Tools<'a>,
     ) -> Self {
-        Self { request, archs, name, cargo, output, tools, answers: RefCell::default() }
+        Self { request, archs, name, cargo, output, tools, probed: RefCell::default() }
     }
 
     /// Makes the pack.
@@ -88,22 +93,23 @@ impl<'a> Run<'a> {
                 _ => Prebuilt::load(&folder, &self.prebuilt_stem(module))?,
             };
             for target in &module.targets {
-                let lack = match self.decide(module, target, prebuilt_use)? {
+                let missing = match self.decide(module, target, prebuilt_use) {
                     Ok(source) => {
                         sources.push(source);
                         continue;
                     }
-                    Err(lack) => lack,
+                    Err(NotMade::Here(missing)) => missing,
+                    Err(NotMade::AtAll(error)) => return Err(error),
                 };
                 let stand_in = match (&set, prebuilt_use) {
                     (Some(set), _) => set.image(target, &self.prebuilt_options(module), self.output, self.cargo)?,
-                    (None, PrebuiltUse::Never) => Err("OFFLOAD_PREBUILT=never".into()),
-                    (None, PrebuiltUse::Update) => Err("OFFLOAD_PREBUILT=update is to make one".into()),
-                    (None, _) => Err(format!("the package has no prebuilt set in {}/", folder.display())),
+                    (None, PrebuiltUse::Never) => StandIn::Misfit("OFFLOAD_PREBUILT=never".into()),
+                    (None, PrebuiltUse::Update) => StandIn::Misfit("OFFLOAD_PREBUILT=update is to make one".into()),
+                    (None, _) => StandIn::Misfit(format!("the package has no prebuilt set in {}/", folder.display())),
                 };
                 match stand_in {
-                    Ok(image) => sources.push(Source::Prebuilt(image, lack.short)),
-                    Err(no_stand_in) => failures.push((target, lack, no_stand_in)),
+                    StandIn::Image(image) => sources.push(Source::Prebuilt(image, missing.short)),
+                    StandIn::Misfit(why) => failures.push((target, missing, why)),
                 }
             }
             sets.extend(set);
@@ -113,7 +119,8 @@ impl<'a> Run<'a> {
         }
         self.announce(&sources, &folder);
 
-        let mut images = self.make_images(sources)?.into_iter();
+        let targets = modules.iter().flat_map(|module| &module.targets);
+        let mut images = self.make_images(sources.into_iter().zip(targets).collect())?.into_iter();
         let mut packed = Vec::new();
         for module in modules {
             let images: Vec<(Image, Vec<Input>)> = images.by_ref().take(module.targets.len()).collect();
@@ -165,12 +172,12 @@ impl<'a> Run<'a> {
 
     /// What a compiler said to this question, or says now.
     pub(crate) fn ask(&self, question: String, answer: impl FnOnce() -> Option<String>) -> Option<String> {
-        let mut answers = self.answers.borrow_mut();
-        if let Some((_, known)) = answers.iter().find(|(asked, _)| *asked == question) {
+        let mut probed = self.probed.borrow_mut();
+        if let Some((_, known)) = probed.iter().find(|(asked, _)| *asked == question) {
             return known.clone();
         }
         let answer = answer();
-        answers.push((question, answer.clone()));
+        probed.push((question, answer.clone()));
         answer
     }
 
@@ -182,8 +189,8 @@ impl<'a> Run<'a> {
                 match reasons.iter_mut().find(|(reason, _)| reason == why) {
                     // Of another module.
                     Some((_, targets)) if targets.contains(&image.target.as_str()) => {}
-                    Some((_, targets)) => targets.push(&image.target),
-                    None => reasons.push((why, vec![&image.target])),
+                    Some((_, targets)) => targets.push(image.target.as_str()),
+                    None => reasons.push((why, vec![image.target.as_str()])),
                 }
             }
         }
@@ -194,28 +201,28 @@ impl<'a> Run<'a> {
     }
 
     /// Runs what has to run; returns every image with its inputs, in the order of the sources.
-    fn make_images(&self, sources: Vec<Source>) -> Result<Vec<(Image, Vec<Input>)>, Error> {
+    fn make_images(&self, sources: Vec<(Source, &Target)>) -> Result<Vec<(Image, Vec<Input>)>, Error> {
         let mut stale: Vec<&Compilation> = Vec::new();
-        for source in &sources {
+        for (source, _) in &sources {
             if let Source::Compile(compilation) = source {
                 stale.push(compilation);
             }
         }
         let start = self.run_steps(&stale)?;
 
-        let open = |compilation: &Compilation, hash| {
-            Image::open(&compilation.target, &compilation.image, hash, Origin::Compiled, &self.cargo.target)
+        let open = |target, compilation: &Compilation, hash| {
+            Image::open(target, &compilation.image, hash, Origin::Compiled, &self.cargo.target)
         };
         let mut images = Vec::new();
-        for source in sources {
+        for (source, target) in sources {
             let (image, inputs) = match source {
-                Source::Prebuilt(image, _) | Source::ReadyMade(image) => (image, Vec::new()),
-                Source::Fresh(compilation, made) => (open(&compilation, made.image)?, made.inputs),
+                Source::Prebuilt(image, _) | Source::Supplied(image) => (image, Vec::new()),
+                Source::Fresh(compilation, made) => (open(target, &compilation, made.image)?, made.inputs),
                 Source::Compile(compilation) => {
                     let path = &compilation.image;
                     Image::seal(path)?;
                     let hash = ContentHash::of_file(path).map_err(|error| Error::io("read", path, error))?;
-                    let image = open(&compilation, hash)?;
+                    let image = open(target, &compilation, hash)?;
                     let start = start.expect("a compilation has steps");
                     (image, cache::record(&compilation, hash, start, self.output, self.cargo)?)
                 }
@@ -294,7 +301,7 @@ impl<'a> Run<'a> {
         }
         let images: Vec<(&Image, &[Input])> = images
             .iter()
-            .filter(|(image, _)| image.target != "cpu" && image.origin == Origin::Compiled)
+            .filter(|(image, _)| image.target.family() != Family::Cpu && image.origin == Origin::Compiled)
             .map(|(image, inputs)| (image, &**inputs))
             .collect();
         if images.is_empty() {
@@ -310,10 +317,11 @@ impl<'a> Run<'a> {
 /// Returns an error that names every image which lacks one, and what it has instead.
 fn check_kernels(module: &PlannedModule, images: &[(Image, Vec<Input>)]) -> Result<(), Error> {
     let mut lines = Vec::new();
-    for (image, _) in images.iter().filter(|(image, _)| image.target != "cpu" && !module.required.is_empty()) {
-        let arch = OffloadArch::parse(&image.target).map_err(|error| Error::config(error.to_string()))?;
+    let for_gpus = images.iter().map(|(image, _)| image).filter(|image| image.target.family() != Family::Cpu);
+    for image in for_gpus.filter(|_| !module.required.is_empty()) {
         let kernels = image::kernels(&image.path)?;
-        let required = module.required.iter().filter(|it| it.only.as_ref().is_none_or(|only| only.selects(&arch)));
+        let required =
+            module.required.iter().filter(|it| it.only.as_ref().is_none_or(|only| only.selects(&image.target)));
         for kernel in required.filter(|kernel| !kernels.contains(&kernel.name)) {
             let has = if kernels.is_empty() { "no kernels".to_owned() } else { kernels.join(", ") };
             lines.push(format!("the image for {} has no kernel {}; it has {has}", image.target, kernel.name));

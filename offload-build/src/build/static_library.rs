@@ -4,21 +4,17 @@
 //! how a launch (`<<<...>>>`) and the code that it starts are put together. The vendor's runtime is linked behind the
 //! library.
 
-use super::missing_tool::{self, Lack};
+use super::missing_tool::{self, MissingTool, NotMade};
 use super::run::Run;
-use crate::compile::cache;
 use crate::compile::sdk::Sdk;
-use crate::compile::{Compilation, Compilations};
+use crate::compile::{Compilation, Compilations, cache};
 use crate::error::{Error, ErrorKind};
 use crate::hash::{ContentHash, Parts};
 use crate::output::{OutDir, write_if_changed};
 use crate::plan::{self, PlannedModule};
-use crate::request::Compiler;
-use crate::request::Family;
-use crate::request::Module;
-use crate::request::Request;
-use crate::request::Way;
-use crate::toolchain::Found;
+use crate::request::{Compiler, Module, Recipe, Request};
+use crate::targets::{Family, Target};
+use crate::toolchain::Nvcc;
 use offload_format::target::OffloadArch;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -90,23 +86,29 @@ pub(crate) fn modules(request: &Request) -> Result<Vec<(String, Module)>, Error>
 
 /// Compiles, puts the objects into the library, and tells Cargo what to link.
 pub(crate) fn make(run: &Run<'_>, name: &str, modules: &[PlannedModule]) -> Result<StaticLibrary, Error> {
-    let mut targets: Vec<String> = Vec::new();
+    let mut targets: Vec<&Target> = Vec::new();
     for target in modules.iter().flat_map(|module| &module.targets) {
-        if !targets.contains(target) {
-            targets.push(target.clone());
+        if !targets.contains(&target) {
+            targets.push(target);
         }
     }
-    let family = family(&targets)?;
+    let names: Vec<String> = targets.iter().map(ToString::to_string).collect();
+    let family = family(&targets, &names)?;
     let mut compilations = Vec::new();
     let mut failures = Vec::new();
     for module in modules {
-        match compile(run, module, family, &targets)? {
+        let Some(first) = module.targets.first() else {
+            return Err(Error::config(format!(
+                "{} is for none of the targets {}; a static library needs each of its sources: make one library for each \
+                 vendor",
+                module.sources[0].path.display(),
+                names.join(", ")
+            )));
+        };
+        match compile(run, module, first, family) {
             Ok(compilation) => compilations.push(compilation),
-            Err(lack) => {
-                failures.extend(
-                    module.targets.first().map(|target| (target, lack, "static libraries have none".to_owned())),
-                );
-            }
+            Err(NotMade::Here(missing)) => failures.push((first, missing, "static libraries have none".to_owned())),
+            Err(NotMade::AtAll(error)) => return Err(error),
         }
     }
     if !failures.is_empty() {
@@ -115,99 +117,69 @@ pub(crate) fn make(run: &Run<'_>, name: &str, modules: &[PlannedModule]) -> Resu
     let objects = objects(run, &compilations)?;
     let path = archive(name, &objects, run.output)?;
     link(run, name, family)?;
-    Ok(StaticLibrary { name: name.to_owned(), path: Some(path), targets })
+    Ok(StaticLibrary { name: name.to_owned(), path: Some(path), targets: names })
 }
 
 /// Whose GPUs it is for: a launch goes to one vendor's runtime.
-fn family(targets: &[String]) -> Result<Family, Error> {
-    let arch = |target: &String| OffloadArch::parse(target).map(|arch| Family::of(&arch));
-    let families: Vec<Family> =
-        targets.iter().map(arch).collect::<Result<_, _>>().map_err(|error| Error::config(error.to_string()))?;
-    match families.first() {
-        Some(first) if *first != Family::Cpu && families.iter().all(|family| family == first) => Ok(*first),
+fn family(targets: &[&Target], names: &[String]) -> Result<Family, Error> {
+    match targets.first().map(|target| target.family()) {
+        Some(first) if first != Family::Cpu && targets.iter().all(|target| target.family() == first) => Ok(first),
         _ => Err(Error::config(format!(
             "a static library launches its kernels through one vendor's runtime, so it is for one vendor's GPUs; \
              the targets are {}. Say for each source which it is for: Source::new(\"...\").targets([\"nvidia\"])",
-            targets.join(", ")
+            names.join(", ")
         ))),
     }
 }
 
-/// How the object of one source comes about. The inner error says what is missing.
-fn compile(
-    run: &Run<'_>,
-    module: &PlannedModule,
-    family: Family,
-    targets: &[String],
-) -> Result<Result<Compilation, Lack>, Error> {
-    let archs = module.targets.iter().map(|target| OffloadArch::parse(target)).collect::<Result<Vec<_>, _>>();
-    let archs = archs.map_err(|error| Error::config(error.to_string()))?;
+/// How the object of one source comes about, which has device code for each target of its module.
+fn compile(run: &Run<'_>, module: &PlannedModule, first: &Target, family: Family) -> Result<Compilation, NotMade> {
     let source = &module.sources[0];
-    let Some(first) = archs.first() else {
-        return Err(Error::config(format!(
-            "{} is for none of the targets {}; a static library needs each of its sources: make one library for each \
-             vendor",
-            source.path.display(),
-            targets.join(", ")
-        )));
-    };
-    if !matches!(source.way(first), Some(Way::Offload(..) | Way::Nvcc)) {
+    if !matches!(source.recipe(first), Some(Recipe::Offload(..) | Recipe::Nvcc)) {
         return Err(Error::config(format!(
             "{} is {}, which has no host code: a static library is made of CUDA (.cu) and HIP (.hip) sources",
             source.path.display(),
             source.language.name()
-        )));
+        ))
+        .into());
     }
-    let (cargo, tools) = (run.cargo, run.tools);
     let compilations = |sdk| Compilations {
         module,
-        target: HOST,
-        arch: *first,
+        targets: &module.targets,
+        file_name: HOST,
         code_object_version: run.request.code_object_version,
         sdk,
         output: run.output,
-        cargo,
+        cargo: run.cargo,
     };
     if family == Family::Amd {
-        let rocm = match tools.rocm() {
-            Found::Tool(rocm) => rocm,
-            Found::Missing(trail) => return Ok(Err(Lack::rocm(trail))),
-        };
-        let clang = match tools.rocm_clang(rocm).map_or_else(|| run.clang(), |own| Ok(Ok(own)))? {
-            Ok(clang) => clang,
-            Err(lack) => return Ok(Err(lack)),
-        };
-        let sdk = Sdk::rocm_for_all(rocm, clang, &archs, tools, cargo);
-        return compilations(&sdk).object("hip", &archs, clang).map(Ok);
+        let rocm = run.tools.rocm().or_missing(MissingTool::rocm)?;
+        let clang = run.tools.rocm_clang(rocm).map_or_else(|| run.clang(), Ok)?;
+        let sdk = Sdk::rocm_for_all(rocm, clang, &module.targets, run.tools, run.cargo);
+        return Ok(compilations(&sdk).object("hip", clang)?);
     }
-    let toolkit = match tools.nvcc()? {
-        Found::Tool(nvcc) => nvcc,
-        Found::Missing(trail) => return Ok(Err(Lack::nvcc(trail))),
-    };
+    let toolkit = run.tools.nvcc()?.or_missing(MissingTool::nvcc)?;
     if Compiler::of(&module.options.compilers, family) != Compiler::Nvcc {
-        let clang = match run.clang()? {
-            Ok(clang) => clang,
-            Err(lack) => return Ok(Err(lack)),
-        };
+        let clang = run.clang()?;
         let sdk = Sdk::cuda(toolkit, run.output)?;
-        return compilations(&sdk).object("cuda", &archs, clang).map(Ok);
+        return Ok(compilations(&sdk).object("cuda", clang)?);
     }
-    let ccbin = match tools.ccbin(&cargo.target) {
-        Ok(ccbin) => ccbin,
-        Err(why) => return Ok(Err(Lack::ccbin(toolkit, &why))),
-    };
-    let sdk = Sdk::default();
-    let compilation = compilations(&sdk).object_by_nvcc(&archs, toolkit, &ccbin)?;
-    if cache::fresh(&compilation, run.output, cargo).is_none() {
-        for arch in &archs {
-            if let OffloadArch::Nvidia(arch) = *arch
-                && let Some(text) = run.ask(format!("nvcc {arch}"), || tools.nvcc_refusal(toolkit, arch, &ccbin))
+    by_nvcc(run, &compilations(&Sdk::default()), toolkit)
+}
+
+fn by_nvcc(run: &Run<'_>, compilations: &Compilations<'_>, nvcc: &Nvcc) -> Result<Compilation, NotMade> {
+    let ccbin = run.tools.ccbin(&run.cargo.target).map_err(|why| MissingTool::ccbin(nvcc, &why))?;
+    let compilation = compilations.object_by_nvcc(nvcc, &ccbin)?;
+    if cache::fresh(&compilation, run.output, run.cargo).is_none() {
+        for target in compilations.targets {
+            if let OffloadArch::Nvidia(arch) = target.arch()
+                && let Some(text) = run.ask(format!("nvcc {arch}"), || run.tools.nvcc_refusal(nvcc, arch, &ccbin))
             {
-                return Ok(Err(Lack::refusal(&toolkit.path, &text)));
+                return Err(MissingTool::refusal(&nvcc.path, &text).into());
             }
         }
     }
-    Ok(Ok(compilation))
+    Ok(compilation)
 }
 
 /// What stands for the target in the names of files.

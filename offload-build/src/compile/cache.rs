@@ -3,12 +3,12 @@
 //! Beside an image stands a record: the hash of the command lines and the tools' identities, the hash of the image, and
 //! the hash and path of every file that the compiler read.
 
+use super::Compilation;
 use crate::cargo::Cargo;
 use crate::compile::depfile;
-use crate::compile::{Compilation, image_file_name};
 use crate::error::Error;
 use crate::hash::{ContentHash, Parts};
-use crate::output::{OutDir, remove, write_if_changed};
+use crate::output::{OutDir, image_file_name, remove, write_if_changed};
 use std::fmt::Write;
 use std::fs;
 use std::path::PathBuf;

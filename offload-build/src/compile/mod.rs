@@ -20,11 +20,12 @@ pub(crate) mod sdk;
 use crate::cargo::Cargo;
 use crate::compile::sdk::Sdk;
 use crate::exec::{DepfileBy, Kind, Step};
-use crate::output::OutDir;
+use crate::output::{OutDir, image_file_name};
 use crate::plan::{PlannedModule, PlannedSource};
-use crate::request::{Headers, Way};
+use crate::request::{Headers, Recipe};
+use crate::targets::{Family, Target};
 use crate::toolchain::{Clang, Cxx, Ptxas, identity};
-use offload_format::target::{NvidiaArch, NvidiaCode, OffloadArch, TargetId, amdgpu};
+use offload_format::target::{NvidiaArch, NvidiaCode, TargetId, amdgpu};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,7 +33,6 @@ use std::path::{Path, PathBuf};
 /// The steps for one image. The `after` of each counts from the first of them.
 #[derive(Debug)]
 pub(crate) struct Compilation {
-    pub(crate) target: String,
     /// What the names of its files start with.
     pub(crate) stem: String,
     pub(crate) image: PathBuf,
@@ -51,8 +51,10 @@ pub(crate) struct Compilation {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Compilations<'a> {
     pub(crate) module: &'a PlannedModule,
-    pub(crate) target: &'a str,
-    pub(crate) arch: OffloadArch<'a>,
+    /// That of the image; or those that an object has device code for, of which there is at least one.
+    pub(crate) targets: &'a [Target],
+    /// For the names of files: the target, or `host`.
+    pub(crate) file_name: &'a str,
     pub(crate) code_object_version: Option<u32>,
     pub(crate) sdk: &'a Sdk,
     pub(crate) output: &'a OutDir,
@@ -61,11 +63,15 @@ pub(crate) struct Compilations<'a> {
 
 impl<'a> Compilations<'a> {
     fn sources(&self) -> Vec<&'a PlannedSource> {
-        self.module.sources_for(&self.arch)
+        self.module.sources_for(self.target())
+    }
+
+    fn target(&self) -> &'a Target {
+        &self.targets[0]
     }
 
     pub(crate) fn amdgpu(&self, id: TargetId<'_>, clang: &Clang) -> Compilation {
-        let target = self.target;
+        let target = self.target();
         let mut compilation = self.compilation("hsaco", &clang.with_lld());
         let mut offload = args(&["--no-gpu-bundle-output"]);
         offload.push(format!("--offload-arch={target}").into());
@@ -106,7 +112,7 @@ impl<'a> Compilations<'a> {
     /// A cubin of a source that is PTX.
     pub(crate) fn cubin_of_ptx(&self, arch: NvidiaArch, ptxas: &Ptxas, source: &PlannedSource) -> Compilation {
         let mut compilation = self.compilation("cubin", &[&ptxas.path]);
-        let flags: Vec<OsString> = source.options.flags_for(&self.arch).map(OsString::from).collect();
+        let flags: Vec<OsString> = source.options.flags_for(self.target()).map(OsString::from).collect();
         self.assemble(&mut compilation, arch, ptxas, &source.path, &flags);
         compilation.sources.push(source.path.clone());
         compilation
@@ -166,9 +172,8 @@ impl<'a> Compilations<'a> {
             self.cargo.watch(tool);
             identities.push(identity(tool));
         }
-        let stem = self.module.file_stem(self.target);
+        let stem = self.module.file_stem(self.file_name);
         Compilation {
-            target: self.target.to_owned(),
             image: self.output.images.join(image_file_name(&stem, extension)),
             stem,
             steps: Vec::new(),
@@ -180,7 +185,7 @@ impl<'a> Compilations<'a> {
     }
 
     fn work(&self, extension: &str) -> PathBuf {
-        self.output.work.join(image_file_name(&self.module.file_stem(self.target), extension))
+        self.output.work.join(image_file_name(&self.module.file_stem(self.file_name), extension))
     }
 
     fn compile_ptx(&self, compilation: &mut Compilation, arch: NvidiaArch, clang: &Clang, ptx: &Path) {
@@ -216,9 +221,9 @@ impl<'a> Compilations<'a> {
         for (index, source) in self.sources().into_iter().enumerate() {
             let is_preprocessed = source.language.is_preprocessed();
             let mut compile = Vec::new();
-            let way = source.way(&self.arch);
-            match way {
-                Some(Way::Offload(mode, headers)) => {
+            let recipe = source.recipe(self.target());
+            match recipe {
+                Some(Recipe::Offload(mode, headers)) => {
                     compile.extend(args(&["-x", mode]));
                     compile.extend_from_slice(offload);
                     compile.extend(version.clone());
@@ -235,25 +240,25 @@ impl<'a> Compilations<'a> {
                         Headers::Cuda | Headers::Rocm => compile.extend(self.sdk.args.iter().cloned()),
                     }
                 }
-                Some(Way::Direct(mode, options)) => {
+                Some(Recipe::Direct(mode, options)) => {
                     compile.extend(args(&["-x", mode, "-emit-llvm", "-c"]));
                     compile.extend_from_slice(direct);
                     compile.extend(version.clone());
                     compile.extend(options.iter().map(OsString::from));
                 }
-                Some(Way::Assemble) => {
+                Some(Recipe::Assemble) => {
                     compile.extend(args(&["-x", "assembler", "-c"]));
                     compile.extend_from_slice(direct);
                     compile.extend(version.clone());
                 }
                 other => unreachable!("the plan has looked at it: {other:?}"),
             }
-            let part = if way == Some(Way::Assemble) { "o" } else { "bc" };
+            let part = if recipe == Some(Recipe::Assemble) { "o" } else { "bc" };
             if part == "bc" {
                 compile.push(self.optimization());
             }
             if self.cargo.debug && is_preprocessed {
-                let generates_ptx = !matches!(self.arch, OffloadArch::Amdgpu(_));
+                let generates_ptx = self.target().family() != Family::Amd;
                 let lines_only = generates_ptx && self.cargo.opt_level != "0";
                 compile.push(if lines_only { "-gline-tables-only".into() } else { "-g".into() });
             }
@@ -263,7 +268,7 @@ impl<'a> Compilations<'a> {
             let step = Step::new(Kind::Compile, &clang.path, compile).output(&out);
             compilation.steps.push(match is_preprocessed {
                 true => {
-                    let driver_ignores = matches!(way, Some(Way::Offload("hip", _)));
+                    let driver_ignores = matches!(recipe, Some(Recipe::Offload("hip", _)));
                     step.depfile(self.work(&format!("{index}.d")), DepfileBy::CompilerProper { driver_ignores })
                 }
                 false => {
@@ -301,7 +306,7 @@ impl<'a> Compilations<'a> {
             }
         }
         for options in all {
-            list.extend(options.flags_for(&self.arch).map(OsString::from));
+            list.extend(options.flags_for(self.target()).map(OsString::from));
         }
         list
     }
@@ -340,11 +345,6 @@ fn link_inputs(parts: Vec<PathBuf>) -> Vec<OsString> {
 
 fn is_bitcode(part: &Path) -> bool {
     part.extension().is_some_and(|extension| extension == "bc")
-}
-
-/// `gfx90a_xnack-.hsaco`: a colon is no character for file names everywhere.
-pub(crate) fn image_file_name(stem: &str, extension: &str) -> String {
-    format!("{}.{extension}", stem.replace(':', "_"))
 }
 
 fn args(list: &[&str]) -> Vec<OsString> {

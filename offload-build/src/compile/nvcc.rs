@@ -41,17 +41,12 @@ impl Compilations<'_> {
     }
 
     /// An object with host code and the device code for all these, by nvcc.
-    pub(crate) fn object_by_nvcc(
-        &self,
-        archs: &[OffloadArch<'_>],
-        nvcc: &Nvcc,
-        ccbin: &Cxx,
-    ) -> Result<Compilation, Error> {
+    pub(crate) fn object_by_nvcc(&self, nvcc: &Nvcc, ccbin: &Cxx) -> Result<Compilation, Error> {
         let mut compilation = self.compilation("o", &[&nvcc.path, &ccbin.path]);
-        let source = self.source_for_all(archs)?;
+        let source = self.source_for_all()?;
         let mut compile = args(&["-x", "cu", "-c"]);
-        for arch in archs {
-            if let OffloadArch::Nvidia(arch) = *arch {
+        for target in self.targets {
+            if let OffloadArch::Nvidia(arch) = target.arch() {
                 compile.push("-gencode".into());
                 compile.push(format!("arch={},code={arch}", arch.with_code(NvidiaCode::Ptx)).into());
             }

@@ -5,16 +5,17 @@ use crate::error::Error;
 use crate::exec::{DepfileBy, Kind, Step};
 use crate::hash::ContentHash;
 use crate::plan::PlannedSource;
+use crate::targets::Target;
 use crate::toolchain::Clang;
 use offload_format::target::{NvidiaCode, OffloadArch};
 use std::ffi::OsString;
 
 impl<'a> Compilations<'a> {
     /// An object with host code and the device code for all these, by clang in this mode.
-    pub(crate) fn object(&self, mode: &str, archs: &[OffloadArch<'_>], clang: &Clang) -> Result<Compilation, Error> {
+    pub(crate) fn object(&self, mode: &str, clang: &Clang) -> Result<Compilation, Error> {
         let tools = if mode == "hip" { clang.with_lld() } else { vec![&*clang.path] };
         let mut compilation = self.compilation("o", &tools);
-        let source = self.source_for_all(archs)?;
+        let source = self.source_for_all()?;
         let mut common = args(&["-x", mode, "-std=c++17"]);
         common.extend(self.sdk.args.iter().cloned());
         if mode == "cuda" {
@@ -31,9 +32,9 @@ impl<'a> Compilations<'a> {
         if self.cargo.target != self.cargo.host {
             compile.push(format!("--target={}", self.cargo.target).into());
         }
-        for arch in archs {
-            compile.extend(offload_arch(*arch));
-            if let OffloadArch::Nvidia(arch) = *arch
+        for target in self.targets {
+            compile.extend(offload_arch(target));
+            if let OffloadArch::Nvidia(arch) = target.arch()
                 && arch.code == NvidiaCode::Ptx
             {
                 compile.push(format!("--cuda-include-ptx={}", arch.with_code(NvidiaCode::Cubin)).into());
@@ -49,11 +50,11 @@ impl<'a> Compilations<'a> {
         compilation.last(step.depfile(self.work("d"), DepfileBy::Driver));
 
         // That is what the host's part includes. clang writes no such file for the devices' parts beside it.
-        for (index, arch) in archs.iter().enumerate() {
+        for (index, target) in self.targets.iter().enumerate() {
             let depfile = self.work(&format!("{index}.d"));
             let mut scan = common.clone();
             scan.extend(args(&["-Qunused-arguments", "--cuda-device-only", "-E", "-Xclang", "-Eonly"]));
-            scan.extend(offload_arch(*arch));
+            scan.extend(offload_arch(target));
             scan.push(source.path.clone().into());
             let step = Step::new(Kind::Scan, &clang.path, scan);
             compilation.steps.push(step.depfile(depfile, DepfileBy::CompilerProper { driver_ignores: mode == "hip" }));
@@ -64,29 +65,29 @@ impl<'a> Compilations<'a> {
     /// The source of an object, of which there is one.
     ///
     /// Returns an error if build.rs has an option for some of the targets only: one call compiles for all.
-    pub(super) fn source_for_all(&self, archs: &[OffloadArch<'_>]) -> Result<&'a PlannedSource, Error> {
+    pub(super) fn source_for_all(&self) -> Result<&'a PlannedSource, Error> {
         let source = &self.module.sources[0];
-        let flags = |arch| {
-            let mut flags: Vec<&String> = self.module.options.flags_for(arch).collect();
-            flags.extend(source.options.flags_for(arch));
+        let flags = |target| {
+            let mut flags: Vec<&String> = self.module.options.flags_for(target).collect();
+            flags.extend(source.options.flags_for(target));
             flags
         };
-        let first = flags(&self.arch);
-        match archs.iter().find(|arch| flags(arch) != first) {
+        let first = flags(self.target());
+        match self.targets.iter().find(|target| flags(target) != first) {
             None => Ok(source),
             Some(other) => Err(Error::config(format!(
                 "{} is compiled for {} and {other} in one go, and build.rs gives them different options: in a static library \
                  an option is for all targets",
                 source.path.display(),
-                self.arch
+                self.target()
             ))),
         }
     }
 }
 
 /// For PTX, too: clang makes machine code beside it.
-fn offload_arch(arch: OffloadArch<'_>) -> Option<OsString> {
-    match arch {
+fn offload_arch(target: &Target) -> Option<OsString> {
+    match target.arch() {
         OffloadArch::Nvidia(arch) => Some(format!("--offload-arch={}", arch.with_code(NvidiaCode::Cubin)).into()),
         OffloadArch::Amdgpu(id) => Some(format!("--offload-arch={id}").into()),
         OffloadArch::Cpu => None,

@@ -3,6 +3,7 @@
 use crate::cargo::Cargo;
 use crate::error::Error;
 use crate::output::OutDir;
+use crate::targets::Target;
 use crate::toolchain::{Clang, Nvcc, Rocm, Tools};
 use offload_format::target::{OffloadArch, TargetId};
 use std::ffi::OsString;
@@ -44,16 +45,16 @@ impl Sdk {
     pub(crate) fn rocm_for_all(
         rocm: &Rocm,
         clang: &Clang,
-        archs: &[OffloadArch<'_>],
+        targets: &[Target],
         tools: &Tools<'_>,
         cargo: &Cargo,
     ) -> Self {
         let (mut sdk, mut for_host) = (Self::rocm_for_any(rocm, cargo), None);
-        for arch in archs {
-            if let OffloadArch::Amdgpu(id) = *arch
+        for target in targets {
+            if let OffloadArch::Amdgpu(id) = target.arch()
                 && let Some(define) = wavefront_define(clang, id, tools)
             {
-                sdk.args.extend([format!("-Xarch_{arch}").into(), define.into()]);
+                sdk.args.extend([format!("-Xarch_{target}").into(), define.into()]);
                 // The same headers are read for the host, where the number is of no account.
                 for_host = Some(format!("-D{WAVEFRONT}=64"));
             }

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::hash::Parts;
 use crate::output::{OutDir, remove, write_if_changed};
 use crate::pack::image::Image;
-use crate::pack::layout::{self, Content, ModuleImages};
+use crate::pack::layout::{self, ModuleImages, PackLayout};
 use offload_format::bundle::HIP_ALIGN;
 use offload_format::compressed::{self, CompressOptions, CompressedBundle};
 use offload_format::compression::Method;
@@ -22,7 +22,7 @@ use std::path::PathBuf;
 /// Compresses the modules.
 ///
 /// Returns an error if a file cannot be read or written.
-pub(crate) fn compress(modules: &[ModuleImages], section: DeviceSection, output: &OutDir) -> Result<Content, Error> {
+pub(crate) fn compress(modules: &[ModuleImages], section: DeviceSection, output: &OutDir) -> Result<PackLayout, Error> {
     let (mut layout, mut files, mut offsets) = (Layout::new(), Vec::new(), Vec::new());
     let (mut starts, mut streams) = (Vec::new(), Vec::new());
     for module in modules {
@@ -53,7 +53,7 @@ pub(crate) fn compress(modules: &[ModuleImages], section: DeviceSection, output:
         layout.append(Layout::payload(files.len(), bytes.len() as u64));
         files.push(path);
     }
-    Ok(Content { layout, files, starts, streams, offsets })
+    Ok(PackLayout { layout, files, starts, streams, offsets })
 }
 
 fn offload_binary(module: &ModuleImages, several: bool) -> OffloadBinaryBuilder {
@@ -96,7 +96,7 @@ fn module_bytes(
     key.add(if several { "true" } else { "false" });
     key.add(&module.name);
     for image in &module.images {
-        key.add(&image.target);
+        key.add(image.target.as_str());
         key.add(&image.hash.to_string());
     }
     let key = key.finish().to_string();
@@ -129,6 +129,7 @@ fn module_bytes(
 mod tests {
     use super::*;
     use crate::hash::ContentHash;
+    use crate::targets::Target;
     use offload_format::pack_index::{Origin, PackImageKind};
 
     /// A module whose image has these bytes.
@@ -137,7 +138,7 @@ mod tests {
         fs::write(&path, bytes).unwrap();
         let hash = ContentHash::of_file(&path).unwrap();
         let kind = PackImageKind::CodeObject { version: 6 };
-        let (target, size, origin) = ("gfx90a".to_owned(), bytes.len() as u64, Origin::ReadyMade);
+        let (target, size, origin) = (Target::parse("gfx90a").unwrap(), bytes.len() as u64, Origin::ReadyMade);
         ModuleImages { name: "only".to_owned(), images: vec![Image { target, path, size, hash, kind, origin }] }
     }
 

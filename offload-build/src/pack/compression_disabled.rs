@@ -2,11 +2,11 @@
 
 use crate::error::Error;
 use crate::output::OutDir;
-use crate::pack::layout::{Content, ModuleImages};
+use crate::pack::layout::{ModuleImages, PackLayout};
 use offload_format::host_object::DeviceSection;
 
 /// Refuses.
-pub(crate) fn compress(_: &[ModuleImages], _: DeviceSection, _: &OutDir) -> Result<Content, Error> {
+pub(crate) fn compress(_: &[ModuleImages], _: DeviceSection, _: &OutDir) -> Result<PackLayout, Error> {
     Err(Error::config(
         "build.rs asks for a compressed pack: this build of offload-build cannot compress\n\
          It takes the feature `compression` of offload-build, in [build-dependencies], and, for the program to \

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, ErrorKind};
 use crate::hash::ContentHash;
+use crate::targets::Target;
 use offload_format::image::{CodeObjectHeader, CubinHeader, Kernels, PtxHeader};
 use offload_format::offload_binary;
 use offload_format::pack_index::{Origin, PackImageKind};
@@ -13,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// An image in a file, with what its own header says.
 #[derive(Debug, Clone)]
 pub(crate) struct Image {
-    pub(crate) target: String,
+    pub(crate) target: Target,
     pub(crate) path: PathBuf,
     pub(crate) size: u64,
     /// Of its bytes.
@@ -39,7 +40,7 @@ impl Image {
     ///
     /// Returns an error if it is for another target than `target`.
     pub(crate) fn open(
-        target: &str,
+        target: &Target,
         path: &Path,
         hash: ContentHash,
         origin: Origin,
@@ -56,9 +57,9 @@ impl Image {
             let message = format!("the image {} is not for {target}: {what}", path.display());
             Error::new(ErrorKind::ToolFailed, message)
         };
-        let expect = |found: String| if found == target { Ok(()) } else { Err(wrong(format!("it is for {found}"))) };
-        let arch = OffloadArch::parse(target).map_err(|error| wrong(error.to_string()))?;
-        let kind = match arch {
+        let expect =
+            |found: String| if found == target.as_str() { Ok(()) } else { Err(wrong(format!("it is for {found}"))) };
+        let kind = match target.arch() {
             OffloadArch::Amdgpu(_) => {
                 let header = CodeObjectHeader::parse(&head).map_err(|error| wrong(error.to_string()))?;
                 // A processor that the tables do not hold is the compiler's word against nobody's.
@@ -86,7 +87,7 @@ impl Image {
             }
             OffloadArch::Cpu => PackImageKind::SharedObject { triple: host.to_owned() },
         };
-        Ok(Self { target: target.to_owned(), path: path.to_owned(), size, hash, kind, origin })
+        Ok(Self { target: target.clone(), path: path.to_owned(), size, hash, kind, origin })
     }
 
     /// Ends an image that was made so that it can lie in a pack.

@@ -1,9 +1,8 @@
 //! The names of an image's kernels, for the index: read once, and kept beside the image until that changes.
 
 use crate::cargo::Cargo;
-use crate::compile::image_file_name;
 use crate::error::Error;
-use crate::output::{OutDir, write_if_changed};
+use crate::output::{OutDir, image_file_name, write_if_changed};
 use crate::pack::image::{self, Image};
 use offload_format::pack_index::PackImageKind;
 use std::fs;

@@ -18,7 +18,7 @@ pub(crate) struct ModuleImages {
 
 /// What a pack's bytes are.
 #[derive(Debug)]
-pub(crate) struct Content {
+pub(crate) struct PackLayout {
     /// Payload numbers are positions in `files`.
     pub(crate) layout: Layout,
     pub(crate) files: Vec<PathBuf>,
@@ -40,7 +40,7 @@ pub(crate) fn images(modules: &[ModuleImages]) -> Vec<&Image> {
 }
 
 /// The images as they are.
-pub(crate) fn plain(modules: &[ModuleImages], section: DeviceSection) -> Result<Content, Error> {
+pub(crate) fn plain(modules: &[ModuleImages], section: DeviceSection) -> Result<PackLayout, Error> {
     let files: Vec<PathBuf> = images(modules).iter().map(|image| image.path.clone()).collect();
     let (layout, starts) = match section {
         DeviceSection::HipFatbin => bundles(modules)?,
@@ -48,7 +48,7 @@ pub(crate) fn plain(modules: &[ModuleImages], section: DeviceSection) -> Result<
     };
     let offset = |number| layout.offset_of(number).expect("the layout has every image");
     let offsets = (0..files.len()).map(offset).collect();
-    Ok(Content { layout, files, starts, streams: vec![None; modules.len()], offsets })
+    Ok(PackLayout { layout, files, starts, streams: vec![None; modules.len()], offsets })
 }
 
 /// A bundle for each module that has an image, as HIP's runtime takes it, and where they start. Payload numbers are
@@ -109,7 +109,7 @@ pub(crate) fn add_images(builder: &mut OffloadBinaryBuilder, module: &ModuleImag
         };
         let strings = builder.image(image_kind, offload_kind, image.size).string("triple", triple);
         if !matches!(image.kind, PackImageKind::SharedObject { .. }) {
-            strings.string("arch", &image.target);
+            strings.string("arch", image.target.as_str());
         }
         if several {
             strings.string("module", &module.name);

@@ -9,12 +9,13 @@ mod linker;
 
 use self::compression::compress;
 use self::image::Image;
-use self::layout::{Content, ModuleImages, images, plain};
+use self::layout::{ModuleImages, PackLayout, images, plain};
 use crate::cargo::Cargo;
 use crate::error::Error;
 use crate::hash::{ContentHash, Parts};
 use crate::output::{OutDir, write_if_changed, write_layout};
 use crate::request::Request;
+use crate::targets::{Family, Target};
 use offload_format::archive;
 use offload_format::host_object::{self, CargoTarget, DeviceSection, Machine, ObjectFormat};
 use offload_format::layout::Layout;
@@ -48,7 +49,7 @@ pub struct PackedModule {
 /// One image of a [`Pack`].
 #[derive(Debug, Clone)]
 pub struct PackedImage {
-    target: String,
+    target: Target,
     path: PathBuf,
     size: u64,
     origin: Origin,
@@ -104,7 +105,7 @@ impl PackedModule {
 impl PackedImage {
     /// Canonical name of the target.
     pub fn target(&self) -> &str {
-        &self.target
+        self.target.as_str()
     }
 
     /// The image in a file of its own: in `OUT_DIR`, or the source, if that is a code object or cubin as it is.
@@ -127,7 +128,7 @@ impl PackedImage {
     ///
     /// Returns an error if the file cannot be read, or is damaged.
     pub fn kernels(&self) -> Result<Vec<String>, Error> {
-        if self.target == "cpu" { Ok(Vec::new()) } else { image::kernels(&self.path) }
+        if self.target.family() == Family::Cpu { Ok(Vec::new()) } else { image::kernels(&self.path) }
     }
 }
 
@@ -173,7 +174,7 @@ pub(crate) fn write(
     let images = images(modules);
     let only_amd = images.iter().all(|image| matches!(image.kind, PackImageKind::CodeObject { .. }));
     let section = if only_amd { DeviceSection::HipFatbin } else { DeviceSection::LlvmOffloading };
-    let Content { layout, files, starts, streams, offsets } = match request.compressed {
+    let PackLayout { layout, files, starts, streams, offsets } = match request.compressed {
         true => compress(modules, section, output)?,
         false => plain(modules, section)?,
     };
@@ -203,7 +204,7 @@ pub(crate) fn write(
     let mut offsets = offsets.into_iter();
     let mut index_image = |module: &ModuleImages, image: &Image| {
         Ok(IndexImage {
-            target: image.target.clone(),
+            target: image.target.to_string(),
             offset: offsets.next().expect("the layout has every image"),
             size: image.size,
             origin: image.origin,

@@ -2,8 +2,8 @@
 
 use super::supplied;
 use crate::error::Error;
-use crate::request::Family;
 use crate::request::Language;
+use crate::targets::{Family, Target};
 use offload_format::image::{Bitcode, PtxHeader};
 use offload_format::target::{NvidiaArch, NvidiaCode, NvidiaSuffix, OffloadArch};
 use std::fs;
@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// The targets that the bytes of a source name.
 #[derive(Debug)]
-pub(crate) enum Facts {
+pub(crate) enum Constraints {
     /// They name none.
     Any,
     /// ROCm's own headers, which are for AMD GPUs.
@@ -19,63 +19,65 @@ pub(crate) enum Facts {
     /// A target triple, of this family.
     Triple(Family, String),
     /// Assembly: one target, and whether there are kernels.
-    Assembly { target: Option<String>, has_kernels: bool },
+    Assembly { target: Option<Target>, has_kernels: bool },
     /// The target of PTX.
     Ptx(NvidiaArch),
     /// The images in a file.
     Images(Vec<supplied::Name>),
 }
 
-impl Facts {
+impl Constraints {
     /// Looks into a source, as far as its language has such words.
     ///
     /// Returns an error if the file cannot be read, if it is not what its language says, or if it is for no GPU.
     pub(crate) fn read(path: &Path, language: Language) -> Result<Self, Error> {
         let bytes = || fs::read(path).map_err(|error| Error::io("read the source", path, error));
         match language {
-            Language::Cuda | Language::OpenCl | Language::C => Ok(Facts::Any),
-            Language::Hip => Ok(if includes_rocm(&bytes()?) { Facts::RocmHeaders } else { Facts::Any }),
+            Language::Cuda | Language::OpenCl | Language::C => Ok(Constraints::Any),
+            Language::Hip => Ok(if includes_rocm(&bytes()?) { Constraints::RocmHeaders } else { Constraints::Any }),
             Language::LlvmIr => of_ir(path, &bytes()?),
             Language::Assembly => Ok(of_assembly(&bytes()?)),
             Language::Ptx => PtxHeader::parse(&bytes()?)
-                .map(|header| Facts::Ptx(header.arch()))
+                .map(|header| Constraints::Ptx(header.arch()))
                 .map_err(|error| Error::config(format!("the source {} is no PTX: {error}", path.display()))),
-            Language::Image => Ok(Facts::Images(supplied::names(path)?)),
+            Language::Image => Ok(Constraints::Images(supplied::names(path)?)),
         }
     }
 
-    pub(crate) fn is_for(&self, arch: &OffloadArch<'_>) -> bool {
+    pub(crate) fn is_for(&self, target: &Target) -> bool {
         match self {
-            Facts::Any => true,
-            Facts::RocmHeaders => Family::of(arch) == Family::Amd,
-            Facts::Triple(family, _) => Family::of(arch) == *family,
-            Facts::Assembly { target, .. } => target.as_ref().is_none_or(|target| arch.to_canonical() == *target),
-            Facts::Ptx(text) => matches!(arch, OffloadArch::Nvidia(arch) if is_ptx_for(*text, *arch)),
-            Facts::Images(names) => names.iter().any(|name| name.is_for(arch)),
+            Constraints::Any => true,
+            Constraints::RocmHeaders => target.family() == Family::Amd,
+            Constraints::Triple(family, _) => target.family() == *family,
+            Constraints::Assembly { target: named, .. } => named.as_ref().is_none_or(|named| named == target),
+            Constraints::Ptx(text) => matches!(target.arch(), OffloadArch::Nvidia(arch) if is_ptx_for(*text, arch)),
+            Constraints::Images(names) => names.iter().any(|name| name.is_for(target)),
         }
     }
 
     /// Whether nothing can be linked with it, whatever its language is: assembly with kernels has its own note about them, and
     /// runtimes read only the first note of a code object.
     pub(crate) fn is_alone(&self) -> bool {
-        matches!(self, Facts::Assembly { has_kernels: true, .. })
+        matches!(self, Constraints::Assembly { has_kernels: true, .. })
     }
 
     /// The limit in words that stand behind the file's name.
     pub(crate) fn limit(&self) -> Option<String> {
         match self {
-            Facts::Any => None,
-            Facts::RocmHeaders => Some("includes ROCm's headers, which are for amd".to_owned()),
-            Facts::Triple(family, triple) => Some(format!("is for {family}, as its target triple {triple} says")),
-            Facts::Assembly { target, .. } => target.as_ref().map(|target| format!("says that it is for {target}")),
-            Facts::Ptx(arch) => {
+            Constraints::Any => None,
+            Constraints::RocmHeaders => Some("includes ROCm's headers, which are for amd".to_owned()),
+            Constraints::Triple(family, triple) => Some(format!("is for {family}, as its target triple {triple} says")),
+            Constraints::Assembly { target, .. } => {
+                target.as_ref().map(|target| format!("says that it is for {target}"))
+            }
+            Constraints::Ptx(arch) => {
                 let machine_code = arch.with_code(NvidiaCode::Cubin);
                 Some(match arch.suffix {
                     None => format!("is PTX for {arch}, which can become machine code from {machine_code} on"),
                     Some(_) => format!("is PTX for {arch}, which can become {machine_code}"),
                 })
             }
-            Facts::Images(names) => {
+            Constraints::Images(names) => {
                 let names: Vec<String> = names.iter().map(supplied::Name::to_string).collect();
                 Some(format!("has images for {}", names.join(", ")))
             }
@@ -106,14 +108,14 @@ fn includes_rocm(text: &[u8]) -> bool {
 }
 
 /// By the target triple; a file without one is for any target.
-fn of_ir(path: &Path, bytes: &[u8]) -> Result<Facts, Error> {
+fn of_ir(path: &Path, bytes: &[u8]) -> Result<Constraints, Error> {
     let triple = if Bitcode::is_bitcode(bytes) {
         let wrong = |error| Error::config(format!("the source {} is damaged bitcode: {error}", path.display()));
         Bitcode::parse(bytes).map_err(wrong)?.target_triple().map(str::to_owned)
     } else {
         quoted(bytes, "target triple = ")
     };
-    let Some(triple) = triple.filter(|triple| !triple.is_empty()) else { return Ok(Facts::Any) };
+    let Some(triple) = triple.filter(|triple| !triple.is_empty()) else { return Ok(Constraints::Any) };
     let family = match triple.split('-').next() {
         Some("amdgcn") => Family::Amd,
         Some("nvptx64") => Family::Nvidia,
@@ -125,19 +127,16 @@ fn of_ir(path: &Path, bytes: &[u8]) -> Result<Facts, Error> {
             )));
         }
     };
-    Ok(Facts::Triple(family, triple))
+    Ok(Constraints::Triple(family, triple))
 }
 
 /// `.amdgcn_target "amdgcn-amd-amdhsa--gfx90a:xnack+"`.
-fn of_assembly(bytes: &[u8]) -> Facts {
+fn of_assembly(bytes: &[u8]) -> Constraints {
     let target = quoted(bytes, ".amdgcn_target ");
-    let target = target.as_deref().and_then(|text| text.rsplit_once("--")).and_then(|(_, id)| {
-        let id = OffloadArch::parse(id).ok()?;
-        Some(id.to_canonical())
-    });
+    let target = target.as_deref().and_then(|text| text.rsplit_once("--")).and_then(|(_, id)| Target::parse(id).ok());
     let has_kernels =
         String::from_utf8_lossy(bytes).lines().any(|line| line.trim_start().starts_with(".amdhsa_kernel"));
-    Facts::Assembly { target, has_kernels }
+    Constraints::Assembly { target, has_kernels }
 }
 
 /// What stands in quotes behind these words at the start of a line.
@@ -154,12 +153,14 @@ mod tests {
     #[test]
     fn words_in_sources() {
         let ll = b"; ModuleID = 'a'\nsource_filename = \"a\"\ntarget triple = \"amdgcn-amd-amdhsa\"\n";
-        assert!(matches!(of_ir(Path::new("a.ll"), ll), Ok(Facts::Triple(Family::Amd, _))));
-        assert!(matches!(of_ir(Path::new("a.ll"), b"define void @f() { ret void }"), Ok(Facts::Any)));
+        assert!(matches!(of_ir(Path::new("a.ll"), ll), Ok(Constraints::Triple(Family::Amd, _))));
+        assert!(matches!(of_ir(Path::new("a.ll"), b"define void @f() { ret void }"), Ok(Constraints::Any)));
         assert!(of_ir(Path::new("a.ll"), b"target triple = \"x86_64-unknown-linux-gnu\"").is_err());
         let asm = b"\t.amdgcn_target \"amdgcn-amd-amdhsa--gfx90a:xnack-:sramecc+\"\n";
         let asm = of_assembly(asm);
-        assert!(matches!(asm, Facts::Assembly { target: Some(id), .. } if id == "gfx90a:sramecc+:xnack-"));
+        assert!(
+            matches!(asm, Constraints::Assembly { target: Some(id), .. } if id.as_str() == "gfx90a:sramecc+:xnack-")
+        );
         assert!(!of_assembly(b"\ts_endpgm\n").is_alone());
         assert!(of_assembly(b"\t.amdhsa_kernel f\n").is_alone());
         assert!(includes_rocm(b"// a\n  #  include <hip/hip_runtime.h>\n"));
@@ -168,7 +169,10 @@ mod tests {
 
     #[test]
     fn what_ptx_can_become() {
-        let arch = |name: &str| NvidiaArch::parse(name).unwrap();
+        let arch = |name: &str| match Target::parse(name).unwrap().arch() {
+            OffloadArch::Nvidia(arch) => arch,
+            _ => panic!("{name}"),
+        };
         let is_for = |text: &str, wanted: &str| is_ptx_for(arch(text), arch(wanted));
         assert!(is_for("compute_80", "compute_80"));
         assert!(!is_for("compute_80", "compute_90"));

@@ -5,14 +5,9 @@ pub(crate) mod supplied;
 
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
-use crate::plan::constraints::Facts;
-use crate::request::Compiler;
-use crate::request::Source;
-use crate::request::{Family, Selector};
-use crate::request::{Headers, Language, Way};
-use crate::request::{Module, RequiredKernel};
-use crate::request::{Options, Request};
-use offload_format::target::{NvidiaCode, OffloadArch};
+use crate::plan::constraints::Constraints;
+use crate::request::{Compiler, Headers, Language, Module, Options, Recipe, Request, RequiredKernel, Selector, Source};
+use crate::targets::{self, Target};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -25,8 +20,8 @@ pub(crate) struct PlannedModule {
     pub(crate) prefix: String,
     pub(crate) options: Options,
     pub(crate) sources: Vec<PlannedSource>,
-    /// Those that it is built for, as canonical names.
-    pub(crate) targets: Vec<String>,
+    /// Those that it is built for.
+    pub(crate) targets: Vec<Target>,
     pub(crate) required: Vec<RequiredKernel>,
 }
 
@@ -41,22 +36,22 @@ pub(crate) struct PlannedSource {
     /// Those that build.rs asks for.
     compilers: Vec<Compiler>,
     /// What its bytes say it is for.
-    pub(crate) facts: Facts,
+    pub(crate) constraints: Constraints,
 }
 
 impl PlannedSource {
     /// Whether it goes into an image for this target, as far as build.rs and its bytes have it.
-    fn is_for(&self, arch: &OffloadArch<'_>) -> bool {
-        let declared = self.declared.is_empty() || self.declared.iter().any(|selector| selector.selects(arch));
-        declared && self.facts.is_for(arch)
+    fn is_for(&self, target: &Target) -> bool {
+        let declared = self.declared.is_empty() || self.declared.iter().any(|selector| selector.selects(target));
+        declared && self.constraints.is_for(target)
     }
 
     /// How it gets there.
-    pub(crate) fn way(&self, arch: &OffloadArch<'_>) -> Option<Way> {
-        let way = self.language.way(Family::of(arch), &self.compilers)?;
-        match (&self.facts, way) {
-            (Facts::RocmHeaders, Way::Offload(mode, _)) => Some(Way::Offload(mode, Headers::Rocm)),
-            (_, way) => Some(way),
+    pub(crate) fn recipe(&self, target: &Target) -> Option<Recipe> {
+        let recipe = self.language.recipe(target.family(), &self.compilers)?;
+        match (&self.constraints, recipe) {
+            (Constraints::RocmHeaders, Recipe::Offload(mode, _)) => Some(Recipe::Offload(mode, Headers::Rocm)),
+            (_, recipe) => Some(recipe),
         }
     }
 
@@ -66,20 +61,20 @@ impl PlannedSource {
         if !self.declared.is_empty() {
             limits.push(format!("is for {}, as build.rs says", list(&self.declared)));
         }
-        limits.extend(self.facts.limit());
+        limits.extend(self.constraints.limit());
         format!("{} {}", self.path.display(), limits.join(" and "))
     }
 }
 
 impl PlannedModule {
     /// The sources of the image for this target.
-    pub(crate) fn sources_for(&self, arch: &OffloadArch<'_>) -> Vec<&PlannedSource> {
-        self.sources.iter().filter(|source| source.is_for(arch)).collect()
+    pub(crate) fn sources_for(&self, target: &Target) -> Vec<&PlannedSource> {
+        self.sources.iter().filter(|source| source.is_for(target)).collect()
     }
 
-    /// What the names of its files start with, for this target.
-    pub(crate) fn file_stem(&self, target: &str) -> String {
-        format!("{}{target}", self.prefix)
+    /// What the names of its files for this target, or for the host, start with.
+    pub(crate) fn file_stem(&self, name: &str) -> String {
+        format!("{}{name}", self.prefix)
     }
 }
 
@@ -158,7 +153,7 @@ pub(crate) fn plan(
     request: &Request,
     pack: &str,
     modules: Vec<(String, Module)>,
-    targets: &[String],
+    targets: &[Target],
     cargo: &Cargo,
 ) -> Result<Vec<PlannedModule>, Error> {
     let mut planned = Vec::new();
@@ -171,9 +166,8 @@ pub(crate) fn plan(
         let prefix = module.name.as_ref().map(|name| format!("{name}.")).unwrap_or_default();
         let mut it = PlannedModule { name, prefix, options, sources, targets: Vec::new(), required: module.required };
         for target in targets {
-            let arch = OffloadArch::parse(target).map_err(|error| Error::config(error.to_string()))?;
-            let may_be = |list: &[Selector]| list.is_empty() || list.iter().any(|selector| selector.selects(&arch));
-            if may_be(&request.targets) && may_be(&module.targets) && is_built(&it, &arch)? {
+            let may_be = |list: &[Selector]| list.is_empty() || list.iter().any(|selector| selector.selects(target));
+            if may_be(&request.targets) && may_be(&module.targets) && is_built(&it, target)? {
                 it.targets.push(target.clone());
             }
         }
@@ -185,20 +179,21 @@ pub(crate) fn plan(
             if !module.targets.is_empty() {
                 limits.push(format!("the module is for {}, as build.rs says", list(&module.targets)));
             }
-            let is_limited = |source: &&PlannedSource| !source.declared.is_empty() || source.facts.limit().is_some();
+            let is_limited =
+                |source: &&PlannedSource| !source.declared.is_empty() || source.constraints.limit().is_some();
             limits.extend(it.sources.iter().filter(is_limited).map(PlannedSource::limits));
             return Err(Error::config(format!(
                 "no target is left for the module \"{}\": {}; the list is {}. \
                  Add a target, or let the module have no images: .allow_empty()",
                 it.name,
                 limits.join("; "),
-                targets.join(", ")
+                targets::join(targets)
             )));
         }
         planned.push(it);
     }
     if !request.may_be_empty && planned.iter().all(|module| module.targets.is_empty()) {
-        return Err(Error::config(format!("no module is for any of the targets {}", targets.join(", "))));
+        return Err(Error::config(format!("no module is for any of the targets {}", targets::join(targets))));
     }
     say_what_is_left(&planned, pack, targets, cargo);
     Ok(planned)
@@ -206,9 +201,9 @@ pub(crate) fn plan(
 
 /// Says which modules are built for fewer targets than are listed: where the user listed them for this build, so that
 /// he sees it.
-fn say_what_is_left(modules: &[PlannedModule], pack: &str, targets: &[String], cargo: &Cargo) {
+fn say_what_is_left(modules: &[PlannedModule], pack: &str, targets: &[Target], cargo: &Cargo) {
     let variable = cargo.package_var("OFFLOAD_ARCH").map(|(variable, _)| variable);
-    let mut groups: Vec<(&[String], Vec<String>)> = Vec::new();
+    let mut groups: Vec<(&[Target], Vec<String>)> = Vec::new();
     for module in modules.iter().filter(|module| module.targets.len() < targets.len()) {
         let name = format!("\"{}\"", module.name);
         match groups.iter_mut().find(|(others, _)| *others == module.targets) {
@@ -223,8 +218,8 @@ fn say_what_is_left(modules: &[PlannedModule], pack: &str, targets: &[String], c
             (false, 1) => format!(" module {}", names[0]),
             (false, _) => format!(" modules {}", names.join(", ")),
         };
-        let left = if left.is_empty() { "none".to_owned() } else { left.join(", ") };
-        let targets = targets.join(", ");
+        let left = if left.is_empty() { "none".to_owned() } else { targets::join(left) };
+        let targets = targets::join(targets);
         match &variable {
             Some(variable) => {
                 cargo.warn(&format!("pack \"{pack}\":{what} built for {left}, of {targets} in {variable}"));
@@ -235,24 +230,24 @@ fn say_what_is_left(modules: &[PlannedModule], pack: &str, targets: &[String], c
 }
 
 /// Whether a module has sources for a target, and they can be linked.
-fn is_built(module: &PlannedModule, arch: &OffloadArch<'_>) -> Result<bool, Error> {
-    let sources = module.sources_for(arch);
+fn is_built(module: &PlannedModule, target: &Target) -> Result<bool, Error> {
+    let sources = module.sources_for(target);
     for source in &sources {
-        let way = source.way(arch).ok_or_else(|| {
+        let recipe = source.recipe(target).ok_or_else(|| {
             let families: Vec<String> = source.language.families().iter().map(|word| format!("\"{word}\"")).collect();
             let families = families.join(", ");
             Error::config(format!(
-                "{path} is {language}, which is not built for {arch}. \
+                "{path} is {language}, which is not built for {target}. \
                  If it is for other targets only, say so: Source::new(\"{path}\").targets([{families}])",
                 path = source.path.display(),
                 language = source.language.name(),
             ))
         })?;
-        if let (false, [one, other, ..]) = (way.is_linked() && !source.facts.is_alone(), &sources[..]) {
+        if let (false, [one, other, ..]) = (recipe.is_linked() && !source.constraints.is_alone(), &sources[..]) {
             let other = if std::ptr::eq(*one, *source) { other } else { one };
-            let with_kernels = if source.facts.is_alone() { " with kernels" } else { "" };
+            let with_kernels = if source.constraints.is_alone() { " with kernels" } else { "" };
             return Err(Error::config(format!(
-                "for {arch}, the module \"{}\" has {}, which is {}{with_kernels} and cannot be linked with {}; \
+                "for {target}, the module \"{}\" has {}, which is {}{with_kernels} and cannot be linked with {}; \
                  make it a module of its own",
                 module.name,
                 source.path.display(),
@@ -261,25 +256,24 @@ fn is_built(module: &PlannedModule, arch: &OffloadArch<'_>) -> Result<bool, Erro
             )));
         }
     }
-    check_nvcc(module, arch, &sources)?;
+    check_nvcc(module, target, &sources)?;
     Ok(!sources.is_empty())
 }
 
 /// nvcc makes machine code of each source by itself, and its linker makes one of them; no other compiler's output takes part.
-fn check_nvcc(module: &PlannedModule, arch: &OffloadArch<'_>, sources: &[&PlannedSource]) -> Result<(), Error> {
+fn check_nvcc(module: &PlannedModule, target: &Target, sources: &[&PlannedSource]) -> Result<(), Error> {
     let (by_nvcc, others): (Vec<&PlannedSource>, Vec<&PlannedSource>) =
-        sources.iter().partition(|source| source.way(arch) == Some(Way::Nvcc));
-    let is_ptx = matches!(arch, OffloadArch::Nvidia(arch) if arch.code == NvidiaCode::Ptx);
+        sources.iter().partition(|source| source.recipe(target) == Some(Recipe::Nvcc));
     match (&by_nvcc[..], &others[..]) {
-        ([one, other, ..], []) if is_ptx => Err(Error::config(format!(
-            "for {arch}, the module \"{}\" has {} and {}, and nvcc has no linker for PTX: make them two modules, \
-             leave {arch} out, or let clang compile them (Compiler::Clang)",
+        ([one, other, ..], []) if target.is_ptx() => Err(Error::config(format!(
+            "for {target}, the module \"{}\" has {} and {}, and nvcc has no linker for PTX: make them two modules, \
+             leave {target} out, or let clang compile them (Compiler::Clang)",
             module.name,
             one.path.display(),
             other.path.display()
         ))),
         ([one, ..], [other, ..]) => Err(Error::config(format!(
-            "for {arch}, the module \"{}\" has {}, which nvcc compiles, and {}, which is {} and cannot be linked with it; \
+            "for {target}, the module \"{}\" has {}, which nvcc compiles, and {}, which is {} and cannot be linked with it; \
              make them two modules",
             module.name,
             one.path.display(),
@@ -311,7 +305,7 @@ fn look_into(source: &Source, compilers: &[Compiler], cargo: &Cargo) -> Result<P
         options: source.options.clone(),
         declared: source.targets.clone(),
         compilers: compilers.to_owned(),
-        facts: Facts::read(path, language)?,
+        constraints: Constraints::read(path, language)?,
     })
 }
 

@@ -1,6 +1,6 @@
 //! Who compiles the CUDA dialect and HIP for GPUs.
 
-use crate::request::Family;
+use crate::targets::Family;
 use std::fmt;
 
 /// A compiler of the CUDA dialect and of HIP, with the headers that it brings.

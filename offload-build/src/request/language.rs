@@ -1,7 +1,7 @@
 //! The languages of sources: the one table that says which goes to which kind of target, and how.
 
 use crate::request::Compiler;
-use crate::request::Family;
+use crate::targets::Family;
 use std::path::Path;
 
 /// What a source is written in. By its extension, unless [`Source::language`](crate::Source::language) says it.
@@ -32,7 +32,7 @@ pub enum Language {
 
 /// How a source gets into an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum Recipe {
     /// clang's driver of offloading languages, in this mode and with these headers, to LLVM bitcode.
     Offload(&'static str, Headers),
     /// nvcc, with its own headers: one source to the image, several to relocatable cubins.
@@ -46,7 +46,7 @@ pub(crate) enum Way {
     /// It is PTX: the image, or what ptxas makes one of. Nothing can be linked with it.
     Ptx,
     /// The file has the image. Nothing can be linked with it.
-    TakeOut,
+    Supplied,
 }
 
 /// Whose headers a source of an offloading language is compiled with.
@@ -60,10 +60,10 @@ pub(crate) enum Headers {
     Rocm,
 }
 
-impl Way {
+impl Recipe {
     /// Whether it is linked with what comes of other sources.
     pub(crate) fn is_linked(self) -> bool {
-        !matches!(self, Way::Ptx | Way::TakeOut)
+        !matches!(self, Recipe::Ptx | Recipe::Supplied)
     }
 }
 
@@ -76,9 +76,9 @@ struct Row {
     extensions: &'static [&'static str],
     /// Whether it has `#include` and macros.
     is_preprocessed: bool,
-    amd: Option<Way>,
-    nvidia: Option<Way>,
-    cpu: Option<Way>,
+    amd: Option<Recipe>,
+    nvidia: Option<Recipe>,
+    cpu: Option<Recipe>,
 }
 
 // The host's C library is no device's.
@@ -92,26 +92,26 @@ const TABLE: &[Row] = &[
         name: "CUDA dialect",
         extensions: &["cu"],
         is_preprocessed: true,
-        amd: Some(Way::Offload("hip", Headers::Ours)),
-        nvidia: Some(Way::Offload("cuda", Headers::Ours)),
-        cpu: Some(Way::Host),
+        amd: Some(Recipe::Offload("hip", Headers::Ours)),
+        nvidia: Some(Recipe::Offload("cuda", Headers::Ours)),
+        cpu: Some(Recipe::Host),
     },
     Row {
         language: Language::Hip,
         name: "HIP",
         extensions: &["hip"],
         is_preprocessed: true,
-        amd: Some(Way::Offload("hip", Headers::Ours)),
-        nvidia: Some(Way::Offload("cuda", Headers::Ours)),
-        cpu: Some(Way::Host),
+        amd: Some(Recipe::Offload("hip", Headers::Ours)),
+        nvidia: Some(Recipe::Offload("cuda", Headers::Ours)),
+        cpu: Some(Recipe::Host),
     },
     Row {
         language: Language::OpenCl,
         name: "OpenCL C",
         extensions: &["cl"],
         is_preprocessed: true,
-        amd: Some(Way::Direct("cl", &["-nogpulib"])),
-        nvidia: Some(Way::Direct("cl", &["-nogpulib"])),
+        amd: Some(Recipe::Direct("cl", &["-nogpulib"])),
+        nvidia: Some(Recipe::Direct("cl", &["-nogpulib"])),
         cpu: None,
     },
     Row {
@@ -119,8 +119,8 @@ const TABLE: &[Row] = &[
         name: "C",
         extensions: &["c"],
         is_preprocessed: true,
-        amd: Some(Way::Direct("c", C_OPTIONS)),
-        nvidia: Some(Way::Direct("c", C_OPTIONS)),
+        amd: Some(Recipe::Direct("c", C_OPTIONS)),
+        nvidia: Some(Recipe::Direct("c", C_OPTIONS)),
         cpu: None,
     },
     Row {
@@ -128,8 +128,8 @@ const TABLE: &[Row] = &[
         name: "LLVM IR",
         extensions: &["ll", "bc"],
         is_preprocessed: false,
-        amd: Some(Way::Direct("ir", IR_OPTIONS)),
-        nvidia: Some(Way::Direct("ir", IR_OPTIONS)),
+        amd: Some(Recipe::Direct("ir", IR_OPTIONS)),
+        nvidia: Some(Recipe::Direct("ir", IR_OPTIONS)),
         cpu: None,
     },
     Row {
@@ -137,7 +137,7 @@ const TABLE: &[Row] = &[
         name: "AMD assembly",
         extensions: &["s"],
         is_preprocessed: false,
-        amd: Some(Way::Assemble),
+        amd: Some(Recipe::Assemble),
         nvidia: None,
         cpu: None,
     },
@@ -147,7 +147,7 @@ const TABLE: &[Row] = &[
         extensions: &["ptx"],
         is_preprocessed: false,
         amd: None,
-        nvidia: Some(Way::Ptx),
+        nvidia: Some(Recipe::Ptx),
         cpu: None,
     },
     Row {
@@ -155,8 +155,8 @@ const TABLE: &[Row] = &[
         name: "a file of images",
         extensions: &["hsaco", "co", "cubin", "fatbin", "hipfb", "bundle", "offload", "a"],
         is_preprocessed: false,
-        amd: Some(Way::TakeOut),
-        nvidia: Some(Way::TakeOut),
+        amd: Some(Recipe::Supplied),
+        nvidia: Some(Recipe::Supplied),
         cpu: None,
     },
 ];
@@ -195,25 +195,25 @@ impl Language {
     }
 
     /// How it gets into an image for this kind of target, if it does, by the compilers that build.rs asks for.
-    pub(crate) fn way(self, family: Family, compilers: &[Compiler]) -> Option<Way> {
+    pub(crate) fn recipe(self, family: Family, compilers: &[Compiler]) -> Option<Recipe> {
         let row = self.row();
-        let way = match family {
+        let recipe = match family {
             Family::Amd => row.amd,
             Family::Nvidia => row.nvidia,
             Family::Cpu => row.cpu,
         };
-        match (way?, Compiler::of(compilers, family)) {
-            (Way::Offload(..), Compiler::Nvcc) => Some(Way::Nvcc),
-            (Way::Offload(mode, _), Compiler::ClangCuda) => Some(Way::Offload(mode, Headers::Cuda)),
-            (Way::Offload(mode, _), Compiler::Hip) => Some(Way::Offload(mode, Headers::Rocm)),
-            (way, _) => Some(way),
+        match (recipe?, Compiler::of(compilers, family)) {
+            (Recipe::Offload(..), Compiler::Nvcc) => Some(Recipe::Nvcc),
+            (Recipe::Offload(mode, _), Compiler::ClangCuda) => Some(Recipe::Offload(mode, Headers::Cuda)),
+            (Recipe::Offload(mode, _), Compiler::Hip) => Some(Recipe::Offload(mode, Headers::Rocm)),
+            (recipe, _) => Some(recipe),
         }
     }
 
     /// The words that select the kinds of targets it goes to.
     pub(crate) fn families(self) -> Vec<String> {
         let all = [Family::Amd, Family::Nvidia, Family::Cpu];
-        all.into_iter().filter(|family| self.way(*family, &[]).is_some()).map(|family| family.to_string()).collect()
+        all.into_iter().filter(|family| self.recipe(*family, &[]).is_some()).map(|family| family.to_string()).collect()
     }
 }
 

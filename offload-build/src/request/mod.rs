@@ -12,7 +12,7 @@ pub use language::Language;
 pub use module::Module;
 pub use source::Source;
 
-pub(crate) use language::{Headers, Way};
+pub(crate) use language::{Headers, Recipe};
 pub(crate) use module::RequiredKernel;
 pub(crate) use options::{Options, Request};
-pub(crate) use selector::{Family, Selector};
+pub(crate) use selector::Selector;

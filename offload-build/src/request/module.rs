@@ -1,9 +1,6 @@
 //! One module, with what is said of it alone.
 
-use crate::request::Compiler;
-use crate::request::Options;
-use crate::request::Selector;
-use crate::request::Source;
+use crate::request::{Compiler, Options, Selector, Source};
 use std::path::Path;
 
 /// A module of a pack: one device program. Programs take it by its name, `PACK.module("fp8")`, and load it by itself.

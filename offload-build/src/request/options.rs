@@ -1,9 +1,7 @@
 //! What build.rs asks for.
 
-use crate::request::Compiler;
-use crate::request::Module;
-use crate::request::Selector;
-use offload_format::target::OffloadArch;
+use crate::request::{Compiler, Module, Selector};
+use crate::targets::Target;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -41,8 +39,8 @@ impl Options {
     }
 
     /// The options of build.rs for this target.
-    pub(crate) fn flags_for(&self, arch: &OffloadArch<'_>) -> impl Iterator<Item = &String> {
-        let applies = |only: &Option<Selector>| only.as_ref().is_none_or(|only| only.selects(arch));
+    pub(crate) fn flags_for(&self, target: &Target) -> impl Iterator<Item = &String> {
+        let applies = |only: &Option<Selector>| only.as_ref().is_none_or(|only| only.selects(target));
         self.flags.iter().filter(move |(only, _)| applies(only)).map(|(_, flag)| flag)
     }
 

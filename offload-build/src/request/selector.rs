@@ -1,36 +1,8 @@
 //! Which targets something is for: `amd`, `nvidia`, `cpu`, an exact target, or `>=sm_80`.
 
-use offload_format::target::{NvidiaCode, OffloadArch, TargetId};
+use crate::targets::{Family, Target};
+use offload_format::target::{NvidiaCode, OffloadArch};
 use std::fmt;
-
-/// The three kinds of targets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Family {
-    Amd,
-    Nvidia,
-    Cpu,
-}
-
-impl Family {
-    pub(crate) fn of(arch: &OffloadArch<'_>) -> Self {
-        match arch {
-            OffloadArch::Amdgpu(_) => Family::Amd,
-            OffloadArch::Nvidia(_) => Family::Nvidia,
-            OffloadArch::Cpu => Family::Cpu,
-        }
-    }
-}
-
-/// The word that selects it.
-impl fmt::Display for Family {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Family::Amd => "amd",
-            Family::Nvidia => "nvidia",
-            Family::Cpu => "cpu",
-        })
-    }
-}
 
 /// A selector as it was written, and what it means.
 #[derive(Debug, Clone)]
@@ -43,7 +15,7 @@ pub(crate) struct Selector {
 enum Meaning {
     Family(Family),
     /// This target; of AMD's, also those that name more features.
-    Exact(String),
+    Exact(Target),
     /// NVIDIA targets, machine code and PTX, of this compute capability (times ten) or a higher one.
     AtLeast(u32),
 }
@@ -60,15 +32,17 @@ impl Selector {
         self.meaning.as_ref().map(drop).map_err(|why| format!("'{}' selects no targets: {why}", self.text))
     }
 
-    pub(crate) fn selects(&self, arch: &OffloadArch<'_>) -> bool {
-        match (&self.meaning, arch) {
-            (Ok(Meaning::Family(family)), arch) => Family::of(arch) == *family,
-            (Ok(Meaning::AtLeast(number)), OffloadArch::Nvidia(arch)) => arch.number() >= *number,
-            (Ok(Meaning::Exact(name)), OffloadArch::Amdgpu(id)) => {
-                TargetId::parse(name).is_ok_and(|selected| selected.provides_for(id))
+    pub(crate) fn selects(&self, target: &Target) -> bool {
+        match &self.meaning {
+            Ok(Meaning::Family(family)) => target.family() == *family,
+            Ok(Meaning::AtLeast(number)) => {
+                matches!(target.arch(), OffloadArch::Nvidia(arch) if arch.number() >= *number)
             }
-            (Ok(Meaning::Exact(name)), arch) => arch.to_canonical() == *name,
-            _ => false,
+            Ok(Meaning::Exact(selected)) => match (selected.arch(), target.arch()) {
+                (OffloadArch::Amdgpu(selected), OffloadArch::Amdgpu(id)) => selected.provides_for(&id),
+                _ => selected == target,
+            },
+            Err(_) => false,
         }
     }
 }
@@ -85,11 +59,11 @@ fn meaning(text: &str) -> Result<Meaning, String> {
             return Ok(Meaning::Family(family));
         }
     }
-    let arch = |name| OffloadArch::parse(name).map_err(|error| format!("{error}; amd, nvidia and >=sm_80 are others"));
+    let target = |name| Target::parse(name).map_err(|error| format!("{error}; amd, nvidia and >=sm_80 are others"));
     let Some(lowest) = text.strip_prefix(">=") else {
-        return Ok(Meaning::Exact(arch(text)?.to_canonical()));
+        return Ok(Meaning::Exact(target(text)?));
     };
-    match arch(lowest.trim_start())? {
+    match target(lowest.trim_start())?.arch() {
         OffloadArch::Nvidia(arch) if arch.code == NvidiaCode::Cubin && arch.suffix.is_none() => {
             Ok(Meaning::AtLeast(arch.number()))
         }
@@ -109,7 +83,7 @@ mod tests {
     fn selected(selector: &str) -> Vec<&'static str> {
         let selector = Selector::new(selector);
         selector.check().unwrap();
-        TARGETS.into_iter().filter(|target| selector.selects(&OffloadArch::parse(target).unwrap())).collect()
+        TARGETS.into_iter().filter(|target| selector.selects(&Target::parse(target).unwrap())).collect()
     }
 
     #[test]
@@ -130,7 +104,7 @@ mod tests {
         for text in ["", "AMD", ">=", ">=gfx90a", ">=sm_90a", ">=compute_80", "host", "gfx90a:xnack"] {
             let selector = Selector::new(text);
             assert!(selector.check().unwrap_err().starts_with(&format!("'{text}' selects no targets: ")), "{text}");
-            assert!(!TARGETS.iter().any(|target| selector.selects(&OffloadArch::parse(target).unwrap())), "{text}");
+            assert!(!TARGETS.iter().any(|target| selector.selects(&Target::parse(target).unwrap())), "{text}");
         }
     }
 }

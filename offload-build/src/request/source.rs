@@ -1,8 +1,6 @@
 //! One source, with what is said of it alone.
 
-use crate::request::Language;
-use crate::request::Options;
-use crate::request::Selector;
+use crate::request::{Language, Options, Selector};
 use std::path::{Path, PathBuf};
 
 /// A source file. A path is one by itself; this says more of it:

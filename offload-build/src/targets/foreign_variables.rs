@@ -12,13 +12,14 @@
 //! | `HIP_ARCH_LIST`, `HCC_AMDGPU_TARGET` | hipcc | | target IDs, `native` |
 //!
 //! NVIDIA's names may be written out, too: `sm_80`, `compute_80`. Of each vendor the first that is set counts, in this order.
-//! Facts: CMake's CUDA_ARCHITECTURES and HIP_ARCHITECTURES, PyTorch's `torch.utils.cpp_extension`, bindgen_cuda 0.1.6.
+//! Constraints: CMake's CUDA_ARCHITECTURES and HIP_ARCHITECTURES, PyTorch's `torch.utils.cpp_extension`, bindgen_cuda 0.1.6.
 
 use super::list::{Item, Listed, split};
 use super::native::Vendor;
+use super::target;
 use crate::cargo::Cargo;
 use crate::error::Error;
-use offload_format::target::{NvidiaArch, NvidiaCode, OffloadArch};
+use offload_format::target::{NvidiaArch, NvidiaCode};
 use std::sync::{Mutex, PoisonError};
 
 /// Whose words a variable has.
@@ -105,11 +106,10 @@ impl Words {
             return Some(Vec::new());
         }
         if matches!(self, Words::TargetIds | Words::CMakeHip) {
-            return match (piece, OffloadArch::parse(piece)) {
-                ("native", _) => Some(vec![Item::Native(Vendor::Amd)]),
-                (_, Ok(OffloadArch::Amdgpu(_))) => Some(vec![Item::Arch(piece.to_owned())]),
-                _ => None,
-            };
+            if piece == "native" {
+                return Some(vec![Item::Native(Vendor::Amd)]);
+            }
+            return target::processor(piece).map(|_| vec![Item::Arch(piece.to_owned())]);
         }
         match (self, piece) {
             (Words::ComputeCap | Words::CMakeCuda, "native") => return Some(vec![Item::Native(Vendor::Nvidia)]),
@@ -117,7 +117,7 @@ impl Words {
             (Words::ComputeCap | Words::CMakeCuda, "all") => return Some(vec![Item::All]),
             _ => {}
         }
-        if let Ok(arch) = NvidiaArch::parse(piece) {
+        if let Some(arch) = target::nvidia(piece) {
             return Some(vec![Item::Arch(arch.to_string())]);
         }
         let (number, codes): (&str, &[NvidiaCode]) = match self {
@@ -167,7 +167,7 @@ fn compute_capability(text: &str) -> Option<NvidiaArch> {
         Some(_) => return None,
         None => text.to_owned(),
     };
-    NvidiaArch::parse(&format!("sm_{text}")).ok()
+    target::nvidia(&format!("sm_{text}"))
 }
 
 /// What a name that is no target of ours means where it comes from.

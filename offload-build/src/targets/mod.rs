@@ -1,14 +1,18 @@
 //! Which targets a pack is built for: those of `OFFLOAD_ARCH`, else of build.rs, else of the variables that the field uses.
 //!
 //! Names are taken apart ([`list`]), lists of other programs read ([`field`]), `native` and `all-major` looked up ([`native`],
-//! [`supported`]); what comes out are names in canonical form, each once, in the order given.
+//! [`supported`]); what comes out are [`Target`]s, each once, in the order given.
 
 mod foreign_variables;
 mod list;
 mod native;
 mod supported;
+mod target;
 
 pub(crate) use list::Wanted;
+#[cfg(test)]
+pub(crate) use target::PARSED;
+pub(crate) use target::{Family, Target, join};
 
 use crate::cargo::Cargo;
 use crate::error::Error;
@@ -16,7 +20,7 @@ use crate::toolchain::Tools;
 use list::{Item, Listed};
 use offload_format::target::{NvidiaCode, OffloadArch, TargetId, amdgpu};
 
-/// The targets in canonical form, each once, in the order given.
+/// The targets, each parsed once, in the order given.
 ///
 /// Returns an error if there is none, if one is malformed, if one cannot be had in this code object version, if two may
 /// not stand together, or if what is to be looked up cannot be.
@@ -25,16 +29,16 @@ pub(crate) fn resolve(
     tools: &Tools<'_>,
     wanted: &[Wanted],
     code_object_version: Option<u32>,
-) -> Result<Vec<String>, Error> {
-    let mut targets: Vec<String> = Vec::new();
+) -> Result<Vec<Target>, Error> {
+    let mut targets: Vec<Target> = Vec::new();
     for Listed { item, origin } in list::items(cargo, wanted)? {
         for name in names(&item, &origin, cargo, tools)? {
-            let name = check(&name, &origin, code_object_version)?;
-            if let Some(other) = targets.iter().find(|other| conflict(other, &name)) {
-                return Err(conflict_error(other, &name, &origin));
+            let target = check(&name, &origin, code_object_version)?;
+            if let Some(other) = targets.iter().find(|other| other.conflicts_with(&target)) {
+                return Err(conflict_error(other, &target, &origin));
             }
-            if !targets.contains(&name) {
-                targets.push(name);
+            if !targets.contains(&target) {
+                targets.push(target);
             }
         }
     }
@@ -46,7 +50,7 @@ pub(crate) fn resolve(
             cargo,
             &format!(
                 "{ptx} is all the PTX there is, and its letter binds it to few GPUs: later ones cannot use it, as they could {}",
-                ptx.trim_end_matches(['a', 'f'])
+                ptx.as_str().trim_end_matches(['a', 'f'])
             ),
         );
     }
@@ -54,14 +58,14 @@ pub(crate) fn resolve(
 }
 
 /// The first PTX target, if each of them is bound to few GPUs.
-fn ptx_for_few(targets: &[String]) -> Option<&str> {
+fn ptx_for_few(targets: &[Target]) -> Option<&Target> {
     let mut first = None;
-    for name in targets {
-        if let Ok(OffloadArch::Nvidia(arch)) = OffloadArch::parse(name)
+    for target in targets {
+        if let OffloadArch::Nvidia(arch) = target.arch()
             && arch.code == NvidiaCode::Ptx
         {
             arch.suffix?;
-            first = first.or(Some(name.as_str()));
+            first = first.or(Some(target));
         }
     }
     first
@@ -98,32 +102,23 @@ fn names(item: &Item, origin: &str, cargo: &Cargo, tools: &Tools<'_>) -> Result<
     })
 }
 
-/// The canonical name of a target that may be had.
-fn check(name: &str, origin: &str, code_object_version: Option<u32>) -> Result<String, Error> {
-    let arch = OffloadArch::parse(name).map_err(|error| {
+/// Parses a target that may be had.
+fn check(name: &str, origin: &str, code_object_version: Option<u32>) -> Result<Target, Error> {
+    let target = Target::parse(name).map_err(|error| {
         let hint = foreign_variables::hint(name).map_or(String::new(), |hint| format!("\n{hint}"));
         Error::config(format!("a target from {origin}: {error}{hint}"))
     })?;
-    if let OffloadArch::Amdgpu(id) = arch {
+    if let OffloadArch::Amdgpu(id) = target.arch() {
         check_amdgpu(name, id, origin, code_object_version)?;
     }
-    Ok(arch.to_canonical())
+    Ok(target)
 }
 
-/// Whether two different targets fit one device, so that it is open which it would get.
-fn conflict(a: &str, b: &str) -> bool {
-    let (Ok(OffloadArch::Amdgpu(id)), Ok(OffloadArch::Amdgpu(other))) = (OffloadArch::parse(a), OffloadArch::parse(b))
-    else {
-        return false;
-    };
-    a != b && id.conflicts_with(&other)
-}
-
-fn conflict_error(a: &str, b: &str, origin: &str) -> Error {
+fn conflict_error(a: &Target, b: &Target, origin: &str) -> Error {
     Error::config(format!(
         "the targets '{a}' and '{b}' (from {origin}) may not stand in one pack: some devices fit both. \
          Name the same features in each, such as '{p}:xnack+' and '{p}:xnack-'.",
-        p = a.split(':').next().unwrap_or(a)
+        p = a.as_str().split(':').next().unwrap_or_default()
     ))
 }
 
@@ -157,8 +152,8 @@ mod tests {
     #[test]
     fn ptx_that_later_gpus_cannot_use() {
         let few = |targets: &[&str]| {
-            let targets: Vec<String> = targets.iter().map(ToString::to_string).collect();
-            ptx_for_few(&targets).map(str::to_owned)
+            let targets: Vec<Target> = targets.iter().map(|target| Target::parse(target).unwrap()).collect();
+            ptx_for_few(&targets).map(Target::to_string)
         };
         assert_eq!(few(&["gfx90a", "sm_80", "compute_90a"]).as_deref(), Some("compute_90a"));
         assert_eq!(few(&["compute_100f", "compute_90a"]).as_deref(), Some("compute_100f"));

@@ -8,11 +8,11 @@
 //! They are asked for names without features: code for `gfx90a` runs in every mode of one.
 
 use super::foreign_variables::tell;
+use super::target;
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
 use crate::exec::{numbered, probe, program};
 use crate::toolchain::{Found, Tools};
-use offload_format::target::{NvidiaArch, OffloadArch, TargetId};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -93,7 +93,7 @@ impl Search<'_> {
         let smi = self.program("nvidia-smi", &["/usr/lib/wsl/lib".into()]);
         let args = ["--query-gpu=compute_cap", "--format=csv,noheader"];
         // A line for each GPU: 9.0.
-        let nvidia = |name: &str| NvidiaArch::parse(name).ok().map(|arch| arch.to_string());
+        let nvidia = |name: &str| target::nvidia(name).map(|arch| arch.to_string());
         let found = self.ask(smi, &args, &|line| nvidia(&format!("sm_{}", line.replacen('.', "", 1))));
         if !found.is_empty() {
             return found;
@@ -106,10 +106,8 @@ impl Search<'_> {
     fn amd(&mut self, topology: &Path) -> Vec<String> {
         let rocm = PathBuf::from(self.cargo.user_var("ROCM_PATH").unwrap_or_else(|| "/opt/rocm".into()));
         let processor = |line: &str| {
-            let processor = TargetId::parse(line).ok()?.processor().to_owned();
-            // ROCm's name for a CPU.
-            (processor != "gfx000").then_some(())?;
-            matches!(OffloadArch::parse(&processor), Ok(OffloadArch::Amdgpu(_))).then_some(processor)
+            // ROCm calls a CPU gfx000.
+            target::processor(line).filter(|processor| processor != "gfx000")
         };
         let arch = self.program("amdgpu-arch", &[rocm.join("llvm").join("bin")]);
         let found = self.ask(arch, &[], &processor);

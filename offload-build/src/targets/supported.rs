@@ -4,6 +4,7 @@
 //! GPUs compile. What there is, ptxas and clang say; no table here has to be extended. AMD has no such word: each of its
 //! GPUs needs code of its own, and generic targets are what stands for many.
 
+use super::target;
 use crate::error::{Error, ErrorKind};
 use crate::toolchain::{Found, Tools};
 use offload_format::target::{NvidiaArch, NvidiaCode};
@@ -36,7 +37,7 @@ fn known(tools: &Tools<'_>, word: &str, origin: &str) -> Result<Vec<NvidiaArch>,
         Found::Missing(trail) => return Err(missing(format!("no ptxas was found ({trail})"))),
     };
     let mut archs: Vec<NvidiaArch> = Vec::new();
-    for arch in tools.ptxas_architectures(ptxas) {
+    for arch in tools.ptxas_architectures(ptxas).iter().filter_map(|name| target::nvidia(name)) {
         let place = archs.partition_point(|other| other.number() < arch.number());
         if arch.suffix.is_none() && archs.get(place) != Some(&arch) {
             archs.insert(place, arch);
@@ -78,7 +79,7 @@ mod tests {
     fn the_first_of_each_major_number_as_nvcc_has_it() {
         // What nvcc 13.5 builds with -arch=all-major.
         let known = ["75", "80", "86", "87", "88", "89", "90", "100", "103", "110", "120", "121"];
-        let known: Vec<_> = known.iter().map(|it| NvidiaArch::parse(&format!("sm_{it}")).unwrap()).collect();
+        let known: Vec<_> = known.iter().map(|it| target::nvidia(&format!("sm_{it}")).unwrap()).collect();
         assert_eq!(
             names(&first_of_each_major(&known)),
             ["sm_75", "sm_80", "sm_90", "sm_100", "sm_110", "sm_120", "compute_120"]

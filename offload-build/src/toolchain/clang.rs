@@ -1,6 +1,6 @@
 //! Clang, which compiles for AMD and NVIDIA GPUs alike, and lld beside it.
 
-use super::probe_cache::Answers;
+use super::probe_cache::ProbeCache;
 use super::search::{Found, Trail};
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
@@ -30,12 +30,12 @@ impl Clang {
     /// `explicit`, else `OFFLOAD_CLANG`, else the first that has lld of: `clang` in `PATH`; `clang-<n>` in `PATH` and
     /// `/usr/lib/llvm-<n>/bin`, newest first; ROCm's. Else the first without. A named one that does not start is an
     /// error.
-    pub(crate) fn find(cargo: &Cargo, answers: &Answers, explicit: Option<&Path>) -> Result<Found<Self>, Error> {
+    pub(crate) fn find(cargo: &Cargo, probes: &ProbeCache, explicit: Option<&Path>) -> Result<Found<Self>, Error> {
         if let Some(path) = explicit {
-            return Self::named(cargo, answers, path, "Build::clang").map(Found::Tool);
+            return Self::named(cargo, probes, path, "Build::clang").map(Found::Tool);
         }
         if let Some(path) = cargo.user_var("OFFLOAD_CLANG") {
-            return Self::named(cargo, answers, Path::new(&path), "OFFLOAD_CLANG").map(Found::Tool);
+            return Self::named(cargo, probes, Path::new(&path), "OFFLOAD_CLANG").map(Found::Tool);
         }
         let mut trail = Trail::default();
         trail.not_set("OFFLOAD_CLANG");
@@ -55,7 +55,7 @@ impl Clang {
         let (first, last) = (VERSIONS.start(), VERSIONS.end());
         let mut without_lld = None;
         for path in paths {
-            match Self::start(&path, answers) {
+            match Self::start(&path, probes) {
                 Ok(clang) if clang.major().is_some_and(|major| major < *first) => {
                     trail.note(format!("{} is older than {first} ({})", path.display(), clang.version));
                 }
@@ -78,16 +78,16 @@ impl Clang {
         Ok(Found::Missing(trail))
     }
 
-    fn named(cargo: &Cargo, answers: &Answers, name: &Path, by: &str) -> Result<Self, Error> {
+    fn named(cargo: &Cargo, probes: &ProbeCache, name: &Path, by: &str) -> Result<Self, Error> {
         let found = exec::named(name, cargo).ok_or_else(|| "there is no such file".to_owned());
-        found.and_then(|path| Self::start(&path, answers)).map_err(|why| {
+        found.and_then(|path| Self::start(&path, probes)).map_err(|why| {
             let message = format!("{by} names {}, which cannot be used: {why}", name.display());
             Error::new(ErrorKind::ToolNotFound, message)
         })
     }
 
-    pub(super) fn start(path: &Path, answers: &Answers) -> Result<Self, String> {
-        let version = answers.ask(path, &["--version"])?.lines().next().unwrap_or("").to_owned();
+    pub(super) fn start(path: &Path, probes: &ProbeCache) -> Result<Self, String> {
+        let version = probes.ask(path, &["--version"])?.lines().next().unwrap_or("").to_owned();
         if !version.contains("clang") {
             return Err(format!("--version says '{version}', which is no clang"));
         }
@@ -95,8 +95,8 @@ impl Clang {
         const WHERE_IS_LLD: &[&str] = &["-print-prog-name=ld.lld"];
         let lld = |answer: String| Some(PathBuf::from(answer.trim())).filter(|it| it.is_absolute() && it.is_file());
         // It may have come, or gone, since clang was asked.
-        let lld = match lld(answers.ask(path, WHERE_IS_LLD)?) {
-            None => lld(answers.ask_anew(path, WHERE_IS_LLD)?),
+        let lld = match lld(probes.ask(path, WHERE_IS_LLD)?) {
+            None => lld(probes.ask_anew(path, WHERE_IS_LLD)?),
             found => found,
         };
         Ok(Self { path: path.to_owned(), version, lld })

@@ -1,7 +1,7 @@
 //! The host's C++ compiler, as the `cc` crate finds it.
 
 use super::identity;
-use super::probe_cache::Answers;
+use super::probe_cache::ProbeCache;
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
 use crate::exec::named;
@@ -33,8 +33,8 @@ impl Cxx {
     /// The one for the image `cpu`.
     ///
     /// Returns an error if `cc` finds none, or one that does not take GNU's options.
-    pub(crate) fn for_cpu(cargo: &Cargo, answers: &Answers) -> Result<Self, Error> {
-        Self::find(cargo, answers, &cargo.target, Kind::Gnu).map_err(|why| {
+    pub(crate) fn for_cpu(cargo: &Cargo, probes: &ProbeCache) -> Result<Self, Error> {
+        Self::find(cargo, probes, &cargo.target, Kind::Gnu).map_err(|why| {
             let cure = match cargo.target == cargo.host {
                 true => {
                     "install one (Debian, Ubuntu: apt install g++; Fedora: dnf install gcc-c++; macOS: xcode-select \
@@ -55,9 +55,9 @@ impl Cxx {
     /// Visual Studio's `cl.exe`, with the variables that it needs.
     ///
     /// Returns an error that says why there is none.
-    pub(crate) fn for_nvcc(cargo: &Cargo, answers: &Answers, triple: &str) -> Result<Self, String> {
+    pub(crate) fn for_nvcc(cargo: &Cargo, probes: &ProbeCache, triple: &str) -> Result<Self, String> {
         let Some(name) = cargo.user_var("NVCC_CCBIN") else {
-            return Self::find(cargo, answers, triple, Kind::Any);
+            return Self::find(cargo, probes, triple, Kind::Any);
         };
         // Also a folder, as nvcc takes it.
         let path = Path::new(&name);
@@ -66,7 +66,7 @@ impl Cxx {
         Ok(Self { path, args: Vec::new(), env: Vec::new() })
     }
 
-    fn find(cargo: &Cargo, answers: &Answers, triple: &str, kind: Kind) -> Result<Self, String> {
+    fn find(cargo: &Cargo, probes: &ProbeCache, triple: &str, kind: Kind) -> Result<Self, String> {
         // `cc` would tell Cargo itself, and print what it found for each variable into every error.
         let underscores = triple.replace('-', "_");
         for name in ["CXX", "CXXFLAGS"] {
@@ -85,7 +85,7 @@ impl Cxx {
             question.add(&variable);
         }
         let question = question.finish();
-        if let Some(known) = answers.get(question).and_then(|text| Self::parse(&text, cargo)) {
+        if let Some(known) = probes.get(question).and_then(|text| Self::parse(&text, cargo)) {
             return Ok(known);
         }
         let tool = cc::Build::new()
@@ -109,7 +109,7 @@ impl Cxx {
         let found = Self { path, args: tool.args().to_vec(), env };
         // For Apple's systems `cc` asks where the SDK is, which no file here tells of.
         if let Some(text) = found.to_text(tool.path()).filter(|_| !triple.contains("-apple-")) {
-            answers.put(question, &text);
+            probes.put(question, &text);
         }
         Ok(found)
     }

@@ -11,7 +11,7 @@ mod search;
 pub(crate) use clang::Clang;
 pub(crate) use cxx::Cxx;
 pub(crate) use nvcc::Nvcc;
-use probe_cache::Answers;
+use probe_cache::ProbeCache;
 pub(crate) use ptxas::Ptxas;
 pub(crate) use rocm::Rocm;
 pub(crate) use search::{Found, Trail};
@@ -30,7 +30,7 @@ use std::time::UNIX_EPOCH;
 #[derive(Debug)]
 pub(crate) struct Tools<'a> {
     cargo: &'a Cargo,
-    answers: Answers,
+    probes: ProbeCache,
     named: Named<'a>,
     clang: OnceCell<Found<Clang>>,
     ptxas: OnceCell<Found<Ptxas>>,
@@ -49,20 +49,20 @@ pub(crate) struct Named<'a> {
 
 impl<'a> Tools<'a> {
     pub(crate) fn new(cargo: &'a Cargo, output: &OutDir, named: Named<'a>) -> Self {
-        let answers = Answers::open(output.answers());
+        let probes = ProbeCache::open(output.probe_cache());
         let (clang, ptxas, nvcc, rocm, hip_clang) = Default::default();
-        Self { cargo, answers, named, clang, ptxas, nvcc, rocm, hip_clang }
+        Self { cargo, probes, named, clang, ptxas, nvcc, rocm, hip_clang }
     }
 
     /// With what the environment names, and without a memory of earlier runs.
     pub(crate) fn forgetful(cargo: &'a Cargo) -> Self {
         let named = Named { clang: None, ptxas: None, nvcc: None };
         let (clang, ptxas, nvcc, rocm, hip_clang) = Default::default();
-        Self { cargo, answers: Answers::forgetful(), named, clang, ptxas, nvcc, rocm, hip_clang }
+        Self { cargo, probes: ProbeCache::forgetful(), named, clang, ptxas, nvcc, rocm, hip_clang }
     }
 
     pub(crate) fn clang(&self) -> Result<&Found<Clang>, Error> {
-        once(&self.clang, || Clang::find(self.cargo, &self.answers, self.named.clang))
+        once(&self.clang, || Clang::find(self.cargo, &self.probes, self.named.clang))
     }
 
     pub(crate) fn ptxas(&self) -> Result<&Found<Ptxas>, Error> {
@@ -70,7 +70,7 @@ impl<'a> Tools<'a> {
     }
 
     pub(crate) fn nvcc(&self) -> Result<&Found<Nvcc>, Error> {
-        once(&self.nvcc, || Nvcc::find(self.cargo, &self.answers, self.named.nvcc))
+        once(&self.nvcc, || Nvcc::find(self.cargo, &self.probes, self.named.nvcc))
     }
 
     /// HIP's headers and libraries.
@@ -82,50 +82,50 @@ impl<'a> Tools<'a> {
     pub(crate) fn rocm_clang(&self, rocm: &Rocm) -> Option<&Clang> {
         let is_named = self.named.clang.is_some() || self.cargo.user_var("OFFLOAD_CLANG").is_some();
         let own = rocm.clang.as_ref().filter(|_| !is_named)?;
-        self.hip_clang.get_or_init(|| Clang::start(own, &self.answers).ok()).as_ref()
+        self.hip_clang.get_or_init(|| Clang::start(own, &self.probes).ok()).as_ref()
     }
 
     /// Whether clang defines this macro for an AMD processor.
     pub(crate) fn clang_defines(&self, clang: &Clang, processor: &str, name: &str) -> bool {
         let mcpu = format!("-mcpu={processor}");
         let args = ["-E", "-dM", "--target=amdgcn-amd-amdhsa", &mcpu, "-nogpulib", "-x", "c", NO_INPUT];
-        let text = self.answers.ask(&clang.path, &args).unwrap_or_default();
+        let text = self.probes.ask(&clang.path, &args).unwrap_or_default();
         text.lines().any(|line| line.split(' ').nth(1) == Some(name))
     }
 
     /// The host's C++ compiler.
     pub(crate) fn cxx(&self) -> Result<Cxx, Error> {
-        Cxx::for_cpu(self.cargo, &self.answers)
+        Cxx::for_cpu(self.cargo, &self.probes)
     }
 
     /// The compiler that nvcc has the host's part of sources done by, in programs for this triple. The inner error says why
     /// there is none.
     pub(crate) fn ccbin(&self, triple: &str) -> Result<Cxx, String> {
-        Cxx::for_nvcc(self.cargo, &self.answers, triple)
+        Cxx::for_nvcc(self.cargo, &self.probes, triple)
     }
 
     /// nvcc's refusal of an architecture.
     pub(crate) fn nvcc_refusal(&self, nvcc: &Nvcc, arch: NvidiaArch, ccbin: &Cxx) -> Option<String> {
-        nvcc.refusal(arch, ccbin, &self.answers)
+        nvcc.refusal(arch, ccbin, &self.probes)
     }
 
     /// Whether clang's driver knows an NVIDIA architecture.
     pub(crate) fn clang_knows(&self, clang: &Clang, arch: NvidiaArch) -> bool {
         let arch = format!("--offload-arch={arch}");
         let args = ["-###", "-x", "cuda", "--cuda-device-only", "-nogpuinc", "-nogpulib", "-c", NO_INPUT, &arch];
-        self.answers.ask(&clang.path, &args).is_ok()
+        self.probes.ask(&clang.path, &args).is_ok()
     }
 
     /// The architectures that ptxas' `--help` lists, those with `a` and `f` too.
-    pub(crate) fn ptxas_architectures(&self, ptxas: &Ptxas) -> Vec<NvidiaArch> {
-        let text = self.answers.ask(&ptxas.path, &["--help"]).unwrap_or_default();
+    pub(crate) fn ptxas_architectures(&self, ptxas: &Ptxas) -> Vec<String> {
+        let text = self.probes.ask(&ptxas.path, &["--help"]).unwrap_or_default();
         // They stand in quotes.
-        text.split('\'').filter(|word| word.starts_with("sm_")).filter_map(|it| NvidiaArch::parse(it).ok()).collect()
+        text.split('\'').filter(|word| word.starts_with("sm_")).map(str::to_owned).collect()
     }
 
     /// The architectures that nvcc lists: machine code, and PTX.
     pub(crate) fn nvcc_architectures(&self, nvcc: &Nvcc) -> Vec<String> {
-        let lists = ["--list-gpu-code", "--list-gpu-arch"].map(|list| self.answers.ask(&nvcc.path, &[list]));
+        let lists = ["--list-gpu-code", "--list-gpu-arch"].map(|list| self.probes.ask(&nvcc.path, &[list]));
         lists
             .into_iter()
             .flatten()

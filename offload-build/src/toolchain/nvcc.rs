@@ -1,7 +1,7 @@
 //! nvcc, NVIDIA's compiler, and the CUDA toolkit around it.
 
 use super::cxx::Cxx;
-use super::probe_cache::Answers;
+use super::probe_cache::ProbeCache;
 use super::search::{Found, Trail};
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
@@ -33,9 +33,9 @@ impl Nvcc {
     /// names, else `PATH`, else the usual places.
     ///
     /// Returns an error if a named one cannot be used, or if variables name different toolkits.
-    pub(crate) fn find(cargo: &Cargo, answers: &Answers, explicit: Option<&Path>) -> Result<Found<Self>, Error> {
+    pub(crate) fn find(cargo: &Cargo, probes: &ProbeCache, explicit: Option<&Path>) -> Result<Found<Self>, Error> {
         if let Some(path) = explicit {
-            return Self::named(cargo, answers, path, "Build::nvcc").map(Found::Tool);
+            return Self::named(cargo, probes, path, "Build::nvcc").map(Found::Tool);
         }
         let mut trail = Trail::default();
         let mut named: Vec<(String, Self)> = Vec::new();
@@ -43,7 +43,7 @@ impl Nvcc {
         for variable in [&*format!("NVCC_{}", cargo.target), &*format!("NVCC_{underscores}"), "NVCC", "CUDACXX"] {
             match cargo.user_var(variable) {
                 Some(value) => {
-                    let found = Self::named(cargo, answers, Path::new(&value), variable)?;
+                    let found = Self::named(cargo, probes, Path::new(&value), variable)?;
                     named.push((format!("{variable}={value}"), found));
                 }
                 None if variable == "NVCC" => trail.not_set("NVCC"),
@@ -56,7 +56,7 @@ impl Nvcc {
                 trail.not_set(variable);
                 continue;
             };
-            match program(&Path::new(&value).join("bin"), "nvcc").map(|path| Self::start(&path, answers)) {
+            match program(&Path::new(&value).join("bin"), "nvcc").map(|path| Self::start(&path, probes)) {
                 Some(Ok(found)) => named.push((format!("{variable}={value}"), found)),
                 Some(Err(why)) => trail.note(format!("{variable}={value} has one that cannot be used ({why})")),
                 None => trail.note(format!("no bin/nvcc in {variable}={value}")),
@@ -71,7 +71,7 @@ impl Nvcc {
         }
         for folder in folders(cargo) {
             let Some(path) = program(&folder, "nvcc") else { continue };
-            match Self::start(&path, answers) {
+            match Self::start(&path, probes) {
                 Ok(found) => return Ok(Found::Tool(found)),
                 Err(why) => trail.note(format!("{} cannot be used ({why})", path.display())),
             }
@@ -81,24 +81,24 @@ impl Nvcc {
         Ok(Found::Missing(trail))
     }
 
-    fn named(cargo: &Cargo, answers: &Answers, name: &Path, by: &str) -> Result<Self, Error> {
+    fn named(cargo: &Cargo, probes: &ProbeCache, name: &Path, by: &str) -> Result<Self, Error> {
         let found = exec::named(name, cargo).ok_or_else(|| "there is no such file".to_owned());
-        found.and_then(|path| Self::start(&path, answers)).map_err(|why| {
+        found.and_then(|path| Self::start(&path, probes)).map_err(|why| {
             let message = format!("{by} names {}, which cannot be used: {why}", name.display());
             Error::new(ErrorKind::ToolNotFound, message)
         })
     }
 
-    fn start(path: &Path, answers: &Answers) -> Result<Self, String> {
-        let text = answers.ask(path, &["--version"])?;
+    fn start(path: &Path, probes: &ProbeCache) -> Result<Self, String> {
+        let text = probes.ask(path, &["--version"])?;
         let line = text.lines().find(|line| line.contains("release "));
         let version = line.and_then(|line| Some(format!("release {}", line.split_once("release ")?.1.trim())));
         let version = version.ok_or_else(|| format!("--version says '{}', which is no nvcc", text.trim()))?;
-        Ok(Self { path: path.to_owned(), root: root(path, answers), version })
+        Ok(Self { path: path.to_owned(), root: root(path, probes), version })
     }
 
     /// Asks whether it compiles for an architecture; returns its refusal.
-    pub(crate) fn refusal(&self, arch: NvidiaArch, ccbin: &Cxx, answers: &Answers) -> Option<String> {
+    pub(crate) fn refusal(&self, arch: NvidiaArch, ccbin: &Cxx, probes: &ProbeCache) -> Option<String> {
         let kind = if arch.code == NvidiaCode::Cubin { "-cubin" } else { "-ptx" };
         let arch_option = format!("-arch={arch}");
         let args = ["--dryrun", kind, &arch_option, "-x", "cu", NO_INPUT, "-o", NO_INPUT].map(OsStr::new);
@@ -111,7 +111,7 @@ impl Nvcc {
         // --dryrun prints the commands behind these signs.
         let text: Vec<&str> = text.lines().filter(|line| !line.starts_with("#$")).collect();
         let list = if arch.code == NvidiaCode::Cubin { "--list-gpu-code" } else { "--list-gpu-arch" };
-        let known = answers.ask(&self.path, &[list]).unwrap_or_default();
+        let known = probes.ask(&self.path, &[list]).unwrap_or_default();
         let known: Vec<&str> = known.split_whitespace().collect();
         Some(format!(
             "{}\nthis toolkit ({}, {}) compiles for {}",
@@ -146,16 +146,16 @@ pub(super) fn library_folders(root: &Path, target_arch: &str) -> Vec<PathBuf> {
 }
 
 /// The toolkit that nvcc says it is of (it may be a script that starts another), or else the folder above its own.
-fn root(path: &Path, answers: &Answers) -> PathBuf {
+fn root(path: &Path, probes: &ProbeCache) -> PathBuf {
     let question = ContentHash::of_parts(&[&super::identity(path), "the toolkit"]);
-    answers.get(question).map(PathBuf::from).unwrap_or_else(|| {
+    probes.get(question).map(PathBuf::from).unwrap_or_else(|| {
         let answer = probe(path, ["--dryrun", "-E", "-x", "cu", NO_INPUT], &[]);
         let text = answer.map(|answer| answer.stderr).unwrap_or_default();
         let said = text.lines().find_map(|line| line.strip_prefix("#$ TOP=")).map(PathBuf::from);
         let said = said.and_then(|top| top.canonicalize().ok()).filter(|top| top.is_dir());
         let program = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let top = said.unwrap_or_else(|| program.parent().and_then(Path::parent).unwrap_or(Path::new("/")).to_owned());
-        answers.put(question, &top.to_string_lossy());
+        probes.put(question, &top.to_string_lossy());
         top
     })
 }

@@ -12,26 +12,26 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug)]
-pub(crate) struct Answers {
+pub(crate) struct ProbeCache {
     /// The file that keeps them.
     path: Option<PathBuf>,
     /// By questions, in order.
     known: RefCell<Vec<(ContentHash, String)>>,
 }
 
-impl Answers {
+impl ProbeCache {
     /// Those of earlier runs, in this file.
     pub(crate) fn open(path: PathBuf) -> Self {
         let text = fs::read_to_string(&path).unwrap_or_default();
-        let answers = Self { path: Some(path), known: RefCell::default() };
+        let cache = Self { path: Some(path), known: RefCell::default() };
         for line in text.lines() {
             if let Some((question, answer)) = line.split_once(' ')
                 && let Some(question) = ContentHash::parse(question)
             {
-                answers.take_down(question, unescape(answer));
+                cache.take_down(question, unescape(answer));
             }
         }
-        answers
+        cache
     }
 
     /// None, which are not kept.

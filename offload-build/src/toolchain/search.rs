@@ -42,6 +42,16 @@ pub(crate) enum Found<T> {
 }
 
 impl<T> Found<T> {
+    /// The tool.
+    ///
+    /// Returns an error, made of the trail, if it is missing.
+    pub(crate) fn or_missing<E>(&self, missing: impl FnOnce(&Trail) -> E) -> Result<&T, E> {
+        match self {
+            Found::Tool(tool) => Ok(tool),
+            Found::Missing(trail) => Err(missing(trail)),
+        }
+    }
+
     pub(crate) fn tool(&self) -> Option<&T> {
         match self {
             Found::Tool(tool) => Some(tool),

@@ -184,6 +184,33 @@ impl<'a> TargetId<'a> {
     }
 }
 
+/// A [`TargetId`] in canonical form that owns its text.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct CanonicalTargetId {
+    text: String,
+    /// Bytes of the processor's name.
+    processor: usize,
+}
+
+impl CanonicalTargetId {
+    /// The target ID, without parsing it again.
+    pub fn as_id(&self) -> TargetId<'_> {
+        let (processor, features) = self.text.split_at(self.processor);
+        TargetId { processor, features }
+    }
+
+    /// The text: `gfx906:sramecc-:xnack+`.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+}
+
+impl From<TargetId<'_>> for CanonicalTargetId {
+    fn from(id: TargetId<'_>) -> Self {
+        Self { text: id.to_canonical(), processor: id.primary_processor().len() }
+    }
+}
+
 impl fmt::Display for TargetId<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}", self.processor, self.features)
@@ -225,6 +252,11 @@ mod tests {
         assert_eq!(id("gfx906:xnack+:sramecc-").to_canonical(), "gfx906:sramecc-:xnack+");
         assert_eq!(id("fiji").to_canonical(), "gfx803");
         assert_eq!(id("gfx9-4-generic:xnack-").to_canonical(), "gfx9-4-generic:xnack-");
+        for text in ["gfx906:xnack+:sramecc-", "fiji", "gfx9-4-generic:xnack-"] {
+            let canonical = CanonicalTargetId::from(id(text));
+            assert_eq!(canonical.as_str(), id(text).to_canonical());
+            assert_eq!(canonical.as_id(), id(canonical.as_str()));
+        }
     }
 
     #[test]

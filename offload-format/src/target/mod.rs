@@ -24,7 +24,7 @@ mod parse_error;
 pub mod product;
 mod triple;
 
-pub use id::{FeatureState, Features, TargetId};
+pub use id::{CanonicalTargetId, FeatureState, Features, TargetId};
 pub use nvidia::{NvidiaArch, NvidiaCode, NvidiaSuffix, PtxVersion};
 pub use offload_arch::OffloadArch;
 pub use parse_error::ParseError;

@@ -9,6 +9,7 @@ mod disabled;
 use disabled as containers;
 
 use crate::error::Error;
+use crate::targets::Target;
 use offload_format::image::{CodeObjectHeader, Image};
 use offload_format::target::{NvidiaCode, OffloadArch};
 use std::fmt;
@@ -26,13 +27,13 @@ pub(crate) enum Name {
 }
 
 impl Name {
-    pub(crate) fn is_for(&self, arch: &OffloadArch<'_>) -> bool {
-        match (self, arch) {
-            (Name::Target(target), arch) => arch.to_canonical() == *target,
+    pub(crate) fn is_for(&self, target: &Target) -> bool {
+        match (self, target.arch()) {
+            (Name::Target(name), _) => target.as_str() == name,
             (Name::Cubin(number), OffloadArch::Nvidia(arch)) => {
                 arch.code == NvidiaCode::Cubin && arch.number() == *number
             }
-            _ => false,
+            (Name::Cubin(_), _) => false,
         }
     }
 }
@@ -87,13 +88,12 @@ pub(crate) fn names(path: &Path) -> Result<Vec<Name>, Error> {
 /// The image for a target.
 ///
 /// Returns an error if the file has two that differ.
-pub(crate) fn image(path: &Path, target: &str) -> Result<Vec<u8>, Error> {
-    let arch = OffloadArch::parse(target).map_err(|error| Error::config(error.to_string()))?;
+pub(crate) fn image(path: &Path, target: &Target) -> Result<Vec<u8>, Error> {
     // One that is known to be for exactly this target is before one that may be.
     let (mut found, mut perhaps): (Vec<Vec<u8>>, Vec<Vec<u8>>) = (Vec::new(), Vec::new());
     read(path, &mut |part| {
         if let Part::Image(name, bytes) = part
-            && name.is_for(&arch)
+            && name.is_for(target)
         {
             let list = if matches!(name, Name::Target(_)) { &mut found } else { &mut perhaps };
             if list.iter().all(|other| other != bytes) {

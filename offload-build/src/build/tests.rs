@@ -1,0 +1,42 @@
+//! A whole build without a compiler: its sources are PTX, which is the image.
+
+use crate::Build;
+use crate::Module;
+use crate::cargo::Cargo;
+use crate::targets::PARSED;
+use std::fs;
+use std::path::PathBuf;
+
+/// A build script's surroundings, with `OUT_DIR` and the package in this folder.
+fn cargo_in(folder: PathBuf) -> Cargo {
+    let mut cargo = Cargo::outside("x86_64-unknown-linux-gnu");
+    cargo.out_dir = folder.join("out");
+    cargo.manifest_dir = folder;
+    cargo.target_arch = "x86_64".to_owned();
+    cargo.target_os = "linux".to_owned();
+    cargo.target_pointer_width = "64".to_owned();
+    cargo.target_endian = "little".to_owned();
+    cargo
+}
+
+#[test]
+fn each_target_of_the_list_is_parsed_once() {
+    let folder = std::env::temp_dir().join(format!("offload-build-parsed-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(folder.join("out")).unwrap();
+    let mut build = Build::new();
+    for number in [70, 80, 90] {
+        let ptx = format!(".version 7.8\n.target sm_{number}\n.address_size 64\n.visible .entry f()\n{{\n ret;\n}}\n");
+        fs::write(folder.join(format!("f_{number}.ptx")), ptx).unwrap();
+        build.arch(format!("compute_{number}"));
+    }
+    for module in 0..10 {
+        let sources = [70, 80, 90].map(|number| folder.join(format!("f_{number}.ptx")));
+        build.module(Module::new(format!("module_{module}")).files(sources));
+    }
+    let before = PARSED.get();
+    let pack = build.compile_for("parsed_once", &cargo_in(folder.clone())).unwrap();
+    assert_eq!(pack.images().count(), 30);
+    assert_eq!(PARSED.get() - before, 3);
+    fs::remove_dir_all(&folder).unwrap();
+}

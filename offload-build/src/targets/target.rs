@@ -1,0 +1,124 @@
+//! One target of a build. The only file of this crate that reads targets from text.
+
+use offload_format::target::{CanonicalTargetId, NvidiaArch, NvidiaCode, OffloadArch, ParseError, TargetId};
+use std::fmt;
+
+/// What one image is for: `gfx90a:xnack-`, `sm_90a`, `compute_80` or `cpu`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Target {
+    /// In canonical form.
+    text: String,
+    machine: Machine,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Machine {
+    Amdgpu(CanonicalTargetId),
+    Nvidia(NvidiaArch),
+    Cpu,
+}
+
+/// Whose images these are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Family {
+    Amd,
+    Nvidia,
+    Cpu,
+}
+
+impl Target {
+    /// Reads a target in any spelling.
+    ///
+    /// Returns an error if it is malformed. Whether a compiler knows it, only the compiler can tell.
+    pub(crate) fn parse(text: &str) -> Result<Self, ParseError> {
+        #[cfg(test)]
+        PARSED.set(PARSED.get() + 1);
+        let machine = match OffloadArch::parse(text)? {
+            OffloadArch::Amdgpu(id) => Machine::Amdgpu(id.into()),
+            OffloadArch::Nvidia(arch) => Machine::Nvidia(arch),
+            OffloadArch::Cpu => Machine::Cpu,
+        };
+        let mut target = Self { text: String::new(), machine };
+        target.text = target.arch().to_string();
+        Ok(target)
+    }
+
+    /// What is inside, for a `match`.
+    pub(crate) fn arch(&self) -> OffloadArch<'_> {
+        match &self.machine {
+            Machine::Amdgpu(id) => OffloadArch::Amdgpu(id.as_id()),
+            Machine::Nvidia(arch) => OffloadArch::Nvidia(*arch),
+            Machine::Cpu => OffloadArch::Cpu,
+        }
+    }
+
+    pub(crate) fn family(&self) -> Family {
+        match self.machine {
+            Machine::Amdgpu(_) => Family::Amd,
+            Machine::Nvidia(_) => Family::Nvidia,
+            Machine::Cpu => Family::Cpu,
+        }
+    }
+
+    /// Whether its image is PTX.
+    pub(crate) fn is_ptx(&self) -> bool {
+        matches!(self.machine, Machine::Nvidia(arch) if arch.code == NvidiaCode::Ptx)
+    }
+
+    /// The canonical name.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether some device fits both targets, which differ: it would be undefined which image it gets.
+    pub(crate) fn conflicts_with(&self, other: &Target) -> bool {
+        match (&self.machine, &other.machine) {
+            (Machine::Amdgpu(id), Machine::Amdgpu(other)) => id != other && id.as_id().conflicts_with(&other.as_id()),
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl From<NvidiaArch> for Target {
+    fn from(arch: NvidiaArch) -> Self {
+        Self { text: arch.to_string(), machine: Machine::Nvidia(arch) }
+    }
+}
+
+impl fmt::Display for Family {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Family::Amd => "amd",
+            Family::Nvidia => "nvidia",
+            Family::Cpu => "cpu",
+        })
+    }
+}
+
+/// The names, with commas between them.
+pub(crate) fn join(targets: &[Target]) -> String {
+    targets.iter().map(Target::as_str).collect::<Vec<_>>().join(", ")
+}
+
+/// An NVIDIA architecture that a tool or another program's variable names; `None` if it is none.
+pub(super) fn nvidia(name: &str) -> Option<NvidiaArch> {
+    NvidiaArch::parse(name).ok()
+}
+
+/// The processor of a target ID that a tool names, without its features; `None` if it is no AMD GPU's.
+pub(super) fn processor(id: &str) -> Option<String> {
+    let processor = TargetId::parse(id).ok()?.processor();
+    matches!(OffloadArch::parse(processor), Ok(OffloadArch::Amdgpu(_))).then(|| processor.to_owned())
+}
+
+#[cfg(test)]
+thread_local! {
+    /// How often this thread has read a target.
+    pub(crate) static PARSED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
