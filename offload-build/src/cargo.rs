@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 /// What stands for `OUT_DIR` in [`Cargo::portable`].
 pub(crate) const OUT_DIR: &str = "<OUT_DIR>";
@@ -225,6 +226,16 @@ impl Cargo {
     /// One line that the user sees.
     pub(crate) fn warn(&self, line: &str) {
         println!("cargo::warning={line}");
+    }
+
+    /// One line that the user sees, once in a run of the build script.
+    pub(crate) fn warn_once(&self, line: &str) {
+        static WARNED: Mutex<Vec<String>> = Mutex::new(Vec::new());
+        let mut warned = WARNED.lock().unwrap_or_else(PoisonError::into_inner);
+        if !warned.iter().any(|earlier| earlier == line) {
+            warned.push(line.to_owned());
+            self.warn(&format!("offload-build: {line}"));
+        }
     }
 
     /// One line that `cargo build -vv` shows, and that stands in the build script's output file.

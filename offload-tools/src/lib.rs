@@ -9,6 +9,7 @@
 //! | [`inventory`] | what device images a file has, as all commands of `offload` see them |
 //! | [`llvm_args`] | the grammar of LLVM's command lines |
 //! | [`compress`] | bundles that are compressed, while they are hashed |
+//! | [`text`] | text for terminals |
 //! | [`files`] | inputs that are mapped, outputs that appear whole or not at all |
 //!
 //! Where the drop-ins differ from LLVM 22 on purpose: docs/llvm-differences.md in the repository.
@@ -20,3 +21,4 @@ pub mod inventory;
 pub mod llvm_args;
 pub mod offload;
 pub mod packager;
+pub mod text;

@@ -90,7 +90,7 @@ fn variables_of_other_programs() {
         (
             &[("CUDA_COMPUTE_CAP", "80")],
             &["sm_80"],
-            &["for the targets of CUDA_COMPUTE_CAP=80, since build.rs lists none"],
+            &["using targets from CUDA_COMPUTE_CAP=80 because build.rs lists none"],
         ),
         (
             &[("CUDA_COMPUTE_CAPS", "80, 90a;8.6"), ("CUDA_COMPUTE_CAP", "75")],
@@ -123,7 +123,7 @@ fn variables_of_other_programs() {
     for (variables, expected, sentences) in rows {
         let printed = scenario.build().envs(variables.iter().copied()).passes();
         assert_eq!(scenario.targets("add"), *expected, "{variables:?}");
-        let lines = printed.stderr.lines().filter(|line| line.contains("for the targets of ")).count();
+        let lines = printed.stderr.lines().filter(|line| line.contains("using targets from ")).count();
         assert_eq!(lines, sentences.len(), "{variables:?}: {printed}");
         printed.each_once(*sentences);
     }
@@ -134,7 +134,7 @@ fn build_rs_and_our_variable_come_first() {
     const FOREIGN: [(&str, &str); 3] =
         [("CUDAARCHS", "75"), ("AMDGPU_TARGETS", "gfx942"), ("CUDA_COMPUTE_CAP", "nonsense")];
     let listed = package("targets_listed", r#".archs(["gfx90a"])"#);
-    listed.build().envs(FOREIGN).passes().lacks("for the targets of");
+    listed.build().envs(FOREIGN).passes().lacks("using targets from");
     assert_eq!(listed.targets("add"), ["gfx90a"]);
     let bare = package("targets_bare", "");
     let [a, b, c] = FOREIGN;

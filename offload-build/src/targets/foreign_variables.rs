@@ -14,13 +14,11 @@
 //! NVIDIA's names may be written out, too: `sm_80`, `compute_80`. Of each vendor the first that is set counts, in this order.
 //! Constraints: CMake's CUDA_ARCHITECTURES and HIP_ARCHITECTURES, PyTorch's `torch.utils.cpp_extension`, bindgen_cuda 0.1.6.
 
-use super::list::{Item, Listed, split};
-use super::native::Vendor;
+use super::item::{Item, Listed, Vendor, split};
 use super::target;
 use crate::cargo::Cargo;
 use crate::error::Error;
 use offload_format::target::{NvidiaArch, NvidiaCode};
-use std::sync::{Mutex, PoisonError};
 
 /// Whose words a variable has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +73,7 @@ pub(super) fn items(cargo: &Cargo) -> Result<(Vec<Listed>, String), Error> {
         }
         match items.len() == before {
             true => empty.push(format!("{name} is '{value}'")),
-            false => tell(cargo, &format!("for the targets of {name}={value}, since build.rs lists none")),
+            false => cargo.warn_once(&format!("using targets from {name}={value} because build.rs lists none")),
         }
     }
     let why = match empty.is_empty() {
@@ -86,16 +84,6 @@ pub(super) fn items(cargo: &Cargo) -> Result<(Vec<Listed>, String), Error> {
         false => format!("build.rs names none, OFFLOAD_ARCH is not set, and {}", empty.join(" and ")),
     };
     Ok((items, why))
-}
-
-/// Prints a line, once in a run of the build script.
-pub(super) fn tell(cargo: &Cargo, line: &str) {
-    static TOLD: Mutex<Vec<String>> = Mutex::new(Vec::new());
-    let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
-    if !told.iter().any(|it| it == line) {
-        told.push(line.to_owned());
-        cargo.warn(&format!("offload-build: {line}"));
-    }
 }
 
 impl Words {

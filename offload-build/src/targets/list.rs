@@ -1,7 +1,7 @@
 //! The list of targets: where it comes from, and its items.
 
 use super::foreign_variables;
-use super::native::Vendor;
+use super::item::{Item, Listed, Vendor, split};
 use crate::cargo::Cargo;
 use crate::error::Error;
 
@@ -12,28 +12,6 @@ pub(crate) enum Wanted {
     Name(String),
     /// The GPUs of the building machine, or else these targets.
     NativeOr(Vec<String>),
-}
-
-/// One item of the list.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Item {
-    /// A target's name, which nothing was checked of.
-    Arch(String),
-    /// The GPUs of the building machine.
-    Native(Vendor),
-    /// Them, or else these targets.
-    NativeOr(Vec<String>),
-    /// NVIDIA's architectures that the compilers know: the first of each major number, and PTX of the last.
-    AllMajor,
-    /// All of them, and PTX of the last.
-    All,
-}
-
-/// An item, and who lists it: `build.rs`, or a variable's name.
-#[derive(Debug, Clone)]
-pub(super) struct Listed {
-    pub(super) item: Item,
-    pub(super) origin: String,
 }
 
 /// Where targets are named, for messages that say that there is none.
@@ -77,9 +55,4 @@ pub(super) fn ours(name: &str) -> Item {
         "all" => Item::All,
         name => Item::Arch(name.to_owned()),
     }
-}
-
-/// The pieces of a list in a variable.
-pub(super) fn split(value: &str) -> impl Iterator<Item = &str> {
-    value.split([',', ';', ' ', '\t', '\n']).filter(|piece| !piece.is_empty())
 }

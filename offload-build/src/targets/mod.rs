@@ -4,6 +4,7 @@
 //! [`supported`]); what comes out are [`Target`]s, each once, in the order given.
 
 mod foreign_variables;
+mod item;
 mod list;
 mod native;
 mod supported;
@@ -17,7 +18,7 @@ pub(crate) use target::{Family, Target, join};
 use crate::cargo::Cargo;
 use crate::error::Error;
 use crate::toolchain::Tools;
-use list::{Item, Listed};
+use item::{Item, Listed};
 use offload_format::target::{NvidiaCode, OffloadArch, TargetId, amdgpu};
 
 /// The targets, each parsed once, in the order given.
@@ -46,13 +47,10 @@ pub(crate) fn resolve(
         return Err(list::none("there is no GPU here, and build.rs says .native_or([])"));
     }
     if let Some(ptx) = ptx_for_few(&targets) {
-        foreign_variables::tell(
-            cargo,
-            &format!(
+        cargo.warn_once(&format!(
                 "{ptx} is all the PTX there is, and its letter binds it to few GPUs: later ones cannot use it, as they could {}",
                 ptx.as_str().trim_end_matches(['a', 'f'])
-            ),
-        );
+            ));
     }
     Ok(targets)
 }
@@ -82,7 +80,7 @@ pub(crate) fn are_of_this_machine(wanted: &[Wanted]) -> bool {
 
 /// What `native` stands for. The inner error is the trail: who was asked, and what the answer was.
 pub(crate) fn native_gpus(cargo: &Cargo, tools: &Tools<'_>) -> Result<Result<Vec<String>, Vec<String>>, Error> {
-    native::find(cargo, tools, native::Vendor::Any)
+    native::find(cargo, tools, item::Vendor::Any)
 }
 
 /// The names that an item stands for.

@@ -7,7 +7,7 @@
 //!
 //! They are asked for names without features: code for `gfx90a` runs in every mode of one.
 
-use super::foreign_variables::tell;
+use super::item::Vendor;
 use super::target;
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
@@ -15,14 +15,6 @@ use crate::exec::{numbered, probe, program};
 use crate::toolchain::{Found, Tools};
 use std::fs;
 use std::path::{Path, PathBuf};
-
-/// Whose GPUs are meant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Vendor {
-    Any,
-    Nvidia,
-    Amd,
-}
 
 /// Where Linux lists what can compute, one folder for each device.
 const TOPOLOGY: &str = "/sys/class/kfd/kfd/topology/nodes";
@@ -51,7 +43,7 @@ pub(super) fn targets(cargo: &Cargo, tools: &Tools<'_>, vendor: Vendor, origin: 
 pub(super) fn targets_or(cargo: &Cargo, tools: &Tools<'_>, others: &[String]) -> Result<Option<Vec<String>>, Error> {
     let found = find(cargo, tools, Vendor::Any)?.ok();
     if found.is_none() {
-        tell(cargo, &format!("no GPU here, so for {} in place of native", others.join(", ")));
+        cargo.warn_once(&format!("no GPU here, so for {} in place of native", others.join(", ")));
     }
     Ok(found)
 }

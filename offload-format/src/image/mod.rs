@@ -7,25 +7,24 @@
 //! assert_eq!(header.arch().to_string(), "compute_90");
 //! ```
 
+mod arguments;
 mod bitcode;
 #[cfg(feature = "containers")]
 mod bitcode_module;
 mod budget;
 mod code_object;
 mod cubin;
-mod cubin_kernels;
 mod elf;
-mod kernel;
-mod metadata;
+mod kernels;
 mod msgpack;
 mod ptx;
-mod ptx_kernels;
 mod tokens;
 
+pub use arguments::{Argument, Arguments};
 pub use bitcode::{Bitcode, DefinedGlobals};
 pub use code_object::CodeObjectHeader;
 pub use cubin::CubinHeader;
-pub use kernel::{Argument, Arguments, Kernel, Kernels};
+pub use kernels::{Kernel, Kernels};
 pub use ptx::PtxHeader;
 
 use crate::reader::Reader;

@@ -19,7 +19,7 @@
 //! * [`Inventory::of`] reads headers and tables, and of a compressed bundle the entry table. What an image is and what its bytes
 //!   are costs nothing until it is asked for: [`Image::known_kind`], [`Images::read`].
 //! * Text is as the file has it. It may hold anything: what shows it on a terminal escapes it
-//!   ([`offload::text`](crate::offload::text)).
+//!   ([`text`](crate::text)).
 //! * What cannot be read is a [`Problem`] beside what can.
 //! * A fatbin inside an offload binary or a bundle is one image, of an unknown kind: it is not gone into.
 
@@ -98,7 +98,7 @@ pub struct Problem<'a> {
 /// `member a.o, section .hip_fatbin: code object: ...`, without the name of the file.
 impl fmt::Display for Problem<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        use crate::offload::text::escaped;
+        use crate::text::escaped;
         if let Some(slice) = self.place.slice {
             write!(f, "slice for processor {slice:#x}: ")?;
         }

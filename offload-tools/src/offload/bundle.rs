@@ -3,10 +3,11 @@
 use super::pack::write;
 use super::parts::{Part, Target};
 use super::progress::Busy;
-use super::{Context, Error, Result, text};
+use super::{Context, Error, Result};
 use crate::compress::Compressed;
 use crate::files::Source;
 use crate::inventory::Header;
+use crate::text;
 use offload_format::bundle::{BundleBuilder, EntryId, HIP_ALIGN, HIP_ENTRY_PREFIX, HIP_HOST_ENTRY_ID, HIP_TABLE_LIMIT};
 use offload_format::compressed::CompressOptions;
 use offload_format::target::{OffloadArch, amdgpu};

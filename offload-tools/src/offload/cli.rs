@@ -10,12 +10,12 @@ use std::path::Path;
 use std::process::ExitCode;
 
 const STYLES: Styles = Styles::styled()
-    .header(super::text::HEADING)
-    .usage(super::text::HEADING)
-    .literal(super::text::TARGET)
-    .error(super::text::BAD)
-    .invalid(super::text::WARNING)
-    .valid(super::text::GOOD);
+    .header(crate::text::HEADING)
+    .usage(crate::text::HEADING)
+    .literal(crate::text::TARGET)
+    .error(crate::text::BAD)
+    .invalid(crate::text::WARNING)
+    .valid(crate::text::GOOD);
 
 /// Shows, takes apart and puts together files that have GPU code in them: executables,
 /// libraries, objects, archives, bundles, offload binaries, fatbins, code objects.
@@ -94,7 +94,7 @@ impl Context {
 
     /// Says on standard error what could not be read in a file.
     pub fn warn_of(&self, path: &Path, problem: impl std::fmt::Display) {
-        out::warn(&format!("{}: {problem}", super::text::escaped(path.as_os_str().as_encoded_bytes())));
+        out::warn(&format!("{}: {problem}", crate::text::escaped(path.as_os_str().as_encoded_bytes())));
     }
 }
 

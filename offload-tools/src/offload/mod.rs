@@ -16,7 +16,6 @@ mod parts;
 pub mod progress;
 pub mod select;
 pub mod size;
-pub mod text;
 pub mod verify;
 
 pub use cli::{Context, main};

@@ -1,6 +1,6 @@
 //! What is printed.
 
-use super::text::{BAD, WARNING, styled};
+use crate::text::{BAD, WARNING, styled};
 use anstream::AutoStream;
 use std::io::{BufWriter, IsTerminal, StdoutLock, Write};
 

@@ -2,9 +2,10 @@
 
 use super::parts::{Part, Target};
 use super::progress::Busy;
-use super::{Context, Error, Result, out, text};
+use super::{Context, Error, Result, out};
 use crate::files::{Output, Source};
 use crate::inventory::Header;
+use crate::text;
 use offload_format::compression::Method;
 use offload_format::image::Image;
 use offload_format::layout::{Layout, Piece};

@@ -1,9 +1,10 @@
 //! `TARGET=FILE` arguments: what `pack` and `bundle` put together.
 
-use super::{Context, Error, Result, out, text};
+use super::{Context, Error, Result, out};
 use crate::files::Input;
 use crate::inventory::{Header, by_name};
 use crate::llvm_args::nearest::distance;
+use crate::text;
 use offload_format::bundle::EntryId;
 use offload_format::select::Code;
 use offload_format::target::{NvidiaArch, OffloadArch, TargetTriple, amdgpu};

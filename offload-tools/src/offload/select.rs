@@ -1,9 +1,9 @@
 //! `offload select`: which image a device gets, and why not the others.
 
-use super::text::{self, BAD, FAINT, GOOD, HEADING, TARGET, styled};
 use super::{Context, Error, Result, out};
 use crate::files::{Input, Output, Source};
 use crate::inventory::{Image, ImageKind, ImageRecord, Images, Inventory, Named};
+use crate::text::{self, BAD, FAINT, GOOD, HEADING, TARGET, styled};
 use offload_format::select::{Device, Fit, Refusal, is_before, judge};
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -2,8 +2,8 @@
 
 mod runtime;
 
-use super::text::{BAD, FAINT, GOOD, HEADING, TARGET, escaped_str, styled};
 use super::{Context, Result, out};
+use crate::text::{BAD, FAINT, GOOD, HEADING, TARGET, escaped_str, styled};
 use offload_build::doctor::{self, Report, Tool};
 use runtime::Runtime;
 use serde::Serialize;

@@ -4,10 +4,10 @@ mod names;
 mod wanted;
 
 use super::progress::Progress;
-use super::text::{self, FAINT, TARGET, styled};
 use super::{Context, Error, Result, out};
 use crate::files::{Input, Output, Source};
 use crate::inventory::{Image, ImageKind, Images, Inventory};
+use crate::text::{self, FAINT, TARGET, styled};
 use names::Names;
 use std::fs;
 use std::io::{self, Write};

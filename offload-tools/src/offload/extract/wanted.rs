@@ -1,7 +1,8 @@
 //! Which images are asked for.
 
 use crate::inventory::{Image, Named};
-use crate::offload::{Error, Result, text};
+use crate::offload::{Error, Result};
+use crate::text;
 use offload_format::bundle::EntryId;
 use offload_format::select::{Candidate, Code, Device, judge};
 use offload_format::target::{NvidiaArch, NvidiaCode, TargetId, TargetTriple, amdgpu};

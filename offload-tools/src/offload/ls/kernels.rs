@@ -3,7 +3,7 @@
 use super::size_text;
 use crate::inventory::KernelRecord;
 use crate::offload::out::Out;
-use crate::offload::text::{self, FAINT, styled};
+use crate::text::{self, FAINT, styled};
 use anstyle::Style;
 use std::fmt::Write as _;
 use std::io::{self, Write};

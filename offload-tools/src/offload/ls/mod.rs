@@ -4,9 +4,10 @@ mod kernels;
 mod table;
 
 use super::progress::Progress;
-use super::{Context, Result, out, text};
+use super::{Context, Result, out};
 use crate::files::Input;
 use crate::inventory::{FileRecord, ImageRecord, Images, Inventory};
+use crate::text;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -5,7 +5,7 @@ use super::size_text;
 use crate::files::Input;
 use crate::inventory::{Container, ContainerKind, Image, ImageKind, Images, Inventory, KernelRecord, Place};
 use crate::offload::out::{self, Out};
-use crate::offload::text::{self, FAINT, HEADING, TARGET, styled};
+use crate::text::{self, FAINT, HEADING, TARGET, styled};
 use anstyle::Style;
 use std::borrow::Cow;
 use std::fmt::Write as _;

@@ -1,9 +1,9 @@
 //! Sizes as bars in a terminal.
 
-use super::account::Vendor;
+use super::part::Vendor;
 use super::tree::{Kind, Node};
 use crate::offload::out::{self, Out};
-use crate::offload::text::{self, FAINT, styled};
+use crate::text::{self, FAINT, styled};
 use anstyle::{AnsiColor, Style};
 use std::io::{self, Write};
 

@@ -1,7 +1,7 @@
 //! What images have in them: kernels and sections.
 
-use super::account::{Kernels, Part, Share};
 use super::claims::{Claims, Split};
+use super::part::{Kernels, Part, Share};
 use crate::inventory::{Image, ImageKind, Images, KernelRecord};
 use offload_format::fat_file;
 use std::collections::{HashMap, HashSet};

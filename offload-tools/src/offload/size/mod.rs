@@ -6,14 +6,16 @@ mod claims;
 mod contents;
 mod divide;
 mod page;
+mod part;
 mod record;
 mod tree;
 
-use super::text::{self, FAINT, HEADING, escaped, styled};
 use super::{Context, Error, Result, out};
 use crate::files::Output;
-use account::{Account, Kernels};
+use crate::text::{self, FAINT, HEADING, escaped, styled};
+use account::Account;
 use bars::Look;
+use part::Kernels;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

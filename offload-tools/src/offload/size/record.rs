@@ -1,6 +1,7 @@
 //! Sizes in JSON.
 
-use super::account::{Account, Share};
+use super::account::Account;
+use super::part::Share;
 use crate::inventory::Inventory;
 use crate::offload::Result;
 use crate::offload::ls::print_json;

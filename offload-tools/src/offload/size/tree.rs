@@ -1,6 +1,7 @@
 //! The bytes of a file as a tree, largest first.
 
-use super::account::{Account, Part, Vendor};
+use super::account::Account;
+use super::part::{Part, Vendor};
 use crate::inventory::ImageKind;
 use clap::ValueEnum;
 use std::collections::HashMap;

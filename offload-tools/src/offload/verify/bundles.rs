@@ -46,7 +46,7 @@ pub(super) fn names<'e>(report: &mut Report, subject: Subject<'_, '_>, entries: 
         ids.push(entry.id);
     }
     if let Some((a, b)) = Composition::find_conflict(ids) {
-        let text = format!("it may not stand beside {}: some device fits both", crate::offload::text::escaped_str(&a));
+        let text = format!("it may not stand beside {}: some device fits both", crate::text::escaped_str(&a));
         report.finding(Check::Composition, subject.entry(&b), text);
     }
 }
@@ -54,7 +54,7 @@ pub(super) fn names<'e>(report: &mut Report, subject: Subject<'_, '_>, entries: 
 fn name(report: &mut Report, subject: Subject<'_, '_>, id: &EntryId<'_>) {
     // hcc is what HIP's first compilers wrote, and runtimes still take it.
     if !id.is_known_kind() && !id.is_hip() {
-        let text = format!("no tool reads the offload kind '{}'", crate::offload::text::escaped_str(id.kind()));
+        let text = format!("no tool reads the offload kind '{}'", crate::text::escaped_str(id.kind()));
         report.finding(Check::EntryId, subject, text);
     }
     if !id.triple().is_amdgpu() {

@@ -15,9 +15,9 @@ mod images;
 mod wrappers;
 
 use super::progress::Progress;
-use super::text::{self, BAD, FAINT, styled};
 use super::{Context, Result, out};
 use crate::inventory::{ImageKind, Images, Inventory, Problem};
+use crate::text::{self, BAD, FAINT, styled};
 use check::{Check, Finding, Report};
 use offload_format::ErrorKind;
 use std::io::Write;

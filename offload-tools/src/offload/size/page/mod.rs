@@ -5,9 +5,10 @@
 //! and style.
 
 use crate::inventory::Inventory;
-use crate::offload::size::account::{Account, Share, Vendor};
+use crate::offload::size::account::Account;
+use crate::offload::size::part::{Share, Vendor};
 use crate::offload::size::tree;
-use crate::offload::text::{escaped, escaped_str};
+use crate::text::{escaped, escaped_str};
 use serde::Serialize;
 use serde_json::ser::Formatter;
 use sha2::{Digest, Sha256};

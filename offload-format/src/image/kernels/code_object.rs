@@ -14,10 +14,11 @@
 //! | `.group_segment_fixed_size`, `.private_segment_fixed_size` | LDS of a work-group, scratch of a work-item |
 //! | `.wavefront_size`, `.max_flat_workgroup_size`, `.reqd_workgroup_size` | numbers of work-items |
 
-use super::budget::Budget;
-use super::elf::{Elf, HashTable};
-use super::kernel::{Argument, Kernel};
-use super::msgpack::Cursor;
+use super::kernel::Kernel;
+use crate::image::arguments::{MetadataArguments, read_argument};
+use crate::image::budget::Budget;
+use crate::image::elf::{Elf, HashTable};
+use crate::image::msgpack::Cursor;
 use crate::{Error, ErrorKind, Result};
 
 const NT_AMDGPU_METADATA: u32 = 32;
@@ -114,7 +115,7 @@ fn kernel<'data>(cursor: &mut Cursor<'data>) -> Result<(Kernel<'data>, Option<&'
                 let left = cursor.array("kernel .args")?;
                 kernel.arguments = MetadataArguments { cursor: *cursor, ordinal: 0, left }.into();
                 for ordinal in 0..left {
-                    argument(cursor, ordinal)?;
+                    read_argument(cursor, ordinal)?;
                 }
                 continue;
             }
@@ -145,40 +146,4 @@ fn kernel<'data>(cursor: &mut Cursor<'data>) -> Result<(Kernel<'data>, Option<&'
     }
     kernel.name = name.ok_or(start.wrong("kernel without .name"))?;
     Ok((kernel, symbol))
-}
-
-/// The arguments of a kernel that are left.
-#[derive(Debug, Clone)]
-pub(super) struct MetadataArguments<'data> {
-    cursor: Cursor<'data>,
-    /// The number of the next one.
-    ordinal: u64,
-    left: u64,
-}
-
-impl<'data> MetadataArguments<'data> {
-    pub(super) fn next(&mut self) -> Result<Option<Argument<'data>>> {
-        if self.left == 0 {
-            return Ok(None);
-        }
-        self.left -= 1;
-        let ordinal = self.ordinal;
-        self.ordinal += 1;
-        argument(&mut self.cursor, ordinal).map(Some)
-    }
-}
-
-fn argument<'data>(cursor: &mut Cursor<'data>, ordinal: u64) -> Result<Argument<'data>> {
-    let (mut offset, mut size, mut value_kind) = (None, None, None);
-    let start = *cursor;
-    for _ in 0..cursor.map("kernel argument")? {
-        match cursor.str("kernel argument key")? {
-            ".offset" => offset = Some(cursor.uint("kernel argument .offset")?),
-            ".size" => size = Some(cursor.uint("kernel argument .size")?),
-            ".value_kind" => value_kind = Some(cursor.str("kernel argument .value_kind")?),
-            _ => cursor.skip()?,
-        }
-    }
-    let place = offset.zip(size).ok_or(start.wrong("kernel argument without .offset or .size"))?;
-    Ok(Argument { ordinal, offset: place.0, size: place.1, value_kind })
 }

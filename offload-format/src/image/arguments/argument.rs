@@ -1,0 +1,23 @@
+//! One argument of a kernel.
+
+/// An argument of a kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Argument<'data> {
+    /// Its number, counted from 0 in the order of the source. References of PTX and of cubins count too.
+    pub ordinal: u64,
+    /// Where it is among the arguments, in bytes from where they start. PTX: on the architecture that the text names; on
+    /// another, an alignment of more than 16 bytes may move it.
+    pub offset: u64,
+    /// Its size in bytes.
+    pub size: u64,
+    /// AMD: what it is, in the metadata's words (`by_value`, `global_buffer`, `hidden_block_count_x`).
+    pub value_kind: Option<&'data str>,
+}
+
+impl Argument<'_> {
+    /// Whether the runtime fills it in: the source does not name it, nor does a launch pass it.
+    pub fn is_hidden(&self) -> bool {
+        self.value_kind.is_some_and(|kind| kind.starts_with("hidden_"))
+    }
+}

@@ -1,0 +1,120 @@
+//! Arguments in the attributes of a cubin's section for a kernel.
+
+use super::argument::Argument;
+use crate::image::elf::{Elf, Section};
+use crate::reader::Reader;
+use crate::{Error, ErrorKind, Result};
+
+pub(in crate::image) const WHAT: &str = ".nv.info attribute";
+
+/// The kind of an argument that is too large for [`Attribute::short`]'s scheme.
+pub(in crate::image) const LARGE_ARGUMENT: u8 = 0x45;
+
+/// The arguments of a kernel: attributes that lie one behind the other, each 16 bytes, in ascending or descending order.
+#[derive(Debug, Clone)]
+pub(in crate::image) struct CubinArguments<'data> {
+    /// The attributes from the first that is an argument on.
+    pub(in crate::image) all: Attributes<'data>,
+    /// The number of the first one in the file.
+    pub(in crate::image) first: u64,
+    pub(in crate::image) count: u64,
+    pub(in crate::image) given: u64,
+}
+
+/// An argument's attribute: four bytes and a value of twelve.
+pub(in crate::image) const ARGUMENT_SIZE: u64 = 16;
+
+impl<'data> CubinArguments<'data> {
+    /// Whether an argument of this number continues the run.
+    pub(in crate::image) fn takes(&self, number: u64) -> bool {
+        if self.is_descending() { self.first.checked_sub(self.count) == Some(number) } else { number == self.count }
+    }
+
+    /// Runs start at number 0 or end there.
+    pub(in crate::image) fn is_descending(&self) -> bool {
+        self.first > 0
+    }
+
+    pub(in crate::image) fn next(&mut self) -> Result<Option<Argument<'data>>> {
+        while self.given < self.count {
+            let index = if self.is_descending() { self.count - 1 - self.given } else { self.given };
+            self.given += 1;
+            let mut at = Attributes { at: self.all.at + index * ARGUMENT_SIZE, ..self.all };
+            let Some(attribute) = at.next()? else { break };
+            let argument = attribute.argument(&self.all)?;
+            if (argument.offset, argument.size) != (0xffff, 0) {
+                return Ok(Some(argument));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// A run of attributes.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::image) struct Attributes<'data> {
+    pub(in crate::image) reader: Reader<'data>,
+    /// Where the section starts in the file.
+    pub(in crate::image) base: u64,
+    pub(in crate::image) at: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(in crate::image) struct Attribute {
+    pub(in crate::image) kind: u8,
+    /// The value, or its size.
+    pub(in crate::image) short: u64,
+    /// Where a long value is.
+    pub(in crate::image) start: u64,
+}
+
+impl<'data> Attributes<'data> {
+    pub(in crate::image) fn parse(elf: &Elf<'data>, section: &Section) -> Result<Self> {
+        Ok(Self { reader: Reader::new(elf.data(section)?), base: section.offset, at: 0 })
+    }
+
+    pub(in crate::image) fn next(&mut self) -> Result<Option<Attribute>> {
+        if self.at >= self.reader.len() {
+            return Ok(None);
+        }
+        let shifted = |error: Error| error.shifted(self.base);
+        let form = self.reader.u8(self.at, WHAT).map_err(shifted)?;
+        let kind = self.reader.u8(self.at + 1, WHAT).map_err(shifted)?;
+        let short = u64::from(self.reader.u16(self.at + 2, WHAT).map_err(shifted)?);
+        let size = match form {
+            1..=3 => 0,
+            4 => short,
+            _ => return Err(self.wrong(self.at, "form of .nv.info attribute")),
+        };
+        let start = self.at + 4;
+        self.reader.range(start, size, self.at + 2, WHAT).map_err(shifted)?;
+        self.at = start + size;
+        Ok(Some(Attribute { kind, short, start }))
+    }
+
+    pub(in crate::image) fn wrong(&self, at: u64, what: &'static str) -> Error {
+        Error::new(ErrorKind::Malformed, what, at).shifted(self.base)
+    }
+}
+
+impl Attribute {
+    /// Its value, which is so many words and no more.
+    pub(in crate::image) fn words<const N: usize>(&self, all: &Attributes<'_>) -> Result<[u32; N]> {
+        if self.short != 4 * N as u64 {
+            return Err(all.wrong(self.start, "size of .nv.info attribute"));
+        }
+        let mut words = [0; N];
+        for (at, word) in (self.start..).step_by(4).zip(&mut words) {
+            *word = all.reader.u32(at, WHAT).map_err(|error| error.shifted(all.base))?;
+        }
+        Ok(words)
+    }
+
+    /// Its value as an argument.
+    pub(in crate::image) fn argument<'data>(&self, all: &Attributes<'data>) -> Result<Argument<'data>> {
+        let [_, place, size] = self.words(all)?;
+        let size = if self.kind == LARGE_ARGUMENT { size } else { size >> 18 };
+        let (ordinal, offset, size) = (u64::from(place & 0xffff), u64::from(place >> 16), u64::from(size));
+        Ok(Argument { ordinal, offset, size, value_kind: None })
+    }
+}

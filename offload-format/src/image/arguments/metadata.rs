@@ -1,0 +1,42 @@
+//! Arguments in the metadata of an AMD code object.
+
+use super::argument::Argument;
+use crate::Result;
+use crate::image::msgpack::Cursor;
+
+/// The arguments of a kernel that are left.
+#[derive(Debug, Clone)]
+pub(in crate::image) struct MetadataArguments<'data> {
+    pub(in crate::image) cursor: Cursor<'data>,
+    /// The number of the next one.
+    pub(in crate::image) ordinal: u64,
+    pub(in crate::image) left: u64,
+}
+
+impl<'data> MetadataArguments<'data> {
+    pub(in crate::image) fn next(&mut self) -> Result<Option<Argument<'data>>> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        self.left -= 1;
+        let ordinal = self.ordinal;
+        self.ordinal += 1;
+        read_argument(&mut self.cursor, ordinal).map(Some)
+    }
+}
+
+/// Reads one argument.
+pub(in crate::image) fn read_argument<'data>(cursor: &mut Cursor<'data>, ordinal: u64) -> Result<Argument<'data>> {
+    let (mut offset, mut size, mut value_kind) = (None, None, None);
+    let start = *cursor;
+    for _ in 0..cursor.map("kernel argument")? {
+        match cursor.str("kernel argument key")? {
+            ".offset" => offset = Some(cursor.uint("kernel argument .offset")?),
+            ".size" => size = Some(cursor.uint("kernel argument .size")?),
+            ".value_kind" => value_kind = Some(cursor.str("kernel argument .value_kind")?),
+            _ => cursor.skip()?,
+        }
+    }
+    let place = offset.zip(size).ok_or(start.wrong("kernel argument without .offset or .size"))?;
+    Ok(Argument { ordinal, offset: place.0, size: place.1, value_kind })
+}

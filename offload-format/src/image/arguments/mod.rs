@@ -1,0 +1,69 @@
+//! The arguments of a kernel, whatever its image is.
+
+mod argument;
+mod cubin;
+mod metadata;
+mod ptx;
+
+pub use argument::Argument;
+pub(super) use cubin::{Attribute, Attributes, CubinArguments, LARGE_ARGUMENT};
+pub(super) use metadata::{MetadataArguments, read_argument};
+pub(super) use ptx::{PtxArguments, number};
+
+use core::fmt;
+
+/// The arguments of a kernel, in the order of the source; AMD's hidden ones are the last. Texture, sampler and surface
+/// references of PTX are bound and not passed, so they are not among them.
+#[derive(Clone)]
+pub struct Arguments<'data>(Source<'data>);
+
+impl Arguments<'_> {
+    /// Of a kernel whose image names none.
+    pub(super) const NONE: Self = Self(Source::None);
+}
+
+#[derive(Clone)]
+enum Source<'data> {
+    None,
+    Metadata(MetadataArguments<'data>),
+    Cubin(CubinArguments<'data>),
+    Ptx(PtxArguments<'data>),
+}
+
+impl<'data> From<MetadataArguments<'data>> for Arguments<'data> {
+    fn from(arguments: MetadataArguments<'data>) -> Self {
+        Self(Source::Metadata(arguments))
+    }
+}
+
+impl<'data> From<CubinArguments<'data>> for Arguments<'data> {
+    fn from(arguments: CubinArguments<'data>) -> Self {
+        Self(Source::Cubin(arguments))
+    }
+}
+
+impl<'data> From<PtxArguments<'data>> for Arguments<'data> {
+    fn from(arguments: PtxArguments<'data>) -> Self {
+        Self(Source::Ptx(arguments))
+    }
+}
+
+impl<'data> Iterator for Arguments<'data> {
+    type Item = Argument<'data>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        // All were read once when the image was: none fails.
+        match &mut self.0 {
+            Source::None => None,
+            Source::Metadata(arguments) => arguments.next().ok().flatten(),
+            Source::Cubin(arguments) => arguments.next().ok().flatten(),
+            Source::Ptx(arguments) => arguments.next().ok().flatten(),
+        }
+    }
+}
+
+impl fmt::Debug for Arguments<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.clone()).finish()
+    }
+}

@@ -1,0 +1,115 @@
+//! Parameters in the text of PTX.
+
+use super::argument::Argument;
+use crate::image::tokens::Tokens;
+use crate::{Error, ErrorKind, Result};
+
+/// A constant of PTX: decimal, `0x`, `0b`, octal with a leading `0`; `U` may stand behind it.
+pub(in crate::image) fn number(token: &[u8]) -> Option<u64> {
+    let text = str::from_utf8(token).ok()?;
+    let text = text.strip_suffix('U').unwrap_or(text);
+    let (digits, radix) = match text.as_bytes() {
+        [b'0', b'x' | b'X', ..] => (text.get(2..)?, 16),
+        [b'0', b'b' | b'B', ..] => (text.get(2..)?, 2),
+        [b'0', _, ..] => (text, 8),
+        _ => (text, 10),
+    };
+    u64::from_str_radix(digits, radix).ok()
+}
+
+/// The parameters that are left, up to `)`.
+#[derive(Debug, Clone)]
+pub(in crate::image) struct PtxArguments<'data> {
+    pub(in crate::image) tokens: Tokens<'data>,
+    /// The number of the next one.
+    pub(in crate::image) ordinal: u64,
+    /// The address of the first one.
+    pub(in crate::image) base: u64,
+    /// The address where the ones before end.
+    pub(in crate::image) end: u64,
+}
+
+const REFERENCE_ALIGN: u64 = 4;
+
+impl<'data> PtxArguments<'data> {
+    pub(in crate::image) fn next(&mut self) -> Result<Option<Argument<'data>>> {
+        loop {
+            let wrong = Error::new(ErrorKind::Malformed, "parameter of a PTX kernel", self.tokens.at());
+            let ordinal = self.ordinal;
+            self.ordinal += 1;
+            match self.parameter().ok_or(wrong)? {
+                Parameter::End => return Ok(None),
+                Parameter::Reference => {
+                    self.end = self.end.checked_next_multiple_of(REFERENCE_ALIGN).ok_or(wrong)?;
+                }
+                Parameter::Value { size, align } => {
+                    let address = self.end.checked_next_multiple_of(align).ok_or(wrong)?;
+                    self.end = address.checked_add(size).ok_or(wrong)?;
+                    return Ok(Some(Argument { ordinal, offset: address - self.base, size, value_kind: None }));
+                }
+            }
+        }
+    }
+
+    /// `.param [.align A] .type [.ptr [.space] [.align P]] name [ "[" count "]" ]`, up to the comma or the parenthesis.
+    fn parameter(&mut self) -> Option<Parameter> {
+        let tokens = &mut self.tokens;
+        let (mut kind, mut align, mut count, mut is_pointer) = (None, 0, 1, false);
+        loop {
+            let before = *tokens;
+            match tokens.next()?.1 {
+                b")" if kind.is_none() => return Some(Parameter::End),
+                b")" => {
+                    // To be found again.
+                    *tokens = before;
+                    break;
+                }
+                b"," => break,
+                b".param" => {}
+                b".ptr" => is_pointer = true,
+                b".align" => {
+                    let value = number(tokens.next()?.1)?;
+                    // Behind `.ptr` it is about what is pointed to.
+                    align = if is_pointer { align } else { value };
+                }
+                b"[" => {
+                    count = number(tokens.next()?.1)?;
+                    if !tokens.skip(b"]") {
+                        return None;
+                    }
+                }
+                b".texref" | b".samplerref" | b".surfref" => kind = Some(0),
+                token if kind.is_none() && token.starts_with(b".") => kind = type_size(token),
+                _ => {}
+            }
+        }
+        let size = kind?;
+        if size == 0 {
+            return Some(Parameter::Reference);
+        }
+        Some(Parameter::Value { size: size.checked_mul(count)?, align: align.max(size) })
+    }
+}
+
+enum Parameter {
+    End,
+    /// A texture, sampler or surface.
+    Reference,
+    Value {
+        size: u64,
+        align: u64,
+    },
+}
+
+/// The size of a type in bytes, which is also its alignment: `.u32`, `.b8`, `.bf16`.
+fn type_size(token: &[u8]) -> Option<u64> {
+    let text = str::from_utf8(token).ok()?.strip_prefix('.')?;
+    match text.trim_start_matches(|c: char| c.is_ascii_lowercase()) {
+        "8" => Some(1),
+        "16" => Some(2),
+        "32" => Some(4),
+        "64" => Some(8),
+        "128" => Some(16),
+        _ => None,
+    }
+}

@@ -1,0 +1,65 @@
+//! What is known of a kernel, whatever its image is.
+
+use crate::image::arguments::Arguments;
+
+/// A kernel of an image. What the image does not record is `None`; all sizes are in bytes.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Kernel<'data> {
+    /// Its name, as it was mangled.
+    pub name: &'data str,
+    /// The size of its code. AMD: without the functions that it calls, `None` in objects that are not linked. Cubin: with
+    /// those that ptxas put behind it. PTX: `None`.
+    pub code_size: Option<u64>,
+    /// What a launch passes.
+    pub arguments: Arguments<'data>,
+    /// The size of all arguments together, with the hidden ones and the gaps between.
+    pub arguments_size: Option<u64>,
+    /// Registers of an NVIDIA kernel, for each thread. PTX: `None`.
+    pub registers: Option<u64>,
+    /// Vector registers of an AMD kernel, for each work-item; where AGPRs are taken from the same file, with those.
+    pub vgprs: Option<u64>,
+    /// Accumulation registers of an AMD kernel, for each work-item.
+    pub agprs: Option<u64>,
+    /// Scalar registers of an AMD kernel, for each wavefront.
+    pub sgprs: Option<u64>,
+    /// Vector registers of an AMD kernel that are kept in memory.
+    pub vgpr_spills: Option<u64>,
+    /// Scalar registers of an AMD kernel that are kept elsewhere. (How much ptxas spills, no cubin says.)
+    pub sgpr_spills: Option<u64>,
+    /// Memory that the threads of a block share (LDS, `__shared__`), without what a launch adds. From sm_90 on a cubin
+    /// counts 1024 bytes that the system takes if the kernel shares any. PTX: `None`, as it shows only after ptxas.
+    pub shared_memory: Option<u64>,
+    /// Memory of each thread (scratch, local memory): its stack with that of the functions that it calls. PTX and cubins
+    /// that are not linked: `None`.
+    pub private_memory: Option<u64>,
+    /// Threads in a wavefront. NVIDIA: `None`, always 32.
+    pub wavefront_size: Option<u64>,
+    /// The most threads that a block may have (`.max_flat_workgroup_size`, `.maxntid`).
+    pub max_threads: Option<u64>,
+    /// The block that a launch must have, by dimension (`.reqd_workgroup_size`, `.reqntid`).
+    pub required_block: Option<[u64; 3]>,
+}
+
+impl<'data> Kernel<'data> {
+    /// A kernel of which nothing more is known.
+    pub(super) fn new(name: &'data str) -> Self {
+        Self {
+            name,
+            code_size: None,
+            arguments: Arguments::NONE,
+            arguments_size: None,
+            registers: None,
+            vgprs: None,
+            agprs: None,
+            sgprs: None,
+            vgpr_spills: None,
+            sgpr_spills: None,
+            shared_memory: None,
+            private_memory: None,
+            wavefront_size: None,
+            max_threads: None,
+            required_block: None,
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Kernels of PTX text: `.entry` directives with their parameters.
+//!
+//! Source: PTX ISA 9.1, "Kernel and Function Directives: .entry", "Parameter State Space", "Performance-Tuning Directives".
+//! What ptxas 12.9 and 13.5 make of it: a parameter lies at the next multiple of its alignment, which is its type's size or
+//! that of `.align` if it is greater. What is aligned is the address, and the first parameter's address is no multiple of
+//! every alignment. Parameters have one dimension and no vectors. A texture, sampler or surface reference takes no room and
+//! has the alignment 4.
+//!
+//! | architecture | address of the first parameter |
+//! |---|---|
+//! | up to sm_6x | 0x140 |
+//! | sm_7x, sm_8x | 0x160 |
+//! | sm_90 | 0x210 |
+//! | from sm_100 on | 0x380 |
+
+use super::kernel::Kernel;
+use crate::image::arguments::{PtxArguments, number};
+use crate::image::tokens::Tokens;
+use crate::target::NvidiaArch;
+use crate::{Error, ErrorKind, Result};
+
+/// The text that is left.
+#[derive(Debug, Clone)]
+pub(super) struct PtxKernels<'data> {
+    tokens: Tokens<'data>,
+    /// The address of the first parameter.
+    base: u64,
+}
+
+impl<'data> PtxKernels<'data> {
+    /// The kernels of text that ends at the first NUL, if there is one.
+    pub(super) fn new(data: &'data [u8], arch: NvidiaArch) -> Self {
+        let text = data.split(|&byte| byte == 0).next().unwrap_or(data);
+        let base = match arch.major {
+            ..=6 => 0x140,
+            7..=8 => 0x160,
+            9 => 0x210,
+            _ => 0x380,
+        };
+        Self { tokens: Tokens::new(text), base }
+    }
+
+    pub(super) fn next(&mut self) -> Result<Option<Kernel<'data>>> {
+        let tokens = &mut self.tokens;
+        while let Some((at, token)) = tokens.next() {
+            if token != b".entry" {
+                continue;
+            }
+            let wrong = Error::new(ErrorKind::Malformed, "PTX kernel", at as u64);
+            let name = tokens.next().and_then(|(_, name)| str::from_utf8(name).ok()).ok_or(wrong)?;
+            let mut kernel = Kernel::new(name);
+            kernel.arguments_size = Some(0);
+            if tokens.skip(b"(") {
+                let arguments = PtxArguments { tokens: *tokens, ordinal: 0, base: self.base, end: self.base };
+                kernel.arguments = arguments.clone().into();
+                let mut all = arguments;
+                while all.next()?.is_some() {}
+                *tokens = all.tokens;
+                kernel.arguments_size = Some(all.end - self.base);
+            }
+            // A declaration ends here; the definition follows.
+            if directives(&mut kernel, tokens).ok_or(wrong)? {
+                return Ok(Some(kernel));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Reads what stands before the body, and says whether there is one; `None` if the text ends before.
+fn directives(kernel: &mut Kernel<'_>, tokens: &mut Tokens<'_>) -> Option<bool> {
+    loop {
+        match tokens.next()?.1 {
+            b"{" => return Some(true),
+            b";" => return Some(false),
+            b".pragma" => while tokens.next()?.1 != b";" {},
+            b".maxntid" => {
+                kernel.max_threads = Some(dimensions(tokens)?.into_iter().fold(1, u64::saturating_mul));
+            }
+            b".reqntid" => kernel.required_block = Some(dimensions(tokens)?),
+            _ => {}
+        }
+    }
+}
+
+/// One to three numbers; those that are not there are 1.
+fn dimensions(tokens: &mut Tokens<'_>) -> Option<[u64; 3]> {
+    let mut dimensions = [1; 3];
+    for (index, size) in dimensions.iter_mut().enumerate() {
+        if index > 0 && !tokens.skip(b",") {
+            break;
+        }
+        *size = number(tokens.next()?.1)?;
+    }
+    Some(dimensions)
+}

@@ -1,0 +1,90 @@
+//! What an image, a kernel and a section take of a file.
+
+use crate::inventory::{Image, ImageKind};
+use offload_format::target::{OffloadArch, TargetTriple};
+
+/// An image's share of a file.
+#[derive(Debug)]
+pub(super) struct Part {
+    /// Its index in the inventory.
+    pub(super) image: usize,
+    /// What it is for.
+    pub(super) target: String,
+    /// Whose device that is.
+    pub(super) vendor: Vendor,
+    /// What it belongs to: the module that its container names, else the archive's member, else the container's number if
+    /// there are several.
+    pub(super) module: Option<String>,
+    /// What it is, where that is known without decompressing it.
+    pub(super) kind: Option<ImageKind>,
+    /// What it takes in the file.
+    pub(super) bytes: u64,
+    /// Its size once decompressed.
+    pub(super) size: u64,
+    /// Its kernels; `None` if it does not tell, or was not asked.
+    pub(super) kernels: Option<Vec<Share>>,
+    /// Its sections, without the code of its kernels.
+    pub(super) sections: Vec<Share>,
+}
+
+/// What a kernel takes, or sections of one name.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Share {
+    /// Index of its name.
+    pub(super) name: usize,
+    /// Its bytes in the file.
+    pub(super) bytes: u64,
+    /// The same once decompressed.
+    pub(super) size: u64,
+}
+
+impl Part {
+    /// What is in no kernel and no section: bytes in the file, and once decompressed.
+    pub(super) fn other(&self) -> (u64, u64) {
+        let known = self.kernels.iter().flatten().chain(&self.sections);
+        let sums = known.fold((0, 0u64), |sum, it| (sum.0 + it.bytes, sum.1.saturating_add(it.size)));
+        (self.bytes - sums.0, self.size.saturating_sub(sums.1))
+    }
+}
+
+/// Whose devices an image is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Vendor {
+    Amd,
+    Nvidia,
+    Intel,
+    Cpu,
+    Other,
+}
+
+impl Vendor {
+    pub(super) fn of(image: &Image<'_>) -> Self {
+        if image.is_host() {
+            return Vendor::Cpu;
+        }
+        match image.target_id.as_deref().map(OffloadArch::parse) {
+            Some(Ok(OffloadArch::Amdgpu(_))) => return Vendor::Amd,
+            Some(Ok(OffloadArch::Nvidia(_))) => return Vendor::Nvidia,
+            Some(Ok(OffloadArch::Cpu)) => return Vendor::Cpu,
+            _ => {}
+        }
+        let triple = image.triple.as_deref().map(TargetTriple::parse);
+        match triple {
+            Some(Ok(triple)) if triple.is_amdgpu() || triple.vendor == "amd" => Vendor::Amd,
+            Some(Ok(triple)) if triple.arch.starts_with("nvptx") => Vendor::Nvidia,
+            Some(Ok(triple)) if triple.vendor == "intel" => Vendor::Intel,
+            Some(Ok(triple)) if triple.is_known() && !triple.arch.starts_with("spir") => Vendor::Cpu,
+            _ => Vendor::Other,
+        }
+    }
+}
+
+/// Whose kernels are looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kernels {
+    /// Those of images that lie in the file as they are: their tables are read, and not more.
+    OfPlainImages,
+    /// Those of all images: what is compressed is decompressed.
+    OfAllImages,
+}
