@@ -32,13 +32,7 @@ const HELPERS: [Helper; 2] = [
     Helper {
         name: "offload-build",
         build_dependency: OFFLOAD_BUILD,
-        dependencies: concat!(
-            "offload-format = { path = \"",
-            env!("CARGO_MANIFEST_DIR"),
-            "/../offload-format\" }\noffload-embed-macro = { path = \"",
-            env!("CARGO_MANIFEST_DIR"),
-            "/../offload-embed-macro\" }\n"
-        ),
+        dependencies: concat!("offload = { path = \"", env!("CARGO_MANIFEST_DIR"), "/../offload\" }\n"),
         script: our_script,
         program: our_program,
     },
@@ -202,7 +196,7 @@ fn link(library: &str) -> String {
 
 fn our_program(sources: &Sources) -> String {
     format!(
-        "static CANDLE: offload_format::KernelPack = offload_embed_macro::include_offload!(\"candle\");\n\
+        "static CANDLE: offload::KernelPack = offload::include_offload!(\"candle\");\n\
          fn main() {{\n    for module in CANDLE.modules() {{\n        for image in module.images() {{\n            \
          println!(\"{{}} {{:p}}\", module.name(), image.as_ptr());\n        }}\n    }}\n    \
          assert_eq!(CANDLE.modules().len(), {});\n}}\n",

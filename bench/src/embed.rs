@@ -139,13 +139,9 @@ impl Workspace {
 fn ours(folder: &Path, image: &Path) -> Workspace {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("");
     let dependency = |name: &str| format!("{name} = {{ path = {:?} }}\n", crates.join(name));
-    let manifest = format!(
-        "[dependencies]\n{}{}\n[build-dependencies]\n{}",
-        dependency("offload-format"),
-        dependency("offload-embed-macro"),
-        dependency("offload-build")
-    );
-    let library = "pub static IMAGES: offload_format::KernelPack = offload_embed_macro::include_offload!(\"images\");\n\
+    let manifest =
+        format!("[dependencies]\n{}\n[build-dependencies]\n{}", dependency("offload"), dependency("offload-build"));
+    let library = "pub static IMAGES: offload::KernelPack = offload::include_offload!(\"images\");\n\
                    pub fn image() -> &'static [u8] { IMAGES.images().next().unwrap().bytes() }\n";
     let workspace = Workspace::new(folder, "ours", &manifest, library.to_owned());
     let script = format!(

@@ -2,13 +2,13 @@
 
 use crate::data::Generator;
 use crate::measure::{row, row_of_many};
+use offload::__expansion::{ImageRecord, ModuleRecord, linked};
+use offload::{DeviceInfo, KernelPack, Origin, PackImageKind};
 use offload_format::bundle::{BundleBuilder, EntryTable, HIP_ENTRY_PREFIX};
 use offload_format::compressed::{CompressOptions, CompressedBundle, compress};
 use offload_format::compression::Method;
-use offload_format::embedded::{ImageRecord, ModuleRecord, Origin, PackImageKind};
 use offload_format::offload_binary::{ImageKind, OffloadBinary, OffloadBinaryBuilder, OffloadKind, Version};
 use offload_format::target::PtxVersion;
-use offload_format::{Device, KernelPack};
 use std::hint::black_box;
 
 const fn image(target: &'static str, kind: PackImageKind) -> ImageRecord {
@@ -25,7 +25,7 @@ const fn cubin(target: &'static str) -> ImageRecord {
 }
 
 /// As the macro makes it.
-static PACK: KernelPack = KernelPack::new(
+static PACK: KernelPack = linked(
     "pack",
     ".llvm.offloading",
     &[0; 16],
@@ -60,7 +60,7 @@ pub fn bench() {
         ("sm_121@driver13.0", "compute_90"),
         ("cpu", "cpu"),
     ] {
-        let device = Device::parse(text).expect("a device");
+        let device = DeviceInfo::parse(text).expect("a device");
         match PACK.select(&device) {
             Ok(choice) => assert_eq!(choice.target(), target),
             // This machine's CPU may be another.

@@ -10,7 +10,7 @@
 //!
 //! ```text
 //! // main.rs
-//! static SAXPY: offload_format::KernelPack = offload_embed_macro::include_offload!("saxpy");
+//! static SAXPY: offload::KernelPack = offload::include_offload!("saxpy");
 //! ```
 //!
 //! # Targets
@@ -61,8 +61,8 @@
 //! ```
 //!
 //! ```text
-//! static KERNELS: offload_format::KernelPack = offload_embed_macro::include_offload!("kernels");
-//! const FP8: offload_format::embedded::Module = KERNELS.module("fp8");   // a wrong name does not compile
+//! static KERNELS: offload::KernelPack = offload::include_offload!("kernels");
+//! const FP8: offload::Module = KERNELS.module("fp8");   // a wrong name does not compile
 //! ```
 //!
 //! A module may say which targets it supports ([`Module::targets`]), and so may each of its sources ([`Source::targets`]). An
@@ -95,8 +95,8 @@
 //! | code objects, cubins | by their own headers | by their own headers | |
 //! | fatbins, bundles, offload binaries, archives of these (feature `containers`; `compression` for compressed ones) | by their own headers | by their own headers | |
 //!
-//! The extensions of ready-made files are on [`Language::Image`]. [`Source::language`] says it for a file of another name. What
-//! a file says of its targets counts as if build.rs had said it. Ready-made images, PTX, and assembly that has kernels are not
+//! The extensions of supplied files are on [`Language::Image`]. [`Source::language`] says it for a file of another name. What
+//! a file says of its targets counts as if build.rs had said it. Supplied images, PTX, and assembly that has kernels are not
 //! linked with other sources.
 //!
 //! # Compilers
@@ -146,8 +146,8 @@
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `containers` | ready-made images in fatbins, bundles, offload binaries and archives |
-//! | `compression` | [`Build::compress`], and ready-made files that are compressed; brings `containers` |
+//! | `containers` | supplied images in fatbins, bundles, offload binaries and archives |
+//! | `compression` | [`Build::compress`], and supplied files that are compressed; brings `containers` |
 //! | `doctor` | the module `doctor`: what a build would find on this machine, as `offload doctor` shows it |
 //!
 //! None is on by default.

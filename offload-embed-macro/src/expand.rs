@@ -25,7 +25,7 @@ pub(crate) fn pack(index: &Index, options: &Options, from_disk: Option<&Path>) -
         // The runtime takes over what is in the program.
         (Index::Built(pack), Some(_)) if options.register.is_some() => built(pack, options),
         (Index::Built(pack), Some(folder)) => {
-            let (krate, linked, on_disk) = (options.krate(), built(pack, options), on_disk(pack, options, folder));
+            let (krate, linked, on_disk) = (options.expansion(), built(pack, options), on_disk(pack, options, folder));
             quote! {{
                 #[cfg(debug_assertions)]
                 static PACK: #krate::KernelPack = #on_disk;
@@ -35,11 +35,11 @@ pub(crate) fn pack(index: &Index, options: &Options, from_disk: Option<&Path>) -
             }}
         }
         (Index::Absent { name, why, modules }, _) => {
-            let krate = options.krate();
+            let krate = options.expansion();
             let modules = tables::modules_without_images(&krate, modules);
             quote! {{
                 #modules
-                #krate::KernelPack::new_absent(#name, #why, MODULES)
+                #krate::not_built(#name, #why, MODULES)
             }}
         }
     };
@@ -52,7 +52,7 @@ pub(crate) fn pack(index: &Index, options: &Options, from_disk: Option<&Path>) -
 
 /// A pack that is read when the program first asks for it.
 fn on_disk(pack: &PackIndex, options: &Options, folder: &Path) -> TokenStream {
-    let krate = options.krate();
+    let krate = options.expansion();
     let (name, section, folder) = (&pack.name, pack.section.elf_name(), folder.to_string_lossy());
     let tables = tables::tables(&krate, &pack.modules, false);
     quote! {{
@@ -60,17 +60,17 @@ fn on_disk(pack: &PackIndex, options: &Options, folder: &Path) -> TokenStream {
         fn load() -> &'static #krate::KernelPack {
             static LOADED: ::std::sync::OnceLock<#krate::KernelPack> = ::std::sync::OnceLock::new();
             LOADED.get_or_init(|| {
-                #krate::embedded::disk::load(#name, #folder, |path| {
+                #krate::load_from_disk(#name, #folder, |path| {
                     ::std::fs::read(path).map_err(|error| ::std::string::ToString::to_string(&error))
                 })
             })
         }
-        #krate::KernelPack::new_on_disk(#name, #section, IMAGES, MODULES, load)
+        #krate::on_disk(#name, #section, IMAGES, MODULES, load)
     }}
 }
 
 fn built(pack: &PackIndex, options: &Options) -> TokenStream {
-    let krate = options.krate();
+    let krate = options.expansion();
     let PackIndex { name, library, symbol, section, size, modules, .. } = pack;
     // A size that does not fit is one that cannot be linked either; the literal then fails to compile.
     let size = Literal::u64_unsuffixed(*size);
@@ -79,8 +79,8 @@ fn built(pack: &PackIndex, options: &Options) -> TokenStream {
     let tables = tables::tables(&krate, modules, registered.is_some());
     let streams = tables::streams(&krate, modules);
     let value = match streams {
-        Some(_) => quote! { #krate::KernelPack::new_compressed(#name, #section, &PACK, IMAGES, MODULES, STREAMS) },
-        None => quote! { #krate::KernelPack::new(#name, #section, &PACK, IMAGES, MODULES) },
+        Some(_) => quote! { #krate::compressed(#name, #section, &PACK, IMAGES, MODULES, STREAMS) },
+        None => quote! { #krate::linked(#name, #section, &PACK, IMAGES, MODULES) },
     };
     let retained = options.retain.map(|_| {
         let listed = listed(&krate, name, &quote! { PACK });
@@ -108,7 +108,7 @@ fn built(pack: &PackIndex, options: &Options) -> TokenStream {
 
 /// The same for a file.
 pub(crate) fn file(file: &File, options: &Options) -> TokenStream {
-    let krate = options.krate();
+    let krate = options.expansion();
     let File { name, size, modules, .. } = file;
     let path = file.path.to_string_lossy();
     let align = match &options.align {
@@ -137,8 +137,8 @@ pub(crate) fn file(file: &File, options: &Options) -> TokenStream {
     let registered = options.register.map(|_| register::tokens(&krate, modules, &quote! { FILE.0 }));
     let tables = tables::tables(&krate, modules, registered.is_some());
     let value = match file.closed {
-        None => quote! { #krate::KernelPack::new(#name, #section, &FILE.0, IMAGES, MODULES) },
-        Some(why) => quote! { #krate::KernelPack::new_closed(#name, #section, &FILE.0, #why, MODULES) },
+        None => quote! { #krate::linked(#name, #section, &FILE.0, IMAGES, MODULES) },
+        Some(why) => quote! { #krate::opaque(#name, #section, &FILE.0, #why, MODULES) },
     };
     quote! {{
         // Cargo builds the crate again when the file changes.
@@ -158,23 +158,7 @@ pub(crate) fn file(file: &File, options: &Options) -> TokenStream {
 /// The entry of a pack in the program's list. It keeps the pack: only what stays anyway is listed.
 fn listed(krate: &TokenStream, name: &str, pack: &TokenStream) -> TokenStream {
     let room = Literal::usize_unsuffixed(name.len().next_multiple_of(8));
-    quote! {
-        #[cfg(all(
-            target_pointer_width = "64",
-            target_endian = "little",
-            any(
-                target_os = "linux",
-                target_os = "android",
-                target_os = "freebsd",
-                target_os = "netbsd",
-                target_os = "openbsd",
-                target_os = "illumos",
-            ),
-        ))]
-        #[used]
-        #[unsafe(link_section = "offload_packs_1")]
-        static LISTED: #krate::embedded::Entry<#room> = #krate::embedded::Entry::new(&#pack, #name);
-    }
+    quote! { #krate::list_pack!(#room, #pack, #name); }
 }
 
 /// Mach-O has other names than ELF and COFF.

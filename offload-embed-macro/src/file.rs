@@ -352,7 +352,7 @@ impl Parts<'_> {
         // The NUL behind PTX may be in it, and is no part of the image: a pack may end with it.
         let ends_with_nul = matches!(kind, PackImageKind::Ptx { .. }) && data.last() == Some(&0);
         let size = data.len() as u64 - u64::from(ends_with_nul);
-        let image = IndexImage { target, offset, size, origin: Origin::ReadyMade, kind, kernels };
+        let image = IndexImage { target, offset, size, origin: Origin::Supplied, kind, kernels };
         self.modules[module].images.push(image);
         Ok(())
     }

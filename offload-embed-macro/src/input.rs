@@ -28,12 +28,23 @@ pub(crate) struct Options {
     pub(crate) retain: Option<Span>,
     pub(crate) register: Option<Span>,
     krate: Option<TokenStream>,
+    /// What `offload::include_offload!` passes as its own crate.
+    caller: Option<TokenStream>,
 }
 
+/// The version of what expansions use of the crate `offload`, which passes its own: `__expansion`.
+const EXPANSION: u32 = 1;
+
 impl Options {
-    /// Where offload-format is.
+    /// Where `offload` is.
     pub(crate) fn krate(&self) -> TokenStream {
-        self.krate.clone().unwrap_or_else(|| quote! { ::offload_format })
+        self.krate.clone().or_else(|| self.caller.clone()).unwrap_or_else(|| quote! { ::offload })
+    }
+
+    /// What an expansion uses of it.
+    pub(crate) fn expansion(&self) -> TokenStream {
+        let krate = self.krate();
+        quote! { #krate::__expansion }
     }
 }
 
@@ -42,11 +53,11 @@ const USAGE: &str = "include_offload! takes the name of a pack, include_offload!
 
 impl Parse for Input {
     fn parse(input: ParseStream) -> Result<Self> {
+        let mut options = Options { caller: caller(input)?, ..Options::default() };
         if input.is_empty() {
             return Err(syn::Error::new(Span::call_site(), USAGE));
         }
         let mut what = None;
-        let mut options = Options::default();
         let mut first = true;
         while !input.is_empty() {
             if input.peek(LitStr) && first {
@@ -71,6 +82,34 @@ impl Parse for Input {
             None => Err(syn::Error::new(Span::call_site(), format!("nothing is to be embedded: {USAGE}"))),
         }
     }
+}
+
+/// Reads `@ <version> <crate>;`, which `offload::include_offload!` puts before the user's tokens.
+///
+/// Returns an error if the crate is of another version than this macro.
+fn caller(input: ParseStream) -> Result<Option<TokenStream>> {
+    if !input.peek(Token![@]) {
+        return Ok(None);
+    }
+    input.parse::<Token![@]>()?;
+    let version: LitInt = input.parse()?;
+    if version.base10_parse::<u32>()? != EXPANSION {
+        return Err(syn::Error::new(
+            Span::call_site(),
+            format!(
+                "the crates `offload` and `offload-embed-macro` do not fit together: expansions are of version {version} for the \
+                 first, and of version {EXPANSION} for the second, {}; `cargo update -p offload -p offload-embed-macro` brings \
+                 them together",
+                env!("CARGO_PKG_VERSION")
+            ),
+        ));
+    }
+    let mut path = TokenStream::new();
+    while !input.peek(Token![;]) {
+        path.extend([input.parse::<TokenTree>()?]);
+    }
+    input.parse::<Token![;]>()?;
+    Ok(Some(path))
 }
 
 fn option(input: ParseStream, what: &mut Option<What>, options: &mut Options) -> Result<()> {
@@ -111,7 +150,7 @@ fn option(input: ParseStream, what: &mut Option<What>, options: &mut Options) ->
         "path" => "\"saxpy.hipfb\"",
         "section" => "\".my_kernels\"",
         "align" => "4096",
-        _ => "::gpu::offload_format",
+        _ => "::gpu::offload",
     };
     let form = format!("`{text}` is given as `{text} = {example}`");
     if !input.peek(Token![=]) {

@@ -1,20 +1,4 @@
-//! [`include_offload!`]: puts a pack of GPU images into the program and gives typed access to it.
-//!
-//! | | made by | how the bytes get into the program | for |
-//! |---|---|---|---|
-//! | `include_offload!("saxpy")` | the package's build script, `offload_build::Build::compile("saxpy")` | as a static library, past the compiler | packs of any size |
-//! | `include_offload!(path = "saxpy.hipfb")` | whatever made the file | through the compiler, as `include_bytes!` | files of up to some megabytes |
-//!
-//! For large files let a build script make a pack of them: `Build::new().file("kernels.hipfb")` takes ready-made
-//! images, with offload-build's feature `containers`, and `compression` if the file is compressed.
-//!
-//! # Environment variables
-//!
-//! | variable | means |
-//! |---|---|
-//! | `OFFLOAD_FROM_DISK=1` | development builds (those with `debug_assertions`) read packs of build scripts from `OUT_DIR` when the program asks for them first, and do not link them. After a change of a kernel, `cargo build --lib` of the package with the kernels is enough: programs need not be linked again. They are not in the program then, with `retain` either, and `linked_packs` does not list them. What cannot be read is an error of `select`, with the path. Such a program runs on the machine that built it, and its crate needs std. Release builds, files by their paths and packs with `register` are embedded as ever |
-//!
-//! Cargo builds the crate again when it changes. The build script's own variables are on the front page of `offload_build`.
+//! The procedural macro under `offload::include_offload!`, which has the documentation. Programs depend on the crate `offload`.
 #![forbid(unsafe_code)]
 
 mod error;
@@ -27,132 +11,10 @@ mod section;
 mod suggest;
 
 use input::{Input, What};
-use proc_macro::{Span, TokenStream};
+use proc_macro::TokenStream;
 
-/// Embeds a pack of GPU images, and evaluates to an `offload_format::KernelPack`.
-///
-/// ```no_run
-/// # macro_rules! include_offload { ($($token:tt)*) => {
-/// #     offload_format::KernelPack::new_absent("saxpy", "this is an example", &[
-/// #         offload_format::embedded::ModuleRecord { name: "saxpy", first: 0, count: 0, registered: None }])
-/// # } }
-/// use offload_format::{Device, KernelPack, embedded::Kernel};
-///
-/// static SAXPY: KernelPack = include_offload!("saxpy");
-/// const KERNEL: Kernel = SAXPY.kernel("saxpy"); // a wrong name does not compile
-///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let image = SAXPY.select(&Device::cuda(9, 0, 13000))?;
-/// println!("{} for {}: load {:?}, launch {}", image.kind(), image.target(), image.as_ptr(), KERNEL.name());
-/// # Ok(())
-/// # }
-/// ```
-///
-/// It is for the initializer of a `static`: a `const` cannot refer to what a linker provides. A `const` can hold a module or a
-/// kernel of such a static. It works in libraries, programs, tests, benches, examples and doctests, under
-/// `#![forbid(unsafe_code)]` and `#![no_std]`, in the editions 2021 and 2024.
-///
-/// # A pack of the build script
-///
-/// The name is what build.rs gave to `compile`. The bytes do not pass through the compiler: the build script has put them
-/// into a static library, and the expansion names its symbol. They land in the section `.hip_fatbin`, if all targets are
-/// AMD's, or in `.llvm.offloading`, where ROCm's and LLVM's tools look. The symbol has the content's hash: crates can have
-/// packs of the same name, and the same content is linked once. A pack that no code uses is not linked.
-///
-/// A pack of 64 MiB or more is not copied into the crate's library (`.rlib`): the linker takes it from `OUT_DIR`, for programs and
-/// dynamic libraries without further ado. A `staticlib` for a program in another language has it only up to that size; above, that
-/// program's link takes `-L <OUT_DIR>/offload -loffload_<name>_<hash>`, which `cargo rustc -- --print native-static-libs` names.
-///
-/// # A file
-///
-/// ```
-/// use offload_format::{Device, KernelPack};
-///
-/// static SAXPY: KernelPack =
-///     offload_embed_macro::include_offload!(path = "$CARGO_MANIFEST_DIR/../tests/corpus/image/saxpy.compute_80.ptx");
-/// let image = SAXPY.select(&Device::cuda(9, 0, 13000)).unwrap();
-/// assert_eq!((image.target(), image.has_kernel("saxpy")), ("compute_80", Some(true)));
-/// ```
-///
-/// The path is relative to the source file, or absolute, or starts with `$OUT_DIR/` or `$CARGO_MANIFEST_DIR/`. Cargo builds the
-/// crate again when the file changes. The file can be
-///
-/// | file | lies in | aligned to |
-/// |---|---|---|
-/// | offload bundles, also compressed ones (`clang-offload-bundler`, `hipcc --genco`) | `.hip_fatbin` | 4096 |
-/// | offload binaries (`llvm-offload-binary`, `clang-offload-packager`) | `.llvm.offloading` | 8 |
-/// | fatbins (`fatbinary`, `nvcc -fatbin`) | `.nv_fatbin` | 8 |
-/// | an AMD code object, a cubin | no section of its own | 4096 |
-/// | PTX, behind which a NUL is put | no section of its own | 8 |
-///
-/// Fatbins, compressed bundles and several bundles in one file take the feature `containers` of this crate. Of compressed files
-/// and fatbins no images are known: `bytes()` has them whole. Images that no driver loads, as objects that
-/// are not linked, are in `bytes()` and not among the images.
-///
-/// # Options
-///
-/// They follow the name or the path, in any order.
-///
-/// | option | means | for |
-/// |---|---|---|
-/// | `section = ".my_kernels"` | the section, in place of that in the table above: a name that means nothing to linkers, loaders and runtimes, behind a period. On macOS `"segment,section"` | files |
-/// | `align = 65536` | the alignment in bytes, a power of two from 8 on | files |
-/// | `retain` | it is in the program even if nothing uses it, as long as the crate is linked (a dependency is if anything names it, `use kernels as _;`); and `offload_format::embedded::linked_packs` lists it | both |
-/// | `crate = ::gpu::offload_format` | where offload-format is, without it `::offload_format` | both |
-/// | `register` | HIP's runtime takes the kernels over when the program starts | both, for AMD |
-///
-/// Section and alignment of a pack of a build script are those that tools and runtimes expect, and no options.
-///
-/// ```
-/// mod kit {
-///     pub use offload_format as format;
-/// }
-///
-/// static SAXPY: offload_format::KernelPack = offload_embed_macro::include_offload!(
-///     path = "$CARGO_MANIFEST_DIR/../tests/corpus/image/saxpy.gfx90a.hsaco",
-///     section = ".my_kernels",
-///     align = 65536,
-///     retain,
-///     crate = crate::kit::format,
-/// );
-///
-/// fn main() {
-///     assert_eq!((SAXPY.section(), SAXPY.bytes().as_ptr().addr() % 65536), (".my_kernels", 0));
-/// }
-/// ```
-///
-/// ## `register`
-///
-/// Without it a program loads an image itself: `select`, then `hipModuleLoadData`. With it the program has what the objects
-/// of hipcc and clang have: a structure in `.hipFatBinSegment` that points to each bundle, and a constructor that hands it,
-/// and the names of the kernels, to the runtime. The runtime chooses, loads and launches:
-///
-/// ```text
-/// static SAXPY: KernelPack = include_offload!("saxpy", register);
-///
-/// let function = SAXPY.kernel("saxpy").host_function().unwrap();
-/// hipLaunchKernel(function, grid, block, arguments, 0, stream);
-/// ```
-///
-/// It is for Linux, for packs whose targets are all AMD's, and for files of bundles. The program is linked with
-/// `libamdhip64.so`, in a folder that build.rs names (`cargo::rustc-link-search=native=/opt/rocm/lib`), and does not start
-/// without it. The pack is always in the program. With a GPU that none of its images is for, ROCm 5.2 ends the process at
-/// the first launch; `select` gives an error. So: `register` for host code that launches as hipcc's does, and without it for
-/// all else.
-///
-/// A third way is a linker that links device code: `-C linker=clang -C link-arg=--offload-link` lets clang-linker-wrapper
-/// take relocatable images out of an offload binary, link them, and register the result. That is for device code of several
-/// languages or libraries that has to be linked together. The file is made of objects (`clang -c`) by `llvm-offload-binary`,
-/// and embedded with `path` and `retain` in the program's own crate: the wrapper does not look into libraries that nothing
-/// asks for.
-///
-/// # Errors
-///
-/// It is a compile error at the literal if there is no such pack or file, if its files are damaged, or if an option does not
-/// go with it; the message says what was looked for and what there is. A pack that was not built, since `OFFLOAD_SKIP` was
-/// set or for docs.rs, compiles: its `select` says so.
-///
-/// For a pack of a build script the macro reads a small index and a few bytes of the library, whatever its size.
+/// Embeds a pack of GPU images: called by `offload::include_offload!`, which passes the version of what expansions use and the
+/// name of its crate before the user's tokens.
 #[proc_macro]
 pub fn include_offload(input: TokenStream) -> TokenStream {
     let expanded = syn::parse::<Input>(input).and_then(|input| expand(&input));
@@ -169,7 +31,9 @@ fn expand(Input { what, options }: &Input) -> syn::Result<proc_macro2::TokenStre
             Ok(expand::pack(&index, options, from_disk.as_deref()))
         }
         What::Path(path) => {
-            let file = file::read(&path.value(), Span::call_site().local_file(), options.retain.is_some())
+            // The literal's: this macro is called in a file of the crate `offload`.
+            let source = path.span().unwrap().local_file();
+            let file = file::read(&path.value(), source, options.retain.is_some())
                 .map_err(|error| syn::Error::new(path.span(), error))?;
             options::check_for_file(options, &file)?;
             Ok(expand::file(&file, options))

@@ -131,7 +131,7 @@ impl fmt::Display for Error {
             ErrorKind::NotBuiltIn { feature } => write!(
                 f,
                 "{what} (at offset {offset}) is compressed with {feature}, which is not built in: add the feature \
-                 `{feature}` of offload-format"
+                 `{feature}` of offload (of offload-format where that is used alone)"
             ),
             ErrorKind::Compression { reason } => write!(f, "{what} does not decompress: {reason} (at offset {offset})"),
             ErrorKind::LimitExceeded { need, limit } => {

@@ -14,7 +14,7 @@
 //! | [`mod@select`] | which image a device gets, and why not the others |
 //! | [`host_object`], [`archive`] | the relocatable object, and the library around it, that carry device code into a link |
 //! | [`layout`] | files described before they are written, so that payloads are copied and never held |
-//! | [`embedded`], [`pack_index`] | what `include_offload!` expands to, and the file it reads |
+//! | [`pack_index`] | the file by which a build script describes a pack to `include_offload!` |
 //!
 //! Views borrow from the bytes they were parsed from; parsing allocates nothing. There is no file, environment, process
 //! or clock in here. Bytes from outside may be hostile: a view that parsed iterates without failing, and nothing read
@@ -22,7 +22,7 @@
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `embedded`, on by default | [`embedded`], [`mod@select`], [`assert_supports`], [`target::product`]: what programs do with packs; build scripts and macros do without |
+//! | `select`, on by default | [`mod@select`], [`target::product`]: build scripts and macros do without |
 //! | `containers` | [`compressed`], [`text_bundle`], [`nv_fatbin`], reading of [`archive`]s: what packs are not made of |
 //! | `zlib`, `zstd`, or both as `compression` | what is inside compressed containers, and writing them; needs std |
 //! | `object` | `object_bundle`, `device_archive`, `fat_file`: all that reads host files |
@@ -44,8 +44,7 @@
 //! assert_eq!(entry.code_object(), code_object);
 //! ```
 #![no_std]
-// But for the list of packs, which is in memory whose ends the linker names.
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 
 extern crate alloc;
 
@@ -56,8 +55,6 @@ pub mod compressed;
 pub mod compression;
 #[cfg(feature = "object")]
 pub mod device_archive;
-#[cfg(feature = "embedded")]
-pub mod embedded;
 mod error;
 #[cfg(feature = "object")]
 pub mod fat_file;
@@ -73,19 +70,13 @@ mod object_file;
 pub mod offload_binary;
 pub mod pack_index;
 mod reader;
-#[cfg(feature = "embedded")]
+#[cfg(feature = "select")]
 pub mod select;
 mod string_table;
-#[cfg(feature = "embedded")]
-mod supports;
 pub mod target;
 #[cfg(feature = "containers")]
 pub mod text_bundle;
 
-#[cfg(feature = "embedded")]
-pub use embedded::KernelPack;
 pub use error::{Error, ErrorKind, Result};
-#[cfg(feature = "embedded")]
-pub use select::{Device, select};
-#[cfg(feature = "embedded")]
-pub use supports::assert_supports;
+#[cfg(feature = "select")]
+pub use select::{DeviceInfo, select};

@@ -1,7 +1,7 @@
 //! The index of a pack: what the build script knows of it, for the macro that embeds it. A text file in `OUT_DIR`:
 //!
 //! ```text
-//! offload-pack 2
+//! offload-pack 3
 //! name saxpy
 //! library offload_saxpy_90f2c1…
 //! library-size 36264
@@ -38,7 +38,9 @@ use alloc::vec::Vec;
 use core::fmt;
 
 const KERNELS_UNKNOWN: &str = "kernels unknown";
-const FIRST_LINE: &str = "offload-pack 2";
+/// The version of this file: build script, macro and `offload` have to agree on it.
+const VERSION: u32 = 3;
+const FIRST_WORD: &str = "offload-pack ";
 
 /// A pack's index, for a pack that was built.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -127,16 +129,36 @@ pub enum Index {
     },
 }
 
-/// A line of an index that cannot be read: its number, from 1, and the line.
+/// Why an index cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IndexError {
-    line: usize,
-    text: String,
+#[non_exhaustive]
+pub enum IndexError {
+    /// A line is malformed.
+    Line {
+        /// Its number, from 1.
+        number: usize,
+        /// The line.
+        text: String,
+    },
+    /// The index is of another version than this crate reads.
+    Version {
+        /// The version, as the index has it.
+        found: String,
+    },
 }
 
 impl fmt::Display for IndexError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {} of the pack's index is not understood: '{}'", self.line, self.text)
+        match self {
+            IndexError::Line { number, text } => {
+                write!(f, "line {number} of the pack's index is not understood: '{text}'")
+            }
+            IndexError::Version { found } => write!(
+                f,
+                "the pack's index is of version {found}, and this version of offload reads version {VERSION}: `cargo update -p \
+                 offload -p offload-build` brings the two to one version"
+            ),
+        }
     }
 }
 
@@ -149,7 +171,10 @@ impl Index {
     /// is missing.
     pub fn parse(text: &str) -> Result<Self, IndexError> {
         let mut parser = Parser { lines: text.lines(), number: 0, text: "" };
-        parser.line().filter(|line| *line == FIRST_LINE).ok_or_else(|| parser.error())?;
+        let first = parser.line().and_then(|line| line.strip_prefix(FIRST_WORD)).ok_or_else(|| parser.error())?;
+        if first.parse() != Ok(VERSION) {
+            return Err(IndexError::Version { found: first.to_string() });
+        }
         let name = parser.field("name")?;
         parser.line();
         if let Some(why) = parser.text.strip_prefix("absent ") {
@@ -237,7 +262,7 @@ impl<'a> Parser<'a> {
     }
 
     fn error(&self) -> IndexError {
-        IndexError { line: self.number, text: self.text.to_string() }
+        IndexError::Line { number: self.number, text: self.text.to_string() }
     }
 }
 
@@ -257,7 +282,7 @@ fn parse_image(line: &str) -> Option<IndexImage> {
     let (target, offset, size) = (next()?.to_string(), next()?.parse().ok()?, next()?.parse().ok()?);
     let origin = next()?;
     let origin =
-        [Origin::Compiled, Origin::Prebuilt, Origin::ReadyMade].into_iter().find(|it| it.to_string() == origin)?;
+        [Origin::Compiled, Origin::Prebuilt, Origin::Supplied].into_iter().find(|it| it.to_string() == origin)?;
     let kind = match (next()?, next()) {
         ("code-object", Some(version)) => PackImageKind::CodeObject { version: version.parse().ok()? },
         ("cubin", None) => PackImageKind::Cubin,
@@ -274,7 +299,7 @@ fn parse_image(line: &str) -> Option<IndexImage> {
 
 impl fmt::Display for Index {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{FIRST_LINE}")?;
+        writeln!(f, "{FIRST_WORD}{VERSION}")?;
         let index = match self {
             Index::Absent { name, why, modules } => {
                 writeln!(f, "name {name}\nabsent {}", why.replace('\n', " "))?;
@@ -378,13 +403,21 @@ mod tests {
     }
 
     #[test]
+    fn another_version_is_named() {
+        let error = Index::parse("offload-pack 99\nnonsense\n").unwrap_err();
+        assert_eq!(error, IndexError::Version { found: "99".into() });
+        let expected = "the pack's index is of version 99, and this version of offload reads version 3: ";
+        assert!(error.to_string().starts_with(expected), "{error}");
+    }
+
+    #[test]
     fn a_damaged_index_names_the_line() {
         let text = index().to_string();
         for number in 0..text.lines().count() {
             let damaged = text.lines().enumerate().map(|(at, line)| if at == number { "xyz" } else { line });
             let damaged = damaged.collect::<Vec<_>>().join("\n");
             let error = Index::parse(&damaged).unwrap_err();
-            assert_eq!((error.line, error.text.as_str()), (number + 1, "xyz"));
+            assert_eq!(error, IndexError::Line { number: number + 1, text: "xyz".into() });
         }
         // Cut behind a line, only modules and images can be missing.
         let head: usize = text.lines().take_while(|line| !line.starts_with("module")).map(|line| line.len() + 1).sum();

@@ -108,7 +108,7 @@ fn a_pack_that_every_linker_can_link_is_worth_a_warning() {
 fn a_pack_that_is_small_once_compressed_is_not_worth_a_warning() {
     let mut scenario = package("large_compressed_pack", GIB + 1);
     // The second one is of no use here, but the tests of compressed packs compile the crates with both.
-    scenario.feature("offload-build", "compression").feature("offload-format", "zstd");
+    scenario.feature("offload-build", "compression").feature("offload", "zstd");
     scenario.write("other.ptx", prebuilt("saxpy.compute_80.ptx")).pack(
         "huge",
         r#"

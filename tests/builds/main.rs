@@ -9,6 +9,7 @@ mod candle;
 mod compiler_launchers;
 mod compressed_packs;
 mod errors;
+mod footprint;
 mod kernel_header;
 mod languages;
 mod large_packs;
@@ -26,6 +27,7 @@ fn main() -> std::process::ExitCode {
         compiler_launchers::tests(),
         compressed_packs::tests(),
         errors::tests(),
+        footprint::tests(),
         kernel_header::tests(),
         languages::tests(),
         large_packs::tests(),

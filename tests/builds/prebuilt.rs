@@ -13,8 +13,9 @@ use std::process::Command;
 const HIDDEN: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::OwnMounts]);
 
 offload_tests::tests! {
-    HIDDEN => [a_package_is_installed_without_a_compiler],
-    COMPILERS => [a_stale_set_cannot_be_packaged, a_set_that_is_left_out_of_the_package],
+    HIDDEN.slow() => [a_package_is_installed_without_a_compiler],
+    COMPILERS => [a_set_that_is_left_out_of_the_package],
+    COMPILERS.slow() => [a_stale_set_cannot_be_packaged],
     CLANG => [a_prebuilt_set_can_travel, a_prebuilt_set_of_a_generated_source],
 }
 
@@ -29,13 +30,13 @@ fn published(name: &str, include: &str) -> Scenario {
     let scenario = Scenario::without_sources(name);
     let manifest = format!(
         "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\ninclude = {include}\n\n[workspace]\n\n\
-         [dependencies]\noffload-format = \"0.1\"\noffload-embed-macro = \"0.1\"\n\n\
+         [dependencies]\noffload = \"0.1\"\n\n\
          [build-dependencies]\noffload-build = \"0.1\"\n"
     );
     build_script(&scenario, ARCHS);
     scenario.write("Cargo.toml", manifest).kernel("add", "1.0f").write(
         "src/main.rs",
-        "static ADD: offload_format::KernelPack = offload_embed_macro::include_offload!(\"add\");\n\
+        "static ADD: offload::KernelPack = offload::include_offload!(\"add\");\n\
          fn main() {\n    for image in ADD.images() {\n        \
            println!(\"{} {} {}\", image.target(), image.origin(), image.bytes().len());\n    }\n}\n",
     );
@@ -45,7 +46,7 @@ fn published(name: &str, include: &str) -> Scenario {
 
 /// The registry's names lead to this checkout.
 fn cargo<'a>(scenario: &'a Scenario, args: &[&str]) -> Run<'a> {
-    let patches = ["offload-format", "offload-embed-macro", "offload-build"].map(|name| {
+    let patches = ["offload", "offload-build"].map(|name| {
         let path = scratch::workspace().join(name);
         format!("patch.crates-io.{name}.path={:?}", path.display().to_string())
     });

@@ -10,14 +10,8 @@ use std::path::PathBuf;
 const LLVM_WITHOUT_AMD_GPU: Needs = needs(&[Tool::Llvm22, Tool::NoAmdGpu]);
 
 offload_tests::tests! {
-    COMPILERS => [
-        names_in_any_spelling,
-        variables_of_other_programs,
-        build_rs_and_our_variable_come_first,
-        all_major_is_what_it_is_for_nvcc,
-        native_is_each_gpu_once,
-        every_refusal_is_said_before_anything_is_compiled,
-    ],
+    COMPILERS => [names_in_any_spelling, build_rs_and_our_variable_come_first, all_major_is_what_it_is_for_nvcc, every_refusal_is_said_before_anything_is_compiled],
+    COMPILERS.slow() => [variables_of_other_programs, native_is_each_gpu_once],
     CLANG => [all_major_needs_both_compilers],
     LLVM_WITHOUT_AMD_GPU => [native_without_a_gpu_is_an_error, native_or_says_what_it_takes],
 }

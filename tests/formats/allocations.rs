@@ -1,9 +1,11 @@
 //! Parsing and iterating allocate nothing: every view, over every file of the corpus.
 
+use offload::__expansion::{ImageRecord, ModuleRecord, linked};
+use offload::{KernelPack, Origin, PackImageKind};
+use offload_format::DeviceInfo;
 use offload_format::archive::Archive;
 use offload_format::bundle::{Bundle, EntryId, EntryTable};
 use offload_format::compressed::{CompressedBundle, Found};
-use offload_format::embedded::{ImageRecord, ModuleRecord, Origin, PackImageKind};
 use offload_format::fat_file::{FileKind, find};
 use offload_format::host_object::{self, CargoTarget, DeviceSection, Machine};
 use offload_format::image::{Bitcode, Image, Kernels};
@@ -12,7 +14,6 @@ use offload_format::object_bundle::ObjectBundle;
 use offload_format::offload_binary::OffloadBinaries;
 use offload_format::target::{PtxVersion, TargetId};
 use offload_format::text_bundle::{CommentLeader, TextBundle};
-use offload_format::{Device, KernelPack};
 use offload_tests::counting::Allocated;
 use offload_tests::data::{corpus, corpus_folders, read};
 use offload_tests::registry::{NOTHING, Test};
@@ -122,7 +123,7 @@ const CODE_OBJECT: PackImageKind = PackImageKind::CodeObject { version: 6 };
 const PTX: PackImageKind = PackImageKind::Ptx { version: PtxVersion::new(8, 0) };
 
 /// As the macro makes them, with images of all kinds.
-static PACK: KernelPack = KernelPack::new(
+static PACK: KernelPack = linked(
     "pack",
     ".llvm.offloading",
     &[0; 16],
@@ -144,17 +145,17 @@ static PACK: KernelPack = KernelPack::new(
 
 fn an_image_of_a_pack_is_selected() {
     for (device, target) in [
-        (Device::hip("gfx90a:sramecc+:xnack+").unwrap(), "gfx90a:xnack+"),
-        (Device::hip("gfx942:sramecc+:xnack-").unwrap(), "gfx9-4-generic"),
-        (Device::parse("Strix Halo").unwrap(), "gfx11-generic"),
-        (Device::cuda(9, 0, 12080), "sm_90a"),
-        (Device::cuda(12, 0, 12080), "compute_80"),
+        (DeviceInfo::hip("gfx90a:sramecc+:xnack+").unwrap(), "gfx90a:xnack+"),
+        (DeviceInfo::hip("gfx942:sramecc+:xnack-").unwrap(), "gfx9-4-generic"),
+        (DeviceInfo::parse("Strix Halo").unwrap(), "gfx11-generic"),
+        (DeviceInfo::cuda(9, 0, 12080), "sm_90a"),
+        (DeviceInfo::cuda(12, 0, 12080), "compute_80"),
     ] {
         let (choice, allocated) = Allocated::during(|| PACK.select(&device).unwrap());
         assert_eq!((choice.target(), allocated), (target, Allocated::default()), "{device}");
     }
     if cfg!(all(target_os = "linux", target_env = "gnu", any(target_arch = "x86_64", target_arch = "aarch64"))) {
-        let (choice, allocated) = Allocated::during(|| PACK.select(&Device::cpu()).unwrap());
+        let (choice, allocated) = Allocated::during(|| PACK.select(&DeviceInfo::cpu()).unwrap());
         assert_eq!((choice.target(), allocated), ("cpu", Allocated::default()));
     }
 }

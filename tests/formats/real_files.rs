@@ -25,16 +25,17 @@ const ALL: Needs = needs(&[Tool::PublishedRocm, Tool::PublishedCuda]);
 const CUDA: Needs = needs(&[Tool::PublishedCuda, Tool::Llvm22, Tool::Cuda]);
 
 offload_tests::tests! {
-    ROC_OBJ => [plain_bundles],
-    ROCRAND => [targets_with_features],
+    ROC_OBJ.slow() => [plain_bundles],
+    ROCRAND.slow() => [targets_with_features],
     ROCM => [
         compressed_bundles,
         bundles_in_a_dll,
         code_objects_are_for_the_targets_that_bundles_name,
         wrappers_point_to_the_bundles,
     ],
-    CUDA => [fatbins, fatbins_in_a_dll, wrappers_point_to_the_fatbins],
-    ALL => [offload_takes_all],
+    CUDA => [fatbins_in_a_dll, wrappers_point_to_the_fatbins],
+    CUDA.slow() => [fatbins],
+    ALL.slow() => [offload_takes_all],
 }
 
 // ------------------------------------------------------------------------------------------------------ what we find

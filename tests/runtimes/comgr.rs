@@ -9,7 +9,7 @@
 //! * Asked for several devices in one call it stops after the first that is found, so each is asked for alone.
 
 use libloading::Library;
-use offload_format::Device;
+use offload_format::DeviceInfo;
 use offload_format::bundle::{Bundle, BundleBuilder, Entry, HIP_ENTRY_PREFIX, HIP_HOST_ENTRY_ID, HIP_TABLE_LIMIT};
 use offload_format::select::{Candidate, Code, judge, select};
 use offload_format::target::{TargetId, amdgpu};
@@ -121,7 +121,7 @@ fn every_device_and_every_image() {
                 let entry = Bundle::parse(&bundle).unwrap().entries().next().unwrap();
                 let image = Image { target: &target, offset: entry.offset(), size: 7 };
                 for device in &devices {
-                    let ours = judge(&image, &Device::hip(device).unwrap());
+                    let ours = judge(&image, &DeviceInfo::hip(device).unwrap());
                     let expected = ours.is_ok().then_some((image.offset, image.size));
                     assert_eq!(comgr.lookup(&bundle, device), Ok(expected), "{kind} {target} for {device}: {ours:?}");
                     pairs += 1;
@@ -256,11 +256,11 @@ fn the_pack_of_a_linked_program() {
         .write(
             "src/main.rs",
             r#"//! Prints what each device named on the command line gets: offset and size in the pack, or "none".
-            static FILL: offload_format::KernelPack = offload_embed_macro::include_offload!("fill");
+            static FILL: offload::KernelPack = offload::include_offload!("fill");
             fn main() {
                 assert_eq!(FILL.bytes().as_ptr() as usize % 4096, 0);
                 for name in std::env::args().skip(1) {
-                    match FILL.select(&offload_format::Device::hip(&name).unwrap()) {
+                    match FILL.select(&offload::DeviceInfo::hip(&name).unwrap()) {
                         Ok(image) => println!("{name} {} {}", image.offset(), image.bytes().len()),
                         Err(_) => println!("{name} none"),
                     }
@@ -284,8 +284,9 @@ fn the_pack_of_a_linked_program() {
     let mut lines = printed.stdout.lines();
     let mut chosen = BTreeSet::new();
     for device in &devices {
-        let ours =
-            select(images.iter().copied(), &Device::hip(device).unwrap()).ok().map(|image| (image.offset, image.size));
+        let ours = select(images.iter().copied(), &DeviceInfo::hip(device).unwrap())
+            .ok()
+            .map(|image| (image.offset, image.size));
         let program_says = match ours {
             Some((offset, size)) => format!("{device} {offset} {size}"),
             None => format!("{device} none"),

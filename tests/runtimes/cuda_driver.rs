@@ -12,17 +12,8 @@ use std::process::Command;
 use std::sync::LazyLock;
 
 offload_tests::tests! {
-    GCC => [
-        each_gpu_gets_its_image_byte_for_byte,
-        without_a_fitting_image_the_cpu_runs,
-        of_several_gpus_the_first_that_fits_runs,
-        wrong_results_are_found,
-        errors_while_running_are_told,
-        errors_while_looking_for_gpus_are_told,
-        errors_while_cleaning_up_are_no_failure,
-        unusable_drivers_are_told_from_absent_ones,
-        no_driver_is_needed_to_start,
-    ],
+    GCC => [without_a_fitting_image_the_cpu_runs, of_several_gpus_the_first_that_fits_runs, wrong_results_are_found, errors_while_running_are_told, errors_while_looking_for_gpus_are_told, errors_while_cleaning_up_are_no_failure, unusable_drivers_are_told_from_absent_ones, no_driver_is_needed_to_start],
+    GCC.slow() => [each_gpu_gets_its_image_byte_for_byte],
     needs(&[Tool::Gcc, Tool::NvidiaGpu]) => [a_real_gpu_computes_the_right_result],
 }
 

@@ -18,18 +18,10 @@ use std::sync::LazyLock;
 const NEEDS: Needs = needs(&[Tool::Llvm22, Tool::Hip5, Tool::Gcc]);
 
 offload_tests::tests! {
-    NEEDS => [
-        the_runtime_gets_the_selected_image_of_a_mixed_pack,
-        the_runtime_gets_the_selected_image_of_a_bundle,
-        without_a_fitting_image_the_cpu_runs,
-        without_any_image_there_is_an_error,
-        given_the_whole_bundle_the_runtime_chooses_as_we_do,
-        registered_kernels_are_loaded_by_the_runtime_itself,
-    ],
-    needs(&[Tool::Hip5, Tool::Gcc]) => [
-        what_the_runtime_refuses_is_told,
-        without_a_gpu_the_runtime_is_no_error,
-    ],
+    NEEDS => [without_a_fitting_image_the_cpu_runs, without_any_image_there_is_an_error, given_the_whole_bundle_the_runtime_chooses_as_we_do],
+    NEEDS.slow() => [the_runtime_gets_the_selected_image_of_a_mixed_pack, the_runtime_gets_the_selected_image_of_a_bundle, registered_kernels_are_loaded_by_the_runtime_itself],
+    needs(&[Tool::Hip5, Tool::Gcc]) => [without_a_gpu_the_runtime_is_no_error],
+    needs(&[Tool::Hip5, Tool::Gcc]).slow() => [what_the_runtime_refuses_is_told],
 }
 
 /// A build of the example for AMD's runtime of version 5.
@@ -221,7 +213,7 @@ fn registered_kernels_are_loaded_by_the_runtime_itself() {
     let mut scenario = Scenario::without_sources("registered");
     scenario.target = scenario.folder.join("target");
     // The file has a bundle for each module.
-    scenario.feature("offload-embed-macro", "containers");
+    scenario.feature("offload", "containers");
     // Linkers follow what a library needs: the stand-in is beside the runtime.
     let build_script = r#"println!("cargo::rustc-link-search=native=RUNTIME");
     println!("cargo::rustc-link-arg-bins=-Wl,-rpath-link,RUNTIME");
@@ -258,13 +250,13 @@ fn registered_kernels_are_loaded_by_the_runtime_itself() {
 
 /// Launches both kernels, unless it gets an argument.
 const REGISTERED: &str = r#"
-use offload_format::KernelPack;
+use offload::KernelPack;
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
 mod pack {
     #![forbid(unsafe_code)]
-    pub static PACK: super::KernelPack = offload_embed_macro::include_offload!(ARGUMENT);
+    pub static PACK: super::KernelPack = offload::include_offload!(ARGUMENT);
 }
 
 #[repr(C)]
@@ -277,7 +269,7 @@ fn main() {
     if std::env::args().len() > 1 {
         return;
     }
-    let launch = |kernel: offload_format::embedded::Kernel| {
+    let launch = |kernel: offload::Kernel| {
         let mut y = 0usize;
         let mut args = [(&raw mut y).cast::<c_void>()];
         let function = kernel.host_function().expect("it is registered");

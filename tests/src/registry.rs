@@ -64,13 +64,13 @@ pub const COMPILERS: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda]);
 /// nvcc with its host compiler, and cuobjdump.
 pub const NVCC: Needs = needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc]);
 
-/// A test that needs these tools and takes less than about three seconds.
+/// A test that needs these tools and takes less than about two seconds.
 pub const fn needs(tools: &'static [Tool]) -> Needs {
     Needs { tools, time: Time::Short }
 }
 
 impl Needs {
-    /// Marks tests that take longer than about three seconds: `cargo xtask test --quick` leaves them out.
+    /// Marks tests that take longer than about two seconds: `cargo xtask test --quick` leaves them out.
     pub const fn slow(self) -> Self {
         Self { time: Time::Slow, ..self }
     }

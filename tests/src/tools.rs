@@ -40,6 +40,8 @@ pub enum Tool {
     Sccache,
     /// `distcc` and its server.
     Distcc,
+    /// `strace`, and a system that lets it trace.
+    Strace,
     /// A C and a C++ compiler, and GNU ld.
     Gcc,
     /// `python3`.
@@ -148,6 +150,11 @@ impl Tool {
                 all_in(Path::new(&folder), files)
             }
             Tool::Distcc => ["distcc", "distccd"].into_iter().try_for_each(found_in_path),
+            Tool::Strace => match Command::new("strace").args(["-o", "/dev/null", "true"]).output() {
+                Ok(output) if output.status.success() => Ok(()),
+                Ok(output) => Err(format!("strace cannot trace: {}", String::from_utf8_lossy(&output.stderr).trim())),
+                Err(error) => Err(format!("strace does not start: {error}")),
+            },
             Tool::Gcc => ["gcc", "g++", "ld.bfd"].into_iter().try_for_each(found_in_path),
             Tool::Python => found_in_path("python3"),
             Tool::GnuPe => {

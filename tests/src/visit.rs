@@ -16,7 +16,7 @@ use offload_format::pack_index::Index;
 use offload_format::select::{Candidate, Code, judge};
 use offload_format::target::{NvidiaArch, OffloadArch, TargetId, TargetTriple};
 use offload_format::text_bundle::{CommentLeader, TextBundle};
-use offload_format::{Device, ErrorKind, Result, device_archive as device_archives, fat_file as fat};
+use offload_format::{DeviceInfo, ErrorKind, Result, device_archive as device_archives, fat_file as fat};
 use std::fmt::{self, Debug, Display, Write};
 
 /// How many bytes each call may allocate that takes a limit.
@@ -221,7 +221,9 @@ pub fn image(bytes: &[u8]) {
     if let Some(image) = seen.result(Image::parse(bytes)) {
         seen.show(image);
         let candidate = Read(image);
-        for device in [Device::cuda(9, 0, 12_080), Device::hip("gfx90a:xnack-").expect("a device"), Device::cpu()] {
+        for device in
+            [DeviceInfo::cuda(9, 0, 12_080), DeviceInfo::hip("gfx90a:xnack-").expect("a device"), DeviceInfo::cpu()]
+        {
             let _ = judge(&candidate, &device);
         }
     }
@@ -357,7 +359,7 @@ impl<'a> Seen<'a> {
         });
         let _ = NvidiaArch::parse(text).inspect_err(display).map(|arch| arch.lowest_ptx());
         let _ = OffloadArch::parse(text).inspect_err(display).map(|arch| arch.to_canonical());
-        let _ = Device::parse(text).inspect_err(display).inspect(display);
+        let _ = DeviceInfo::parse(text).inspect_err(display).inspect(display);
     }
 
     fn bundle(&mut self, bundle: &Bundle<'_>) {

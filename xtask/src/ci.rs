@@ -65,7 +65,7 @@ const STEPS: [(&str, &[&str]); 10] = [
 
 /// The features of the libraries that stand for nothing but themselves.
 const FEATURES: [(&str, &[&str]); 2] = [
-    ("offload-format", &["embedded", "containers", "zlib", "zstd", "object"]),
+    ("offload-format", &["select", "containers", "zlib", "zstd", "object"]),
     ("offload-build", &["containers", "compression", "doctor"]),
 ];
 

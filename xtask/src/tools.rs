@@ -46,7 +46,7 @@ pub struct Published {
 }
 
 /// Everything that comes from the system.
-pub const NEEDS: [Need; 8] = [
+pub const NEEDS: [Need; 9] = [
     Need {
         what: "LLVM 22",
         packages: &["clang-22", "lld-22", "llvm-22", "llvm-22-tools", "clang-tools-22"],
@@ -102,6 +102,13 @@ pub const NEEDS: [Need; 8] = [
         why: "compiles on two servers of the tests' own what launchers are given",
         elsewhere: "distcc and distccd in PATH",
         files: &["distcc", "distccd"],
+    },
+    Need {
+        what: "strace",
+        packages: &["strace"],
+        why: "shows which processes a build starts and which files it writes",
+        elsewhere: "strace in PATH",
+        files: &["strace"],
     },
 ];
 

@@ -9,8 +9,7 @@ use std::thread;
 
 use cudarc::driver::{CudaContext, LaunchConfig, PushKernelArg};
 use modules::{LoadError, Modules};
-use offload_embed_macro::include_offload;
-use offload_format::KernelPack;
+use offload::{KernelPack, include_offload};
 
 static VECTOR_ADD: KernelPack = include_offload!("vector_add");
 

@@ -7,9 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cudarc::driver::{CudaContext, CudaModule, DriverError, sys};
 use cudarc::nvrtc::Ptx;
-use offload_format::Device;
-use offload_format::embedded::{KernelPack, PackImage, PackImageKind};
-use offload_format::select::SelectError;
+use offload::{DeviceInfo, KernelPack, PackImage, PackImageKind};
+use offload::select::SelectError;
 
 /// The GPU with this index, counted from 0. Returns an error if there is no driver, or no such GPU.
 pub fn gpu(index: usize) -> Result<Arc<CudaContext>, LoadError> {
@@ -75,12 +74,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// What selection needs to know of a GPU.
-fn device(gpu: &CudaContext) -> Result<Device, DriverError> {
+fn device(gpu: &CudaContext) -> Result<DeviceInfo, DriverError> {
     let (major, minor) = gpu.compute_capability()?;
     let mut driver_version = 0;
     // SAFETY: it writes one int.
     unsafe { sys::cuDriverGetVersion(&mut driver_version) }.result()?;
-    Ok(Device::cuda(major.unsigned_abs(), minor.unsigned_abs(), driver_version.unsigned_abs()))
+    Ok(DeviceInfo::cuda(major.unsigned_abs(), minor.unsigned_abs(), driver_version.unsigned_abs()))
 }
 
 /// Why nothing is loaded.

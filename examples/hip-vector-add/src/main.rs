@@ -9,8 +9,7 @@ use std::{ptr, thread};
 
 use cubecl_hip_sys as hip;
 use modules::{LoadError, Modules, check};
-use offload_embed_macro::include_offload;
-use offload_format::KernelPack;
+use offload::{KernelPack, include_offload};
 
 static VECTOR_ADD: KernelPack = include_offload!("vector_add");
 static MODULES: Modules = Modules::new(&VECTOR_ADD);

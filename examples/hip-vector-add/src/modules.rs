@@ -9,10 +9,9 @@ use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cubecl_hip_sys as hip;
-use offload_format::Device;
-use offload_format::embedded::{KernelPack, PackImage};
-use offload_format::select::SelectError;
-use offload_format::target::ParseError;
+use offload::{DeviceInfo, KernelPack, PackImage};
+use offload::select::SelectError;
+use offload::target::ParseError;
 
 /// How many AMD GPUs there are: at least 1. Returns an error if there is no HIP runtime, or no GPU.
 pub fn gpu_count() -> Result<c_int, LoadError> {
@@ -86,7 +85,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// What selection needs to know of a GPU: the name of its target, with its features.
-fn device(gpu: c_int) -> Result<Device, LoadError> {
+fn device(gpu: c_int) -> Result<DeviceInfo, LoadError> {
     let mut properties = MaybeUninit::<hip::hipDeviceProp_tR0600>::zeroed();
     // SAFETY: it fills in the structure, which is of the version that its name says.
     check("hipGetDeviceProperties", unsafe { hip::hipGetDevicePropertiesR0600(properties.as_mut_ptr(), gpu) })?;
@@ -94,7 +93,7 @@ fn device(gpu: c_int) -> Result<Device, LoadError> {
     let properties = unsafe { properties.assume_init() };
     // SAFETY: the runtime ends the text with a NUL.
     let name = unsafe { CStr::from_ptr(properties.gcnArchName.as_ptr()) };
-    Device::hip(&name.to_string_lossy()).map_err(LoadError::Unknown)
+    DeviceInfo::hip(&name.to_string_lossy()).map_err(LoadError::Unknown)
 }
 
 /// Makes an error of a result that is not `HIP_SUCCESS`.

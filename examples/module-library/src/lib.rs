@@ -10,9 +10,7 @@ use std::sync::OnceLock;
 
 use cpu::CpuModule;
 pub use cpu::Result;
-use offload_embed_macro::include_offload;
-use offload_format::embedded::Module;
-use offload_format::{Device, KernelPack};
+use offload::{DeviceInfo, KernelPack, Module, include_offload};
 
 /// All modules, with all their images.
 pub static KERNELS: KernelPack = include_offload!("kernels");
@@ -46,7 +44,7 @@ type Loaded = OnceLock<std::result::Result<CpuModule, String>>;
 /// Runs the kernel that is called as its module is.
 fn run(module: Module, loaded: &Loaded, x: &mut [f32], operand: f32) -> Result<()> {
     // The first call loads; calls on other threads wait for that.
-    let load = || -> Result<CpuModule> { CpuModule::load(module.select(&Device::cpu())?.into_image()) };
+    let load = || -> Result<CpuModule> { CpuModule::load(module.select(&DeviceInfo::cpu())?.into_image()) };
     let loaded = loaded.get_or_init(|| load().map_err(|error| error.to_string())).as_ref().map_err(String::as_str)?;
     // SAFETY: all kernels have this type in their sources.
     let kernel = unsafe { loaded.kernel::<unsafe extern "C" fn(i32, f32, *mut f32)>(module.name())? };

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::{process, ptr};
 
 use libloading::{Library, Symbol};
-use offload_format::embedded::PackImage;
+use offload::PackImage;
 
 /// Errors are texts for people. They may go from thread to thread.
 pub type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;

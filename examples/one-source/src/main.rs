@@ -7,8 +7,7 @@ use std::env;
 use std::process::ExitCode;
 
 use cpu::{CpuModule, Result};
-use offload_embed_macro::include_offload;
-use offload_format::{Device, KernelPack};
+use offload::{DeviceInfo, KernelPack, include_offload};
 
 static BLOCK_SUM: KernelPack = include_offload!("block_sum");
 
@@ -31,13 +30,13 @@ fn main() -> ExitCode {
 
 /// Says which image a device gets. The modules.rs of cuda-vector-add and hip-vector-add load it.
 fn explain(name: &str) -> Result<()> {
-    let choice = BLOCK_SUM.select(&Device::parse(name)?)?;
+    let choice = BLOCK_SUM.select(&DeviceInfo::parse(name)?)?;
     println!("{name} gets the {} {}: {}", choice.target(), choice.kind(), choice.fit());
     Ok(())
 }
 
 fn run() -> Result<()> {
-    let image = BLOCK_SUM.select(&Device::cpu())?.into_image();
+    let image = BLOCK_SUM.select(&DeviceInfo::cpu())?.into_image();
     let module = CpuModule::load(image)?;
     // Small whole numbers: their sums are exact in any order.
     let x: Vec<f32> = (0..1000_u16).map(f32::from).cycle().take(10_001).collect();

@@ -7,8 +7,7 @@ use std::process::ExitCode;
 
 use cudarc::driver::{LaunchConfig, PushKernelArg};
 use modules::Modules;
-use offload_embed_macro::include_offload;
-use offload_format::KernelPack;
+use offload::{KernelPack, include_offload};
 
 static SAXPY: KernelPack = include_offload!("saxpy");
 

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use offload_format::Device;
+use offload::DeviceInfo;
 
 /// The short form, printed after an error.
 pub const USAGE: &str = "Usage: saxpy [--device NAME | --explain DEVICE]
@@ -32,7 +32,7 @@ pub enum Command {
     /// Print [`HELP`].
     Help,
     /// Tell which image this device would get.
-    Explain(Device),
+    Explain(DeviceInfo),
     /// Run the kernel, on the device of this name if there is one.
     Run { device: Option<String> },
 }
@@ -67,7 +67,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, S
     match (device, explain) {
         (Some(_), Some(_)) => Err("--explain does not run anything, so --device cannot go with it".to_owned()),
         (device, None) => Ok(Command::Run { device }),
-        (None, Some(explain)) => match Device::parse(&explain) {
+        (None, Some(explain)) => match DeviceInfo::parse(&explain) {
             Ok(device) => Ok(Command::Explain(device)),
             Err(error) => Err(format!("--explain: {error}")),
         },

@@ -14,8 +14,8 @@ use std::process;
 use std::ptr;
 
 use libloading::{Library, Symbol};
-use offload_format::Device;
-use offload_format::embedded::PackImage;
+use offload::DeviceInfo;
+use offload::PackImage;
 
 use crate::runtime::{FoundDevice, Result, Runtime};
 use crate::saxpy::{BLOCK, Problem};
@@ -37,7 +37,7 @@ pub fn device() -> FoundDevice {
         runtime: Runtime::Cpu,
         index: 0,
         product: format!("{} {}", consts::OS, consts::ARCH),
-        device: Device::cpu(),
+        device: DeviceInfo::cpu(),
     }
 }
 

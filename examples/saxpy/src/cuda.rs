@@ -7,8 +7,8 @@ use std::error::Error;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr;
 
-use offload_format::Device;
-use offload_format::embedded::PackImage;
+use offload::DeviceInfo;
+use offload::PackImage;
 
 use crate::runtime::{FoundDevice, Result, Runtime, library};
 use crate::saxpy::{BLOCK, Problem};
@@ -172,7 +172,7 @@ impl Driver {
             runtime: Runtime::Cuda,
             index,
             product: product.to_string_lossy().into_owned(),
-            device: Device::cuda(major.unsigned_abs(), minor.unsigned_abs(), driver_version),
+            device: DeviceInfo::cuda(major.unsigned_abs(), minor.unsigned_abs(), driver_version),
         })
     }
 

@@ -10,8 +10,8 @@ use std::error::Error;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr;
 
-use offload_format::Device;
-use offload_format::embedded::PackImage;
+use offload::DeviceInfo;
+use offload::PackImage;
 
 use crate::runtime::{FoundDevice, Result, Runtime, library};
 use crate::saxpy::{BLOCK, Problem};
@@ -165,7 +165,7 @@ impl Hip {
         let gcn_arch_name = self.properties(index, &mut properties)?;
         let product = text_at(&properties, 0);
         let target = text_at(&properties, gcn_arch_name);
-        let device = Device::hip(&target)
+        let device = DeviceInfo::hip(&target)
             .map_err(|error| format!("could not use hip:{index} ({product}): the name of its target: {error}"))?;
         Ok(FoundDevice { runtime: Runtime::Hip, index, product, device })
     }

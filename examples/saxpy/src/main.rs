@@ -23,14 +23,14 @@ use std::env;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use offload_format::{Device, KernelPack};
+use offload::{DeviceInfo, KernelPack};
 
 use crate::args::Command;
 use crate::runtime::{Machine, Result};
 use crate::saxpy::Problem;
 
 /// What `build.rs` compiled from `kernels/saxpy.cu`: one image for each target.
-static SAXPY: KernelPack = offload_embed_macro::include_offload!("saxpy");
+static SAXPY: KernelPack = offload::include_offload!("saxpy");
 
 fn main() -> ExitCode {
     let command = match args::parse(env::args_os().skip(1)) {
@@ -60,7 +60,7 @@ fn help() -> Result<()> {
 }
 
 /// Prints which image `device` would get. Nothing runs, so the device need not be in this machine.
-fn explain(device: &Device) -> Result<()> {
+fn explain(device: &DeviceInfo) -> Result<()> {
     let choice = SAXPY.select(device)?;
     report::explain(&mut io::stdout(), &SAXPY, device, &choice)?;
     Ok(())

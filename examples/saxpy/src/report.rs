@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use offload_format::embedded::PackImage;
-use offload_format::select::{Choice, judge};
-use offload_format::{Device, KernelPack};
+use offload::PackImage;
+use offload::select::{Choice, judge};
+use offload::{DeviceInfo, KernelPack};
 
 use crate::runtime::Machine;
 
@@ -46,7 +46,12 @@ pub fn devices(out: &mut impl Write, pack: &KernelPack, machine: &Machine) -> io
 }
 
 /// Prints why `choice` was made for `device`, and why not the others.
-pub fn explain(out: &mut impl Write, pack: &KernelPack, device: &Device, choice: &Choice<PackImage>) -> io::Result<()> {
+pub fn explain(
+    out: &mut impl Write,
+    pack: &KernelPack,
+    device: &DeviceInfo,
+    choice: &Choice<PackImage>,
+) -> io::Result<()> {
     writeln!(out, "{device} gets the {} {} ({}).", choice.target(), choice.kind(), choice.fit())?;
     // Images are views; the same address means the same image.
     let others = pack.images().filter(|image| image.as_ptr() != choice.as_ptr());

@@ -4,8 +4,7 @@ use std::error::Error;
 use std::mem::ManuallyDrop;
 
 use libloading::Library;
-use offload_format::embedded::PackImage;
-use offload_format::{Device, KernelPack};
+use offload::{DeviceInfo, KernelPack, PackImage};
 
 use crate::saxpy::Problem;
 use crate::{cpu, cuda, hip};
@@ -30,7 +29,7 @@ pub struct FoundDevice {
     /// The name on the box.
     pub product: String,
     /// What chooses the image.
-    pub device: Device,
+    pub device: DeviceInfo,
 }
 
 impl FoundDevice {

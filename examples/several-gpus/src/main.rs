@@ -9,8 +9,7 @@ use std::{env, thread};
 
 use cudarc::driver::{CudaContext, LaunchConfig, PushKernelArg};
 use modules::{LoadError, Modules};
-use offload_embed_macro::include_offload;
-use offload_format::{Device, KernelPack};
+use offload::{DeviceInfo, KernelPack, include_offload};
 
 static VECTOR_ADD: KernelPack = include_offload!("vector_add");
 
@@ -33,7 +32,7 @@ fn main() -> ExitCode {
 /// Says which image each of these devices would get.
 fn pretend(devices: &str) -> Result<(), Box<dyn Error>> {
     for name in devices.split(',') {
-        match VECTOR_ADD.select(&Device::parse(name)?) {
+        match VECTOR_ADD.select(&DeviceInfo::parse(name)?) {
             Ok(choice) => println!("{name}: {} {}, {}", choice.target(), choice.kind(), choice.fit()),
             Err(error) => println!("{name}: {error}"),
         }

@@ -197,7 +197,7 @@ impl Run<'_> {
     ) -> Result<Option<Image>, Error> {
         let open = |path: &Path| {
             let hash = ContentHash::of_file(path).map_err(|error| Error::io("read", path, error))?;
-            Image::open(target, path, hash, Origin::ReadyMade, &self.cargo.target).map(Some)
+            Image::open(target, path, hash, Origin::Supplied, &self.cargo.target).map(Some)
         };
         let recipe = source.recipe(target);
         if recipe == Some(Recipe::Supplied) && supplied::sole(&source.path)?.is_some_and(|name| name.is_for(target)) {

@@ -48,7 +48,7 @@ impl Run<'_> {
     }
 }
 
-/// Whether the prebuilt set has an image for this target: one for a GPU that is not ready-made.
+/// Whether the prebuilt set has an image for this target: one for a GPU that is not supplied.
 fn is_compiled(module: &PlannedModule, target: &Target) -> bool {
     let is_supplied = |source: &&PlannedSource| match source.recipe(target) {
         Some(Recipe::Supplied) => true,

@@ -105,7 +105,6 @@ pub(crate) fn add_images(builder: &mut OffloadBinaryBuilder, module: &ModuleImag
             PackImageKind::Cubin => (ImageKind::CUBIN, OffloadKind::CUDA, "nvptx64-nvidia-cuda"),
             PackImageKind::Ptx { .. } => (ImageKind::PTX, OffloadKind::CUDA, "nvptx64-nvidia-cuda"),
             PackImageKind::SharedObject { triple } => (ImageKind::OBJECT, OffloadKind::NONE, triple.as_str()),
-            other => unreachable!("no image is opened as {other}"),
         };
         let strings = builder.image(image_kind, offload_kind, image.size).string("triple", triple);
         if !matches!(image.kind, PackImageKind::SharedObject { .. }) {

@@ -21,14 +21,14 @@ pub(super) fn tokens(krate: &TokenStream, modules: &[IndexModule], pack: &TokenS
         items.push(quote! {
             #[used]
             #[unsafe(link_section = #segment)]
-            static #wrapper: #krate::embedded::registered::Wrapper =
-                #krate::embedded::registered::Wrapper::new(&#pack[#bundle]);
+            static #wrapper: #krate::Wrapper =
+                #krate::Wrapper::new(&#pack[#bundle]);
             static #handle: ::core::sync::atomic::AtomicPtr<*mut ::core::ffi::c_void> =
                 ::core::sync::atomic::AtomicPtr::new(::core::ptr::null_mut());
-            static #registered: #krate::embedded::registered::Kernels = {
+            static #registered: #krate::Kernels = {
                 // Only the addresses count.
                 static ADDRESSES: [u8; #count] = [0; #count];
-                #krate::embedded::registered::Kernels { names: &[#(#names),*], addresses: &ADDRESSES }
+                #krate::Kernels { names: &[#(#names),*], addresses: &ADDRESSES }
             };
         });
         let functions = names.iter().enumerate().filter_map(|(at, name)| {
@@ -75,7 +75,7 @@ pub(super) fn tokens(krate: &TokenStream, modules: &[IndexModule], pack: &TokenS
         #[link(name = "amdhip64")]
         unsafe extern "C" {
             fn __hipRegisterFatBinary(
-                wrapper: *const #krate::embedded::registered::Wrapper,
+                wrapper: *const #krate::Wrapper,
             ) -> *mut *mut ::core::ffi::c_void;
             fn __hipUnregisterFatBinary(handle: *mut *mut ::core::ffi::c_void);
             fn __hipRegisterFunction(

@@ -35,10 +35,10 @@ pub(super) fn tables(krate: &TokenStream, modules: &[IndexModule], registered: b
         let registered = bundle.filter(|_| registered).map(|_| format_ident!("REGISTERED_{number}"));
         module(krate, name, first - images.len(), images.len(), registered)
     });
-    let modules = quote! { const MODULES: &[#krate::embedded::ModuleRecord] = &[#(#modules),*]; };
+    let modules = quote! { const MODULES: &[#krate::ModuleRecord] = &[#(#modules),*]; };
     quote! {
         #(#lists)*
-        const IMAGES: &[#krate::embedded::ImageRecord] = &[#(#images),*];
+        const IMAGES: &[#krate::ImageRecord] = &[#(#images),*];
         #modules
     }
 }
@@ -55,7 +55,7 @@ pub(super) fn streams(krate: &TokenStream, modules: &[IndexModule]) -> Option<To
         .map(Literal::u64_unsuffixed);
         let is_zstd = module.stream.is_some_and(|stream| stream.method == Method::Zstd);
         quote! {
-            #krate::embedded::StreamRecord {
+            #krate::StreamRecord {
                 offset: #offset,
                 size: #size,
                 inflated_size: #inflated_size,
@@ -63,7 +63,7 @@ pub(super) fn streams(krate: &TokenStream, modules: &[IndexModule]) -> Option<To
             }
         }
     });
-    Some(quote! { const STREAMS: &[#krate::embedded::StreamRecord] = &[#(#streams),*]; })
+    Some(quote! { const STREAMS: &[#krate::StreamRecord] = &[#(#streams),*]; })
 }
 
 fn list_name(number: usize) -> Ident {
@@ -73,7 +73,7 @@ fn list_name(number: usize) -> Ident {
 /// The constant of a pack without images.
 pub(super) fn modules_without_images(krate: &TokenStream, modules: &[String]) -> TokenStream {
     let modules = modules.iter().map(|name| module(krate, name, 0, 0, None));
-    quote! { const MODULES: &[#krate::embedded::ModuleRecord] = &[#(#modules),*]; }
+    quote! { const MODULES: &[#krate::ModuleRecord] = &[#(#modules),*]; }
 }
 
 fn module(krate: &TokenStream, name: &str, first: usize, count: usize, registered: Option<Ident>) -> TokenStream {
@@ -82,7 +82,7 @@ fn module(krate: &TokenStream, name: &str, first: usize, count: usize, registere
         Some(registered) => quote! { ::core::option::Option::Some(&#registered) },
         None => quote! { ::core::option::Option::None },
     };
-    quote! { #krate::embedded::ModuleRecord { name: #name, first: #first, count: #count, registered: #registered } }
+    quote! { #krate::ModuleRecord { name: #name, first: #first, count: #count, registered: #registered } }
 }
 
 fn image(krate: &TokenStream, image: &IndexImage, kernels: &TokenStream) -> TokenStream {
@@ -91,39 +91,27 @@ fn image(krate: &TokenStream, image: &IndexImage, kernels: &TokenStream) -> Toke
     let origin = match origin {
         Origin::Compiled => quote! { Compiled },
         Origin::Prebuilt => quote! { Prebuilt },
-        Origin::ReadyMade => quote! { ReadyMade },
-        _ => return not_known(),
+        Origin::Supplied => quote! { Supplied },
     };
     let kind = match kind {
         PackImageKind::CodeObject { version } => quote! { CodeObject { version: #version } },
         PackImageKind::Cubin => quote! { Cubin },
         PackImageKind::Ptx { version } => {
             let (major, minor) = (version.major, version.minor);
-            quote! { Ptx { version: #krate::target::PtxVersion { major: #major, minor: #minor } } }
+            quote! { Ptx { version: #krate::PtxVersion { major: #major, minor: #minor } } }
         }
         PackImageKind::SharedObject { triple } => quote! { SharedObject { triple: #triple } },
-        _ => return not_known(),
     };
-    let kind = quote! { #krate::embedded::PackImageKind::#kind };
+    let kind = quote! { #krate::PackImageKind::#kind };
     quote! {
-        #krate::embedded::ImageRecord {
+        #krate::ImageRecord {
             target: #target,
             kind: #kind,
             offset: #offset,
             size: #size,
-            origin: #krate::embedded::Origin::#origin,
+            origin: #krate::Origin::#origin,
             kernels: #kernels,
-            code: #krate::embedded::ImageRecord::code(#target, #kind),
+            code: #krate::ImageRecord::code(#target, #kind),
         }
-    }
-}
-
-/// In place of an image that a later offload-format knows.
-fn not_known() -> TokenStream {
-    quote! {
-        ::core::compile_error!(
-            "offload-embed-macro does not know an image of this pack: it is older than offload-format; \
-             `cargo update offload-embed-macro` brings them together"
-        )
     }
 }

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn a_pack_is_a_symbol_of_its_library_and_a_table() {
-    let index = "offload-pack 2\nname saxpy\nlibrary offload_saxpy_90f2\nlibrary-size 36264\nlibrary-offset 232\n\
+    let index = "offload-pack 3\nname saxpy\nlibrary offload_saxpy_90f2\nlibrary-size 36264\nlibrary-offset 232\n\
                  symbol offload_pack_90f2\nsection .hip_fatbin\nsize 9472\n\
                  module saxpy\nbundle 0\nimage gfx90a 4096 5376 prebuilt code-object 6\nkernel saxpy\n";
     let expected = quote! {{
@@ -15,35 +15,35 @@ fn a_pack_is_a_symbol_of_its_library_and_a_table() {
             safe static PACK: [u8; 9472];
         }
         const KERNELS_0: &[&str] = &["saxpy"];
-        const IMAGES: &[::offload_format::embedded::ImageRecord] = &[::offload_format::embedded::ImageRecord {
+        const IMAGES: &[::offload::__expansion::ImageRecord] = &[::offload::__expansion::ImageRecord {
             target: "gfx90a",
-            kind: ::offload_format::embedded::PackImageKind::CodeObject { version: 6u32 },
+            kind: ::offload::__expansion::PackImageKind::CodeObject { version: 6u32 },
             offset: 4096,
             size: 5376,
-            origin: ::offload_format::embedded::Origin::Prebuilt,
+            origin: ::offload::__expansion::Origin::Prebuilt,
             kernels: ::core::option::Option::Some(KERNELS_0),
-            code: ::offload_format::embedded::ImageRecord::code(
+            code: ::offload::__expansion::ImageRecord::code(
                 "gfx90a",
-                ::offload_format::embedded::PackImageKind::CodeObject { version: 6u32 }
+                ::offload::__expansion::PackImageKind::CodeObject { version: 6u32 }
             ),
         }];
-        const MODULES: &[::offload_format::embedded::ModuleRecord] = &[::offload_format::embedded::ModuleRecord {
+        const MODULES: &[::offload::__expansion::ModuleRecord] = &[::offload::__expansion::ModuleRecord {
             name: "saxpy", first: 0, count: 1, registered: ::core::option::Option::None
         }];
-        ::offload_format::KernelPack::new("saxpy", ".hip_fatbin", &PACK, IMAGES, MODULES)
+        ::offload::__expansion::linked("saxpy", ".hip_fatbin", &PACK, IMAGES, MODULES)
     }}};
     assert_eq!(pack(&Index::parse(index).unwrap(), &Options::default(), None).to_string(), expected.to_string());
 }
 
 #[test]
 fn a_pack_that_was_not_built_says_why() {
-    let index = Index::parse("offload-pack 2\nname saxpy\nabsent OFFLOAD_SKIP was set\nmodule saxpy\n").unwrap();
+    let index = Index::parse("offload-pack 3\nname saxpy\nabsent OFFLOAD_SKIP was set\nmodule saxpy\n").unwrap();
     let expected = quote! {{
         const _: ::core::option::Option<&str> = ::core::option_env!("OFFLOAD_FROM_DISK");
-        {const MODULES: &[::offload_format::embedded::ModuleRecord] = &[::offload_format::embedded::ModuleRecord {
+        {const MODULES: &[::offload::__expansion::ModuleRecord] = &[::offload::__expansion::ModuleRecord {
             name: "saxpy", first: 0, count: 0, registered: ::core::option::Option::None
         }];
-        ::offload_format::KernelPack::new_absent("saxpy", "OFFLOAD_SKIP was set", MODULES)
+        ::offload::__expansion::not_built("saxpy", "OFFLOAD_SKIP was set", MODULES)
     }}};
     assert_eq!(pack(&index, &Options::default(), None).to_string(), expected.to_string());
 }
@@ -52,7 +52,7 @@ fn a_pack_that_was_not_built_says_why() {
 fn a_large_pack_is_not_copied_into_the_crate() {
     let index = |size: u64| {
         let index = format!(
-            "offload-pack 2\nname saxpy\nlibrary offload_saxpy_90f2\nlibrary-size 99999999\nlibrary-offset 232\n\
+            "offload-pack 3\nname saxpy\nlibrary offload_saxpy_90f2\nlibrary-size 99999999\nlibrary-offset 232\n\
              symbol offload_pack_90f2\nsection .hip_fatbin\nsize {size}\nmodule saxpy\n"
         );
         pack(&Index::parse(&index).unwrap(), &Options::default(), None).to_string()

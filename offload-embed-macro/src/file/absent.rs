@@ -7,8 +7,8 @@ const VERSION: &str = concat!(env!("CARGO_PKG_VERSION_MAJOR"), ".", env!("CARGO_
 /// What has to be added to the manifest.
 fn lack(what: &str) -> String {
     format!(
-        "{what}; offload-embed-macro reads that with its feature `containers`:\n  \
-         offload-embed-macro = {{ version = \"{VERSION}\", features = [\"containers\"] }}"
+        "{what}; offload reads that with its feature `containers`:\n  \
+         offload = {{ version = \"{VERSION}\", features = [\"containers\"] }}"
     )
 }
 

@@ -57,7 +57,7 @@ impl<'data> Decompressor<'data> {
     /// Memory is written to only where bytes come: a count from a file may be far more than the stream has.
     ///
     /// Returns an error if the stream is damaged or cut short.
-    pub(crate) fn append(&mut self, out: &mut Vec<u8>, count: usize) -> Result<usize> {
+    pub fn append(&mut self, out: &mut Vec<u8>, count: usize) -> Result<usize> {
         const STEP: usize = 1 << 20;
         let mut appended = 0;
         while appended < count {

@@ -5,7 +5,6 @@ use core::fmt;
 
 /// What an image of a pack is, with what the rules of selection need beside its target. `S` is how text is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum PackImageKind<S = &'static str> {
     /// An AMD code object.
     CodeObject {
@@ -26,6 +25,18 @@ pub enum PackImageKind<S = &'static str> {
     },
 }
 
+impl<S> PackImageKind<S> {
+    /// The same with text that is held in another way.
+    pub fn map_text<T>(self, hold: impl FnOnce(S) -> T) -> PackImageKind<T> {
+        match self {
+            PackImageKind::CodeObject { version } => PackImageKind::CodeObject { version },
+            PackImageKind::Cubin => PackImageKind::Cubin,
+            PackImageKind::Ptx { version } => PackImageKind::Ptx { version },
+            PackImageKind::SharedObject { triple } => PackImageKind::SharedObject { triple: hold(triple) },
+        }
+    }
+}
+
 impl<S> fmt::Display for PackImageKind<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
@@ -39,14 +50,13 @@ impl<S> fmt::Display for PackImageKind<S> {
 
 /// Where an image came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Origin {
     /// Compiled by this build.
     Compiled,
     /// Taken from the prebuilt set in the package, whose recorded inputs match.
     Prebuilt,
     /// Taken out of a file that build.rs names.
-    ReadyMade,
+    Supplied,
 }
 
 impl fmt::Display for Origin {
@@ -54,7 +64,7 @@ impl fmt::Display for Origin {
         f.pad(match self {
             Origin::Compiled => "compiled",
             Origin::Prebuilt => "prebuilt",
-            Origin::ReadyMade => "ready-made",
+            Origin::Supplied => "supplied",
         })
     }
 }

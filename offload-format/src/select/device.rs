@@ -9,7 +9,7 @@ use core::fmt;
 
 /// A device to select an image for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Device {
+pub struct DeviceInfo {
     pub(super) kind: DeviceKind,
     /// The product, if it was named by that.
     product: Option<&'static str>,
@@ -80,7 +80,7 @@ impl Hip {
 const EXPECTED: &str = "not a device: expected a name such as gfx90a:sramecc+:xnack-, sm_90, sm_121@driver13.0, cpu, \
                         RTX 4090 or MI300X";
 
-impl Device {
+impl DeviceInfo {
     fn new(kind: DeviceKind) -> Self {
         Self { kind, product: None }
     }
@@ -204,7 +204,7 @@ fn driver_version(text: &str) -> Option<u32> {
     Some(number(major)? * 1000 + number(minor)? * 10)
 }
 
-impl fmt::Display for Device {
+impl fmt::Display for DeviceInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(product) = self.product {
             write!(f, "{product} (")?;

@@ -1,6 +1,6 @@
 //! Why there is no answer.
 
-use super::{Candidate, Code, Device, Refusal};
+use super::{Candidate, Code, DeviceInfo, Refusal};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -13,65 +13,70 @@ pub struct SelectError<I>(Box<Inner<I>>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Inner<I> {
-    device: Device,
-    absent: Option<&'static str>,
-    closed: Option<&'static str>,
-    modules: Vec<&'static str>,
-    refused: Vec<(I, Refusal)>,
+    device: DeviceInfo,
+    cause: Cause<I>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Cause<I> {
+    Refused(Vec<(I, Refusal)>),
+    NotBuilt(&'static str),
+    UnknownImages(&'static str),
+    SeveralModules(Vec<&'static str>),
 }
 
 impl<I> SelectError<I> {
-    fn new(device: &Device) -> Self {
-        let device = device.clone();
-        Self(Box::new(Inner { device, absent: None, closed: None, modules: Vec::new(), refused: Vec::new() }))
+    fn new(device: &DeviceInfo, cause: Cause<I>) -> Self {
+        Self(Box::new(Inner { device: device.clone(), cause }))
     }
 
     /// The error of images that all were refused.
-    pub(super) fn refused_all(device: &Device, refused: impl Iterator<Item = (I, Refusal)>) -> Self {
-        let mut error = Self::new(device);
-        error.0.refused.extend(refused);
-        error
+    pub(super) fn refused_all(device: &DeviceInfo, refused: impl Iterator<Item = (I, Refusal)>) -> Self {
+        Self::new(device, Cause::Refused(refused.collect()))
     }
 
-    /// The error of a pack that was not built.
-    pub(crate) fn absent(device: &Device, why: &'static str) -> Self {
-        let mut error = Self::new(device);
-        error.0.absent = Some(why);
-        error
+    /// The error of a pack that was not built, and why.
+    pub fn not_built(device: &DeviceInfo, why: &'static str) -> Self {
+        Self::new(device, Cause::NotBuilt(why))
     }
 
     /// The error of a pack whose images are not known, and why.
-    pub(crate) fn closed(device: &Device, why: &'static str) -> Self {
-        let mut error = Self::new(device);
-        error.0.closed = Some(why);
-        error
+    pub fn unknown_images(device: &DeviceInfo, why: &'static str) -> Self {
+        Self::new(device, Cause::UnknownImages(why))
     }
 
     /// The error of a pack of these modules, of which none was named.
-    pub(crate) fn several(device: &Device, modules: Vec<&'static str>) -> Self {
-        let mut error = Self::new(device);
-        error.0.modules = modules;
-        error
+    pub fn several_modules(device: &DeviceInfo, modules: Vec<&'static str>) -> Self {
+        Self::new(device, Cause::SeveralModules(modules))
     }
 
     /// The device that nothing fits.
-    pub fn device(&self) -> &Device {
+    pub fn device(&self) -> &DeviceInfo {
         &self.0.device
     }
 
     /// Why there are no images, if the pack was not built or they are not known.
     pub fn why_absent(&self) -> Option<&'static str> {
-        self.0.absent.or(self.0.closed)
+        match &self.0.cause {
+            Cause::NotBuilt(why) | Cause::UnknownImages(why) => Some(why),
+            Cause::Refused(_) | Cause::SeveralModules(_) => None,
+        }
     }
 
     /// The modules of the pack, if it has several and none was named.
     pub fn modules(&self) -> &[&'static str] {
-        &self.0.modules
+        match &self.0.cause {
+            Cause::SeveralModules(modules) => modules,
+            Cause::Refused(_) | Cause::NotBuilt(_) | Cause::UnknownImages(_) => &[],
+        }
     }
 
     /// Every image, in file order, and why it was refused.
     pub fn refused(&self) -> &[(I, Refusal)] {
-        &self.0.refused
+        match &self.0.cause {
+            Cause::Refused(refused) => refused,
+            Cause::NotBuilt(_) | Cause::UnknownImages(_) | Cause::SeveralModules(_) => &[],
+        }
     }
 }
 
@@ -81,8 +86,8 @@ impl<I: Candidate> SelectError<I> {
     /// may stand. None if no target would help: for a feature that the device does not report, for another CPU than the
     /// build was for. None either if there are no images, since then nobody knows what kept them out.
     pub fn targets_to_add(&self) -> Vec<String> {
-        let Inner { device, refused, modules, .. } = &*self.0;
-        if self.why_absent().is_some() || !modules.is_empty() || refused.is_empty() {
+        let (device, refused) = (&self.0.device, self.refused());
+        if refused.is_empty() {
             return Vec::new();
         }
         let mut other_mode = None;
@@ -104,25 +109,26 @@ impl<I: Candidate> SelectError<I> {
 
 impl<I: Candidate> fmt::Display for SelectError<I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { device, absent, closed, modules, refused } = &*self.0;
-        if let Some(first) = modules.first() {
-            let (count, names) = (modules.len(), modules.join(", "));
-            return write!(
-                f,
-                "the pack has {count} modules, each with images of its own: {names}; \
-                 select from one of them, as in PACK.module(\"{first}\").select(...)"
-            );
-        }
+        let Inner { device, cause } = &*self.0;
+        let refused = match cause {
+            Cause::NotBuilt(why) => return write!(f, "no image for {device}: the pack was not built: {why}"),
+            Cause::UnknownImages(why) => return write!(f, "no image for {device}: {why}"),
+            Cause::SeveralModules(modules) => {
+                return write!(
+                    f,
+                    "the pack has {} modules, each with images of its own: {}; \
+                     select from one of them, as in PACK.module(\"{}\").select(...)",
+                    modules.len(),
+                    modules.join(", "),
+                    modules.first().unwrap_or(&"")
+                );
+            }
+            Cause::Refused(refused) if refused.is_empty() => {
+                return write!(f, "no image for {device}: there are no images");
+            }
+            Cause::Refused(refused) => refused,
+        };
         write!(f, "no image for {device}")?;
-        if let Some(why) = absent {
-            return write!(f, ": the pack was not built: {why}");
-        }
-        if let Some(why) = closed {
-            return write!(f, ": {why}");
-        }
-        if refused.is_empty() {
-            return write!(f, ": there are no images");
-        }
         let width = refused.iter().map(|(image, _)| image.label().len()).max().unwrap_or(0);
         for (image, refusal) in refused {
             write!(f, "\n  {:width$}  {refusal}", image.label())?;

@@ -16,7 +16,7 @@
 //! ```
 //! # use offload_format::select::{Candidate, Code, select};
 //! # use offload_format::target::TargetId;
-//! use offload_format::Device;
+//! use offload_format::DeviceInfo;
 //! # #[derive(Debug)] struct Named(&'static str);
 //! # impl Candidate for Named {
 //! #     fn code(&self) -> Code<'_> { Code::Amdgpu { id: TargetId::parse(self.0).unwrap(), version: Some(6) } }
@@ -24,11 +24,11 @@
 //! # }
 //! # let images = ["gfx90a:xnack-", "gfx90a:xnack+", "gfx11-generic"].map(Named);
 //!
-//! let device = Device::hip("gfx90a:sramecc+:xnack-").unwrap();
+//! let device = DeviceInfo::hip("gfx90a:sramecc+:xnack-").unwrap();
 //! let choice = select(&images, &device).unwrap();
 //! assert_eq!(choice.to_string(), "gfx90a:xnack-: made for this processor in this mode");
 //!
-//! let error = select(&images, &Device::parse("Radeon VII").unwrap()).unwrap_err();
+//! let error = select(&images, &DeviceInfo::parse("Radeon VII").unwrap()).unwrap_err();
 //! assert_eq!(
 //!     error.to_string(),
 //!     "no image for Radeon VII (gfx906)
@@ -52,10 +52,11 @@ mod fit;
 mod nvidia;
 
 pub use choice::Choice;
-pub use device::Device;
+pub use device::DeviceInfo;
 pub use error::SelectError;
 pub use fit::{Fit, Refusal};
 
+use crate::pack_index::PackImageKind;
 use crate::target::{NvidiaArch, PtxVersion, TargetId};
 use core::cmp::Ordering;
 use device::DeviceKind;
@@ -87,6 +88,27 @@ pub enum Code<'a> {
     Other,
 }
 
+impl Code<'static> {
+    /// Of an image that an index describes, also in constants; `None` if the target is malformed or of another kind of image.
+    pub const fn of_pack_image(target: &'static str, kind: PackImageKind) -> Option<Self> {
+        match kind {
+            PackImageKind::CodeObject { version } => match TargetId::check(target) {
+                Ok(id) => Some(Code::Amdgpu { id, version: Some(version) }),
+                Err(_) => None,
+            },
+            PackImageKind::Cubin => match NvidiaArch::check(target) {
+                Ok(arch) => Some(Code::Cubin(arch)),
+                Err(_) => None,
+            },
+            PackImageKind::Ptx { version } => match NvidiaArch::check(target) {
+                Ok(arch) => Some(Code::Ptx { arch, version: Some(version) }),
+                Err(_) => None,
+            },
+            PackImageKind::SharedObject { triple } => Some(Code::Cpu(triple)),
+        }
+    }
+}
+
 /// An image that can be chosen.
 pub trait Candidate {
     /// What it is, for the rules.
@@ -106,13 +128,13 @@ impl<I: Candidate + ?Sized> Candidate for &I {
 }
 
 /// Whether an image runs on a device: how well it fits, or why it does not.
-pub fn judge<I: Candidate + ?Sized>(image: &I, device: &Device) -> Result<Fit, Refusal> {
+pub fn judge<I: Candidate + ?Sized>(image: &I, device: &DeviceInfo) -> Result<Fit, Refusal> {
     judge_code(image.code(), device).map_err(Unfit::into_owned)
 }
 
 // Where it is called, and what it calls: `select` then makes no refusals, which nobody sees, and takes half the time.
 #[inline(always)]
-fn judge_code<'a>(code: Code<'a>, device: &Device) -> Result<Fit, Unfit<'a>> {
+fn judge_code<'a>(code: Code<'a>, device: &DeviceInfo) -> Result<Fit, Unfit<'a>> {
     let other = |kind| Err(Refusal::OtherKindOfDevice(kind));
     match (&device.kind, code) {
         (DeviceKind::Hip(device), Code::Amdgpu { id, version }) => amdgpu::judge(id, version, device),
@@ -150,7 +172,7 @@ fn by_name<I: Candidate + ?Sized>(a: &I, b: &I) -> Ordering {
 /// Returns an error that lists every image with the reason why it was refused, if none fits.
 pub fn select<I: Candidate>(
     images: impl IntoIterator<Item = I, IntoIter: Clone>,
-    device: &Device,
+    device: &DeviceInfo,
 ) -> Result<Choice<I>, SelectError<I>> {
     let images = images.into_iter();
     let mut best: Option<Choice<I>> = None;

@@ -33,7 +33,8 @@ impl Candidate for Named<'_> {
 
 fn chosen(images: &str, device: &str) -> String {
     let images = images.split(' ').map(Named);
-    select(images, &Device::parse(device).unwrap()).map_or("none".to_string(), |choice| choice.image().0.to_string())
+    select(images, &DeviceInfo::parse(device).unwrap())
+        .map_or("none".to_string(), |choice| choice.image().0.to_string())
 }
 
 #[test]
@@ -120,7 +121,7 @@ fn the_order_of_the_images_does_not_matter() {
         ["gfx90a:sramecc+:xnack-", "gfx942:xnack-", "gfx1100", "sm_86", "sm_90@driver12.4", "sm_100", "sm_103"];
     let (mut ties, mut state) = (0, 1_u64);
     for text in devices {
-        let device = Device::parse(text).unwrap();
+        let device = DeviceInfo::parse(text).unwrap();
         for (i, a) in names.iter().enumerate() {
             for b in &names[..i] {
                 assert_eq!(chosen(&[*a, *b].join(" "), text), chosen(&[*b, *a].join(" "), text), "{a} {b} for {text}");
@@ -175,7 +176,7 @@ fn the_host_gets_its_own_image_only() {
 #[test]
 fn a_refusal_lists_every_image_with_its_reason() {
     let images = ["gfx90a:xnack+", "gfx1100", "gfx11-generic@5", "sm_80", "compute_80@8.7"].map(Named);
-    let error = select(images.clone(), &Device::hip("gfx90a:sramecc+:xnack-").unwrap()).unwrap_err();
+    let error = select(images.clone(), &DeviceInfo::hip("gfx90a:sramecc+:xnack-").unwrap()).unwrap_err();
     assert_eq!(error.refused().len(), images.len());
     assert_eq!(
         error.to_string(),
@@ -190,7 +191,7 @@ to run on this device, add \"gfx90a:xnack-\" to the targets of build.rs"
     let images =
         ["sm_80", "sm_100f", "sm_90a", "compute_70@8.7", "compute_80", "gfx90a", "aarch64-apple-darwin", "amdgcnspirv"];
     assert_eq!(
-        select(images.map(Named), &Device::cuda(7, 5, 12040)).unwrap_err().to_string(),
+        select(images.map(Named), &DeviceInfo::cuda(7, 5, 12040)).unwrap_err().to_string(),
         "no image for sm_75 (CUDA driver 12.4)
   sm_80                 machine code for compute capability 8.x, from 8.0 on
   sm_100f               runs on the family of compute capability 10.0 alone ('f')
@@ -203,17 +204,17 @@ to run on this device, add \"gfx90a:xnack-\" to the targets of build.rs"
 to run on this device, add \"sm_75\" or \"compute_75\" to the targets of build.rs"
     );
     // A driver too old for any PTX of the GPU's own.
-    let error = select([Named("compute_90@8.7")], &Device::cuda(12, 0, 12060)).unwrap_err().to_string();
+    let error = select([Named("compute_90@8.7")], &DeviceInfo::cuda(12, 0, 12060)).unwrap_err().to_string();
     assert!(error.ends_with("add \"sm_120\" to the targets of build.rs"), "{error}");
     // The processor's family is there, in a version that no runtime takes for it.
-    let error = select([Named("gfx11-generic@5")], &Device::hip("gfx1151").unwrap()).unwrap_err().to_string();
+    let error = select([Named("gfx11-generic@5")], &DeviceInfo::hip("gfx1151").unwrap()).unwrap_err().to_string();
     assert_eq!(
         error,
         "no image for gfx1151\n  gfx11-generic@5  a generic target needs code object version 6, this is version 5\n\
          to run on this device, add \"gfx1151\" to the targets of build.rs"
     );
     // Another CPU than the build was for: `cpu` is listed already.
-    let error = select([Named("sparc-sun-solaris")], &Device::cpu()).unwrap_err().to_string();
+    let error = select([Named("sparc-sun-solaris")], &DeviceInfo::cpu()).unwrap_err().to_string();
     assert_eq!(error, "no image for the CPU\n  sparc-sun-solaris  made for sparc-sun-solaris");
 }
 
@@ -230,9 +231,9 @@ fn devices_from_text() {
         ("MI300X", "Instinct MI300X (gfx942)"),
         ("strix halo", "Strix Halo (gfx1151)"),
     ] {
-        assert_eq!(Device::parse(text).unwrap().to_string(), display);
+        assert_eq!(DeviceInfo::parse(text).unwrap().to_string(), display);
     }
-    assert_eq!(Device::parse("sm_90@driver12.8").unwrap(), Device::cuda(9, 0, 12080));
+    assert_eq!(DeviceInfo::parse("sm_90@driver12.8").unwrap(), DeviceInfo::cuda(9, 0, 12080));
     for (text, error) in [
         ("", "'': not a device: expected a name such as"),
         ("radeon", "'radeon': not a device: expected a name such as gfx90a:sramecc+:xnack-, sm_90, "),
@@ -250,7 +251,7 @@ fn devices_from_text() {
         ("RTX 4090@driverX", "'RTX 4090@driverX': a driver is a CUDA version such as 12.8 (at 'X')"),
         ("MI300X@driver12.8", "'MI300X@driver12.8': an AMD GPU's name says nothing of a driver (at '@driver12.8')"),
     ] {
-        let found = Device::parse(text).unwrap_err().to_string();
+        let found = DeviceInfo::parse(text).unwrap_err().to_string();
         assert!(found.starts_with(error), "{found}");
     }
 }
@@ -261,7 +262,7 @@ fn a_product_is_its_processor_in_no_known_mode() {
     assert_eq!(chosen("gfx942:xnack- gfx942:xnack+", "MI300X"), "none");
     assert_eq!(chosen("gfx942:xnack- gfx9-4-generic", "MI300X"), "gfx9-4-generic");
     assert_eq!(chosen("sm_80 sm_86 sm_90", "RTX 4090"), "sm_86");
-    let error = select([Named("gfx942:xnack-")], &Device::parse("MI300X").unwrap()).unwrap_err();
+    let error = select([Named("gfx942:xnack-")], &DeviceInfo::parse("MI300X").unwrap()).unwrap_err();
     assert_eq!(
         error.to_string(),
         "no image for Instinct MI300X (gfx942)\n  gfx942:xnack-  needs xnack-, the device does not report xnack"
@@ -271,13 +272,13 @@ fn a_product_is_its_processor_in_no_known_mode() {
 #[test]
 fn what_no_runtime_reports_is_no_device() {
     for name in ["", "cpu", "sm_90", "AMD", "native", "gfx", "gfx9-generic", "amdgcnspirv", "gfx90a:xnack"] {
-        assert!(Device::hip(name).is_err(), "{name}");
+        assert!(DeviceInfo::hip(name).is_err(), "{name}");
     }
     for text in ["sm_90@driver+12.8", "sm_90@driver12.999", "sm_90@driver12.", "gfx11-generic"] {
-        assert!(Device::parse(text).is_err(), "{text}");
+        assert!(DeviceInfo::parse(text).is_err(), "{text}");
     }
     // What a driver should never say does no harm.
-    let device = Device::cuda(u32::MAX, u32::MAX, u32::MAX);
+    let device = DeviceInfo::cuda(u32::MAX, u32::MAX, u32::MAX);
     assert!(select([Named("sm_100f"), Named("sm_80")], &device).is_err());
 }
 
@@ -288,7 +289,7 @@ fn no_advice_that_the_build_would_refuse() {
         ("gfx90a:sramecc+:xnack-", "gfx90a:xnack-", None),
         ("gfx90a:xnack-", "gfx90a", None),
     ] {
-        let error = select([Named(image)], &Device::hip(device).unwrap()).unwrap_err().to_string();
+        let error = select([Named(image)], &DeviceInfo::hip(device).unwrap()).unwrap_err().to_string();
         match advice {
             Some(target) => {
                 let [a, b] = [image, target].map(|id| TargetId::parse(id).unwrap());
@@ -312,7 +313,7 @@ fn a_fit_says_how_narrow_it_is() {
         ("gfx90a", "gfx90a", "made for this processor, in any mode"),
         ("gfx90a:xnack-", "gfx90a:xnack-", "made for this processor in this mode"),
     ] {
-        let choice = select([Named(image)], &Device::parse(device).unwrap()).unwrap();
+        let choice = select([Named(image)], &DeviceInfo::parse(device).unwrap()).unwrap();
         assert_eq!(choice.fit().to_string(), text);
         assert_eq!(choice.into_image(), Named(image));
     }

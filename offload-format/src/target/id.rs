@@ -100,7 +100,7 @@ impl<'a> TargetId<'a> {
     }
 
     /// What [`TargetId::check`] found in the same text before: the processor ends at `end`.
-    #[cfg(feature = "embedded")]
+    #[cfg(feature = "select")]
     pub(crate) fn split(text: &'a str, end: usize) -> Self {
         let (processor, features) = text.split_at_checked(end).unwrap_or((text, ""));
         Self { processor, features }
@@ -125,7 +125,7 @@ impl<'a> TargetId<'a> {
     }
 
     /// The features as written: `:sramecc+:xnack-`.
-    #[cfg(feature = "embedded")]
+    #[cfg(feature = "select")]
     pub(crate) fn features_text(&self) -> &'a str {
         self.features
     }

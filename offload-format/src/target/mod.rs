@@ -20,7 +20,7 @@ mod id;
 mod nvidia;
 mod offload_arch;
 mod parse_error;
-#[cfg(feature = "embedded")]
+#[cfg(feature = "select")]
 pub mod product;
 mod triple;
 

@@ -379,40 +379,8 @@ pub fn find(name: &str) -> Option<Product> {
 }
 
 /// Words that no name is told apart by.
-const WORDS: [&str; 32] = [
-    "nvidia",
-    "amd",
-    "geforce",
-    "tesla",
-    "radeon",
-    "instinct",
-    "tm",
-    "gpu",
-    "graphics",
-    "laptop",
-    "mobile",
-    "generation",
-    "workstation",
-    "server",
-    "edition",
-    "pcie",
-    "nvl",
-    "oam",
-    "sxm",
-    "sxm2",
-    "sxm3",
-    "sxm4",
-    "sxm5",
-    "sxm6",
-    "ac",
-    "developer",
-    "kit",
-    "hbm3",
-    "hbm3e",
-    "maxq",
-    "with",
-    "design",
-];
+const WORDS: &str = "nvidia amd geforce tesla radeon instinct tm gpu graphics laptop mobile generation workstation server edition pcie \
+    nvl oam sxm sxm2 sxm3 sxm4 sxm5 sxm6 ac developer kit hbm3 hbm3e maxq with design";
 
 /// Names that may stand before the rest without a space.
 const PREFIXES: [&str; 6] = ["nvidia", "amd", "geforce", "tesla", "radeon", "instinct"];
@@ -430,7 +398,7 @@ fn key(name: &str) -> String {
 /// The words that tell names apart.
 fn words(name: &str) -> impl Iterator<Item = &str> {
     let words = name.split(|c: char| !c.is_ascii_alphanumeric());
-    words.filter(|word| !WORDS.iter().any(|noise| noise.eq_ignore_ascii_case(word)) && !is_memory(word))
+    words.filter(|word| !WORDS.split(' ').any(|noise| noise.eq_ignore_ascii_case(word)) && !is_memory(word))
 }
 
 /// `80gb`, `144g`.

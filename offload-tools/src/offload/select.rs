@@ -4,7 +4,7 @@ use super::{Context, Error, Result, out};
 use crate::files::{Input, Output, Source};
 use crate::inventory::{Image, ImageKind, ImageRecord, Images, Inventory, Named};
 use crate::text::{self, BAD, FAINT, GOOD, HEADING, TARGET, styled};
-use offload_format::select::{Device, Fit, Refusal, is_before, judge};
+use offload_format::select::{DeviceInfo, Fit, Refusal, is_before, judge};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -37,7 +37,7 @@ const START: u64 = 4096;
 
 /// Shows which image a device gets.
 pub fn run(args: &Args, context: &Context) -> Result {
-    let device = Device::parse(&args.device).map_err(|error| Error::text(format!("--device {error}")))?;
+    let device = DeviceInfo::parse(&args.device).map_err(|error| Error::text(format!("--device {error}")))?;
     let input = context.open(&args.file)?;
     let inventory = context.inventory(&input);
     inventory.problems.iter().for_each(|problem| context.warn_of(&args.file, problem));
@@ -82,7 +82,7 @@ type Verdicts<'i, 'a> = Vec<(&'i Image<'a>, Verdict<'i>)>;
 fn judge_all<'i, 'a>(
     inventory: &'i Inventory<'a>,
     images: &mut Images<'a>,
-    device: &Device,
+    device: &DeviceInfo,
     mut failed: impl FnMut(&Image<'a>, offload_format::Error),
 ) -> Verdicts<'i, 'a> {
     let mut verdicts = Vec::with_capacity(inventory.images.len());
@@ -148,7 +148,7 @@ fn print(
     out: &mut out::Out,
     file: &Path,
     inventory: &Inventory<'_>,
-    device: &Device,
+    device: &DeviceInfo,
     chosen: Option<(&Image<'_>, Fit)>,
     verdicts: &Verdicts<'_, '_>,
 ) -> Result<()> {

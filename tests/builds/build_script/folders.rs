@@ -14,7 +14,8 @@ offload_tests::tests! {
         the_same_bytes_wherever_cargo_builds,
         tools_may_be_given_by_bare_names,
     ],
-    COMPILERS => [folders_with_spaces_and_other_letters, the_same_inputs_make_the_same_bytes_in_any_folder],
+    COMPILERS => [folders_with_spaces_and_other_letters],
+    COMPILERS.slow() => [the_same_inputs_make_the_same_bytes_in_any_folder],
 }
 
 /// A package that is moved with the folder that it is built in.

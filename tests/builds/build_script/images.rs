@@ -7,7 +7,8 @@ use offload_tests::tools::{cuda, llvm, stdout, succeed};
 use std::path::Path;
 
 offload_tests::tests! {
-    COMPILERS => [several_files_make_one_program, each_image_says_its_target, options_reach_every_compiler],
+    COMPILERS => [options_reach_every_compiler],
+    COMPILERS.slow() => [several_files_make_one_program, each_image_says_its_target],
     CLANG => [
         the_code_object_version_is_the_one_asked_for,
         a_nul_follows_every_ptx,

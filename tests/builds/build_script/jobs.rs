@@ -4,7 +4,8 @@ use offload_tests::registry::COMPILERS;
 use offload_tests::scenario::{Scenario, Watched};
 
 offload_tests::tests! {
-    COMPILERS => [one_job_is_one_compiler, a_cap_is_one_for_all_packs, the_longest_chain_starts_first],
+    COMPILERS => [the_longest_chain_starts_first],
+    COMPILERS.slow() => [one_job_is_one_compiler, a_cap_is_one_for_all_packs],
 }
 
 fn one_job_is_one_compiler() {

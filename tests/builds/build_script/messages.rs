@@ -66,10 +66,7 @@ fn nothing_is_built_for_docs_rs() {
     scenario
         .pack("add", r#".file("kernels/add.cu").archs(["gfx90a", "native", "sm_80", "all-major", "cpu"])"#)
         .kernel("add", "1.0f")
-        .write(
-            "src/lib.rs",
-            "pub static ADD: offload_format::KernelPack = offload_embed_macro::include_offload!(\"add\");\n",
-        );
+        .write("src/lib.rs", "pub static ADD: offload::KernelPack = offload::include_offload!(\"add\");\n");
     // rustc links with `cc`.
     let path = env::var_os("PATH").expect("PATH is set");
     for name in ["cc", "cargo", "rustc", "rustdoc", "ld"] {
@@ -96,7 +93,7 @@ fn nothing_is_built_for_docs_rs() {
 
     // What is to be published names versions; the crates of this checkout stand for the published ones.
     scenario.write("Cargo.toml", scenario.text("Cargo.toml").replace("{ path", "{ version = \"0.1.0\", path"));
-    let patches = ["offload-format", "offload-embed-macro", "offload-build"]
+    let patches = ["offload", "offload-build"]
         .map(|name| format!("patch.crates-io.{name}.path='{}'", scratch::workspace().join(name).display()));
     let patches = patches.iter().flat_map(|patch| ["--config", patch]);
     let package = scenario.cargo(&["package", "--allow-dirty"]).args(patches);

@@ -9,11 +9,8 @@ use std::fs;
 use std::path::Path;
 
 offload_tests::tests! {
-    COMPILERS => [
-        a_second_build_compiles_nothing,
-        the_environment_names_the_targets,
-        only_what_a_change_reaches_is_compiled,
-    ],
+    COMPILERS => [a_second_build_compiles_nothing],
+    COMPILERS.slow() => [the_environment_names_the_targets, only_what_a_change_reaches_is_compiled],
     CLANG => [
         an_edit_while_a_compiler_runs_is_not_lost,
         another_compiler_in_path_is_noticed,

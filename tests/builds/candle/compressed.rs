@@ -42,7 +42,7 @@ struct Sizes {
 /// A program that writes the images of the modules that it is told to a folder, or prints why they cannot be had.
 const MAIN: &str = r#"use std::path::PathBuf;
 
-static CANDLE: offload_format::KernelPack = offload_embed_macro::include_offload!("candle");
+static CANDLE: offload::KernelPack = offload::include_offload!("candle");
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
@@ -64,7 +64,7 @@ fn main() {
 /// Of a program in which only one module is as it was, that one comes out.
 fn compressed(name: &str, modules: &[&str]) -> Sizes {
     let mut scenario = Scenario::without_sources(name);
-    scenario.feature("offload-build", "compression").feature("offload-format", "zstd");
+    scenario.feature("offload-build", "compression").feature("offload", "zstd");
     scenario.write("src/main.rs", MAIN).build_script(&format!(
         r#"println!("cargo::rerun-if-env-changed=PLAIN");
     let mut build = Build::new();

@@ -48,7 +48,7 @@ fn all_of_candle_kernels() {
 /// are never looked at.
 const MAIN: &str = r#"use std::ffi::c_void;
 
-static CANDLE: offload_format::KernelPack = offload_embed_macro::include_offload!("candle");
+static CANDLE: offload::KernelPack = offload::include_offload!("candle");
 
 unsafe extern "C" {
     fn candle_launch_moe_align(
@@ -63,7 +63,7 @@ fn launch() -> i32 {
 }
 
 fn main() {
-    let device = offload_format::select::Device::cuda(9, 0, 13000);
+    let device = offload::DeviceInfo::cuda(9, 0, 13000);
     for module in CANDLE.modules() {
         let image = module.select(&device).unwrap();
         println!("{} {} {}", module.name(), image.target(), image.bytes().len());

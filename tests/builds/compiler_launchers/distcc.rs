@@ -14,7 +14,7 @@ use std::thread;
 use std::time::Duration;
 
 offload_tests::tests! {
-    needs(&[Tool::Llvm22, Tool::Gcc, Tool::Distcc]) => [two_other_machines_make_the_same_bytes],
+    needs(&[Tool::Llvm22, Tool::Gcc, Tool::Distcc]).slow() => [two_other_machines_make_the_same_bytes],
 }
 
 /// A server of distcc, which ends with the test.

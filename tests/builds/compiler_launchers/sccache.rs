@@ -16,7 +16,8 @@ use std::time::Duration;
 const CACHE: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::Sccache]);
 
 offload_tests::tests! {
-    CACHE => [a_second_build_is_all_hits, a_header_counts_under_a_cache, an_error_is_the_compilers_own],
+    CACHE => [an_error_is_the_compilers_own],
+    CACHE.slow() => [a_second_build_is_all_hits, a_header_counts_under_a_cache],
 }
 
 /// A cache and its server, which ends with the test.

@@ -9,7 +9,7 @@ use offload_tests::tools::{stdout, succeed};
 use std::process::Command;
 
 offload_tests::tests! {
-    GCC => [small_numbers_are_rounded_as_they_should_be],
+    GCC.slow() => [small_numbers_are_rounded_as_they_should_be],
     CLANG => [small_numbers_compile_for_every_target],
 }
 

@@ -13,7 +13,7 @@ use std::fs;
 use std::path::PathBuf;
 
 offload_tests::tests! {
-    COMPILERS => [every_language_for_every_kind_of_target],
+    COMPILERS.slow() => [every_language_for_every_kind_of_target],
     CLANG => [
         compressed_containers_are_taken_apart,
         a_clang_without_gpuintrin_is_named,
@@ -130,9 +130,9 @@ fn every_language_for_every_kind_of_target() {
         for target in *targets {
             assert_is_for(module, target, &image(&scenario, module, target));
             let origin = match *module {
-                "text" if *target == "compute_90" => "ReadyMade",
-                "mixed" if ["gfx1100", "sm_80"].contains(target) => "ReadyMade",
-                name if name.starts_with("ready_") => "ReadyMade",
+                "text" if *target == "compute_90" => "Supplied",
+                "mixed" if ["gfx1100", "sm_80"].contains(target) => "Supplied",
+                name if name.starts_with("ready_") => "Supplied",
                 _ => "Compiled",
             };
             let kernels = if *target == "cpu" { "" } else { "add" };

@@ -19,7 +19,7 @@ offload_tests::tests! {
     NVCC.slow() => [a_library_by_nvcc_has_every_target_and_starts_without_a_driver],
     NVCC => [two_crates_with_libraries_share_one_runtime],
     CLANG_CUDA.slow() => [a_library_by_clang_has_every_target_and_starts_without_a_driver],
-    HIP => [a_library_for_amd_has_every_target_and_starts_without_a_gpu],
+    HIP.slow() => [a_library_for_amd_has_every_target_and_starts_without_a_gpu],
 }
 
 /// A source with a kernel and two functions for the host. `header` declares the runtime's functions, whose names start

@@ -13,8 +13,8 @@ const CLANG_CUDA: Needs = needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::Llvm2
 const HIP: Needs = needs(&[Tool::Rocm, Tool::Hip5, Tool::Gcc, Tool::Llvm22]);
 
 offload_tests::tests! {
-    CLANG_CUDA => [a_header_that_only_cuda_devices_include_counts],
-    HIP => [a_header_that_only_an_amd_device_includes_counts, a_generated_source_makes_the_same_bytes_in_any_folder],
+    CLANG_CUDA.slow() => [a_header_that_only_cuda_devices_include_counts],
+    HIP.slow() => [a_generated_source_makes_the_same_bytes_in_any_folder, a_header_that_only_an_amd_device_includes_counts],
     NOTHING => [nothing_is_compiled_when_skipped],
 }
 

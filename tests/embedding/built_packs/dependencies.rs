@@ -9,7 +9,7 @@ use offload_tests::scenario::Scenario;
 use offload_tests::tools::{llvm, stdout, succeed};
 
 offload_tests::tests! {
-    CLANG.slow() => [two_dependencies_may_have_packs_of_one_name],
+    CLANG.slow() => [two_dependencies_may_have_packs_of_one_name, an_unused_pack_is_not_in_the_program],
     CLANG => [an_unused_pack_is_not_in_the_program],
 }
 

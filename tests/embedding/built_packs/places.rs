@@ -10,7 +10,7 @@ use std::env::consts::ARCH;
 use std::path::Path;
 
 offload_tests::tests! {
-    CLANG.slow() => [every_kind_of_target_embeds],
+    CLANG.slow() => [every_kind_of_target_embeds, edition_2021_embeds],
     CLANG => [edition_2021_embeds],
 }
 

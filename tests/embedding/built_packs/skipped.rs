@@ -13,10 +13,10 @@ offload_tests::tests! {
 fn nothing_is_compiled_when_told_to_skip() {
     let scenario = Scenario::without_sources("embed_skip");
     let main = r#"
-use offload_format::Device;
+use offload::DeviceInfo;
 fn main() {
     println!("{} images in {} bytes, {:?}", KERNELS.images().len(), KERNELS.bytes().len(), KERNELS.absent());
-    for device in [Device::parse("gfx90a").unwrap(), Device::cuda(8, 0, 12080), Device::cpu()] {
+    for device in [DeviceInfo::parse("gfx90a").unwrap(), DeviceInfo::cuda(8, 0, 12080), DeviceInfo::cpu()] {
         println!("{}", KERNELS.select(&device).unwrap_err());
     }
 }

@@ -1,5 +1,5 @@
 //! Every kind of crate embeds packs: programs, benches and unit tests, libraries for C, crates without std, crates that know
-//! offload-format by another name. The programs say what they have.
+//! `offload` by another name. The programs say what they have.
 
 use super::with_packs;
 use crate::sources::{FORBID, pack};
@@ -7,21 +7,21 @@ use offload_tests::registry::{GCC, NOTHING};
 
 offload_tests::tests! {
     GCC.slow() => [every_kind_of_crate_has_the_same_packs],
-    NOTHING => [offload_format_may_have_another_name, a_crate_without_std_embeds_packs],
+    NOTHING => [offload_may_have_another_name, a_crate_without_std_embeds_packs],
 }
 
-fn offload_format_may_have_another_name() {
+fn offload_may_have_another_name() {
     let scenario = with_packs("include_other_name");
     let manifest = scenario.text("Cargo.toml");
-    let renamed = manifest.replace("offload-format = { path", "gpu_files = { package = \"offload-format\", path");
+    let renamed = manifest.replace("offload = { path", "gpu_files = { package = \"offload\", path");
     assert_ne!(manifest, renamed);
     scenario.write("Cargo.toml", renamed).write(
         "src/main.rs",
         format!(
-            "{FORBID}mod kit {{ pub use gpu_files as format; }}\n\
-             static A: gpu_files::KernelPack = offload_embed_macro::include_offload!(\"amd\", crate = ::gpu_files);\n\
-             static B: gpu_files::KernelPack = offload_embed_macro::include_offload!(\"mixed\", crate = crate::kit::format,);\n\
-             static C: gpu_files::KernelPack = offload_embed_macro::include_offload!(\n    \
+            "{FORBID}mod kit {{ pub use gpu_files as gpu; }}\n\
+             static A: gpu_files::KernelPack = gpu_files::include_offload!(\"amd\");\n\
+             static B: gpu_files::KernelPack = gpu_files::include_offload!(\"mixed\", crate = crate::kit::gpu,);\n\
+             static C: gpu_files::KernelPack = gpu_files::include_offload!(\n    \
                  crate = gpu_files, path = \"$CARGO_MANIFEST_DIR/src/files/saxpy.hipfb\");\n\
              fn main() {{\n    println!(\"{{}} {{}} {{}}\", A.images().len(), B.images().len(), C.images().len());\n}}\n"
         ),
@@ -36,9 +36,7 @@ fn a_crate_without_std_embeds_packs() {
     scenario
         .write(
             "src/lib.rs",
-            format!(
-                "#![no_std]\n{FORBID}{packs}pub const SAXPY: offload_format::embedded::Kernel = A.kernel(\"saxpy\");\n"
-            ),
+            format!("#![no_std]\n{FORBID}{packs}pub const SAXPY: offload::Kernel = A.kernel(\"saxpy\");\n"),
         )
         .write(
             "src/main.rs",

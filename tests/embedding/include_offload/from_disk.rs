@@ -19,7 +19,7 @@ offload_tests::tests! {
 
 const MAIN: &str = r#"
 fn main() {
-    match SAXPY.module().select(&offload_format::Device::parse("gfx90a").unwrap()) {
+    match SAXPY.module().select(&offload::DeviceInfo::parse("gfx90a").unwrap()) {
         Ok(image) => println!("{} bytes, aligned {}", image.bytes().len(), image.as_ptr().addr() % 4096 == 0),
         Err(error) => println!("{error}"),
     }
@@ -33,10 +33,7 @@ fn program_with_pack(name: &str) -> Scenario {
     let scenario = with_packs(name);
     let pack = pack("PACK", "\"amd\", retain");
     scenario
-        .write(
-            "src/lib.rs",
-            format!("{FORBID}{pack}pub const SAXPY: offload_format::embedded::Kernel = PACK.kernel(\"saxpy\");\n"),
-        )
+        .write("src/lib.rs", format!("{FORBID}{pack}pub const SAXPY: offload::Kernel = PACK.kernel(\"saxpy\");\n"))
         .write("src/main.rs", format!("{FORBID}use {name}::{{PACK, SAXPY}};\n{MAIN}"));
     scenario
 }

@@ -83,7 +83,7 @@ pub const IMAGES: [&str; 4] =
 
 /// Panics unless a pack in memory equals the file that the build script left.
 const CHECK: &str = r#"
-pub fn check(pack: &offload_format::KernelPack, out_dir: &str) {
+pub fn check(pack: &offload::KernelPack, out_dir: &str) {
     let file = std::path::Path::new(out_dir).join("offload").join(format!("{}.pack", pack.name()));
     let file = std::fs::read(file).unwrap();
     assert!(!file.is_empty(), "the file is empty");
@@ -104,10 +104,10 @@ pub const CHECKED: &str = "amd in .hip_fatbin: 2 images\nmixed in .llvm.offloadi
 macro_rules! packs {
     () => {
         r#"
-use offload_format::KernelPack;
+use offload::KernelPack;
 
-static AMD: KernelPack = offload_embed_macro::include_offload!("amd");
-static MIXED: KernelPack = offload_embed_macro::include_offload!("mixed");
+static AMD: KernelPack = offload::include_offload!("amd");
+static MIXED: KernelPack = offload::include_offload!("mixed");
 
 #[unsafe(no_mangle)]
 pub extern "C" fn check_packs() {
@@ -124,8 +124,8 @@ const PROGRAM: &str = concat!(packs!(), "\nfn main() { check_packs() }\n");
 const LIBRARY: &str = concat!(packs!(), "\npub fn five() -> u32 { std::hint::black_box(5) }\n");
 
 const KEPT: &str = r#"
-use offload_format::KernelPack;
+use offload::KernelPack;
 
-pub static AMD: KernelPack = offload_embed_macro::include_offload!("amd", retain);
-pub static MIXED: KernelPack = offload_embed_macro::include_offload!("mixed", retain);
+pub static AMD: KernelPack = offload::include_offload!("amd", retain);
+pub static MIXED: KernelPack = offload::include_offload!("mixed", retain);
 "#;

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 const TOOLS: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::RustLld, Tool::Mold, Tool::RocObj]).slow();
 
 offload_tests::tests! {
-    TOOLS => [every_linker_keeps_the_packs_that_a_crate_uses],
+    TOOLS.slow() => [every_linker_keeps_the_packs_that_a_crate_uses],
 }
 
 /// How crates are compiled.

@@ -13,11 +13,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 offload_tests::tests! {
-    NOTHING => [
-        every_error_is_as_checked_in,
-        errors_without_a_build_script_are_as_checked_in,
-        errors_with_all_containers_are_as_checked_in,
-    ],
+    NOTHING => [errors_without_a_build_script_are_as_checked_in, errors_with_all_containers_are_as_checked_in],
+    NOTHING.slow() => [every_error_is_as_checked_in],
 }
 
 fn every_error_is_as_checked_in() {
@@ -32,7 +29,7 @@ fn errors_without_a_build_script_are_as_checked_in() {
 
 fn errors_with_all_containers_are_as_checked_in() {
     let mut scenario = Scenario::without_sources("ui_containers");
-    scenario.feature("offload-embed-macro", "containers");
+    scenario.feature("offload", "containers");
     with_build_script(&scenario);
     errors_are_as_checked_in(&scenario, "containers");
 }

@@ -10,7 +10,8 @@ use offload_tests::scratch;
 use offload_tests::tools::{llvm, stderr, succeed};
 
 offload_tests::tests! {
-    LLVM => [llvm_compresses_and_we_read, we_compress_and_llvm_reads, compiled_code_gets_no_larger_than_llvms],
+    LLVM => [compiled_code_gets_no_larger_than_llvms],
+    LLVM.slow() => [llvm_compresses_and_we_read, we_compress_and_llvm_reads],
 }
 
 /// Code objects of several sizes, alike and not.

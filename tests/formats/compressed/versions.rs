@@ -9,7 +9,8 @@ use offload_tests::registry::NOTHING;
 use offload_tests::scratch;
 
 offload_tests::tests! {
-    NOTHING => [files_of_all_versions, over_4_gib],
+    NOTHING => [files_of_all_versions],
+    NOTHING.slow() => [over_4_gib],
 }
 
 /// Files of LLVM 22, and some put together by hand: versions that it does not write.

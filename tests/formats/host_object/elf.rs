@@ -4,7 +4,7 @@ use super::{LLVM_AND_GNU, assert_line, hip_pack, library, llvm_pack, object, pla
 use offload_format::archive;
 use offload_format::bundle::Bundle;
 use offload_format::host_object::{CargoTarget, DeviceSection};
-use offload_tests::registry::LLVM;
+use offload_tests::registry::{LLVM, needs};
 use offload_tests::scratch;
 use offload_tests::tools::{llvm, llvm_bin, stdout, succeed};
 use std::fs;
@@ -12,14 +12,8 @@ use std::path::Path;
 use std::process::Command;
 
 offload_tests::tests! {
-    LLVM_AND_GNU => [
-        elf_readers_agree_on_the_object,
-        elf_readers_agree_on_the_library,
-        elf_the_library_is_that_of_other_archivers,
-        elf_programs_that_refer_to_it_have_it,
-        elf_programs_that_do_not_refer_to_it_do_not,
-        elf_shared_objects_do_not_export_it,
-    ],
+    LLVM_AND_GNU => [elf_readers_agree_on_the_library, elf_the_library_is_that_of_other_archivers, elf_programs_that_refer_to_it_have_it, elf_programs_that_do_not_refer_to_it_do_not, elf_shared_objects_do_not_export_it],
+    needs(LLVM_AND_GNU).slow() => [elf_readers_agree_on_the_object],
     LLVM => [elf_lld_links_for_every_machine],
 }
 

@@ -11,8 +11,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 offload_tests::tests! {
-    LLVM => [kernels_of_code_objects, code_objects_that_are_not_linked, code_objects_of_old_compilers],
-    PUBLISHED_ROCM => [kernels_of_published_code_objects],
+    LLVM => [code_objects_that_are_not_linked, code_objects_of_old_compilers],
+    LLVM.slow() => [kernels_of_code_objects],
+    PUBLISHED_ROCM.slow() => [kernels_of_published_code_objects],
 }
 
 /// A kernel as `llvm-readelf --notes` prints it.

@@ -11,8 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 offload_tests::tests! {
-    BOTH => [kernels_of_cubins_and_their_ptx, cubins_of_cuda_12, cubins_before_and_behind_a_linker],
-    PUBLISHED_CUDA => [kernels_of_published_cubins],
+    BOTH => [cubins_of_cuda_12, cubins_before_and_behind_a_linker],
+    BOTH.slow() => [kernels_of_cubins_and_their_ptx],
+    PUBLISHED_CUDA.slow() => [kernels_of_published_cubins],
     NOTHING => [registers_are_in_two_places],
 }
 

@@ -7,7 +7,7 @@ use offload_tests::scratch;
 use offload_tests::tools::{llvm, succeed};
 
 offload_tests::tests! {
-    BOTH => [a_thousand_kernels],
+    BOTH.slow() => [a_thousand_kernels],
 }
 
 /// No step for each pair of kernels: the search for what belongs to a kernel goes on where the last one ended.

@@ -8,7 +8,7 @@ use offload_tests::tools::{stdout, succeed};
 use std::process::Command;
 
 offload_tests::tests! {
-    GCC => [a_library_without_std],
+    GCC.slow() => [a_library_without_std],
 }
 
 /// The features that do not need std.

@@ -8,14 +8,9 @@ use offload_tests::tools::llvm;
 use std::process::Command;
 
 offload_tests::tests! {
-    LLVM => [
-        objects_of_clang,
-        objects_for_other_machines,
-        coff_objects,
-        more_sections_than_16_bits_count,
-        odd_sections_and_symbols,
-    ],
-    CLANG => [objects_of_gcc],
+    LLVM => [odd_sections_and_symbols],
+    LLVM.slow() => [objects_of_clang, objects_for_other_machines, more_sections_than_16_bits_count, coff_objects],
+    CLANG.slow() => [objects_of_gcc],
 }
 
 fn objects_of_clang() {

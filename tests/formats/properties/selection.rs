@@ -2,7 +2,7 @@
 //! before it.
 
 use super::check;
-use offload_format::select::{self, Candidate, Code, Device};
+use offload_format::select::{self, Candidate, Code, DeviceInfo};
 use offload_format::target::{NvidiaArch, NvidiaCode, PtxVersion, TargetId};
 use offload_tests::registry::NOTHING;
 use proptest::collection::vec;
@@ -102,7 +102,7 @@ fn the_selected_image_does_not_depend_on_the_order() {
     let images = vec(image, 0..12).prop_flat_map(|images| (Just(images.clone()), Just(images).prop_shuffle()));
     let chosen = std::cell::Cell::new(0);
     check(4000, (images, sample::select(&DEVICES[..])), |((images, shuffled), device)| {
-        let device = Device::parse(device).unwrap();
+        let device = DeviceInfo::parse(device).unwrap();
         let choice = select::select(&images, &device);
         let again = select::select(&shuffled, &device);
         match (&choice, &again) {

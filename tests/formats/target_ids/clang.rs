@@ -7,7 +7,8 @@ use offload_tests::registry::LLVM;
 use offload_tests::tools::{llvm, stderr};
 
 offload_tests::tests! {
-    LLVM => [target_ids_that_clang_takes, target_ids_that_clang_refuses],
+    LLVM => [target_ids_that_clang_takes],
+    LLVM.slow() => [target_ids_that_clang_refuses],
 }
 
 /// What clang makes of a list of targets: the target IDs that it asks the bundler for, or its message.

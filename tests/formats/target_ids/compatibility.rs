@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 offload_tests::tests! {
-    LLVM => [triples_that_go_together, code_objects_that_serve_a_target],
+    LLVM.slow() => [triples_that_go_together, code_objects_that_serve_a_target],
 }
 
 /// What `-unbundle` says of one target and a bundle with one entry.

@@ -11,7 +11,8 @@ use std::fs;
 use std::process::Output;
 
 offload_tests::tests! {
-    LLVM => [targets_that_may_not_stand_together, archives_with_conflicts],
+    LLVM => [archives_with_conflicts],
+    LLVM.slow() => [targets_that_may_not_stand_together],
 }
 
 /// Whether LLVM has overlooked this conflict: it compares with the first ID only, and in one direction.

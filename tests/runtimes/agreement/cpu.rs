@@ -5,7 +5,7 @@
 
 use super::{Image, assert_same_choice};
 use offload_format::offload_binary::{ImageKind, OffloadBinaries, OffloadBinaryBuilder, OffloadKind, Version};
-use offload_format::select::{Device, judge, select};
+use offload_format::select::{DeviceInfo, judge, select};
 use offload_tests::data::read;
 use offload_tests::registry::needs;
 use offload_tests::scratch;
@@ -124,15 +124,15 @@ fn ran<'i>(images: &[&'i Image], name: &str) -> Option<&'i str> {
 fn alone() {
     let mut fits = 0;
     for image in &*IMAGES {
-        let ours = judge(image, &Device::cpu()).ok().map(|_| image);
+        let ours = judge(image, &DeviceInfo::cpu()).ok().map(|_| image);
         assert_same_choice(ours, ran(&[image], "alone"), &image.target);
         fits += usize::from(ours.is_some());
     }
     assert_eq!(fits, 1, "this machine's own");
     // It does not ask for the C library: an image of another one runs, if it needs none.
-    let own = IMAGES.iter().find(|image| judge(*image, &Device::cpu()).is_ok()).expect("there is one");
+    let own = IMAGES.iter().find(|image| judge(*image, &DeviceInfo::cpu()).is_ok()).expect("there is one");
     let other = Image { target: own.target.replace("-gnu", "-musl"), bytes: own.bytes.clone() };
-    assert!(judge(&other, &Device::cpu()).is_err());
+    assert!(judge(&other, &DeviceInfo::cpu()).is_err());
     assert!(ran(&[&other], "musl").is_some());
 }
 
@@ -140,7 +140,7 @@ fn among_others() {
     let mut images: Vec<&Image> = IMAGES.iter().collect();
     for _ in 0..images.len() {
         images.rotate_left(1);
-        let ours = select(images.iter().copied(), &Device::cpu()).ok().map(|choice| choice.into_image());
+        let ours = select(images.iter().copied(), &DeviceInfo::cpu()).ok().map(|choice| choice.into_image());
         let order: Vec<&str> = images.iter().map(|image| image.target.as_str()).collect();
         assert_same_choice(ours, ran(&images, "among-others"), &order.join(" "));
     }

@@ -3,7 +3,7 @@
 
 use super::{Image, assert_same_choice};
 use offload_format::bundle::{BundleBuilder, HIP_ENTRY_PREFIX};
-use offload_format::select::{Device, judge, select};
+use offload_format::select::{DeviceInfo, judge, select};
 use offload_tests::data::read;
 use offload_tests::registry::needs;
 use offload_tests::scratch;
@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-offload_tests::tests! { needs(&[Tool::Llvm22, Tool::Hip5, Tool::Gcc]) => [alone, together] }
+offload_tests::tests! { needs(&[Tool::Llvm22, Tool::Hip5, Tool::Gcc]).slow() => [alone, together] }
 
 pub const CODE_OBJECT_VERSION: u32 = 4;
 
@@ -97,7 +97,7 @@ fn alone() {
     for image in &*IMAGES {
         for (form, file) in [("bundle", bundle(&[image]).expect("one image")), ("code object", image.bytes.clone())] {
             for device in DEVICES {
-                let ours = judge(image, &Device::hip(device).unwrap()).ok().map(|_| image);
+                let ours = judge(image, &DeviceInfo::hip(device).unwrap()).ok().map(|_| image);
                 let how = format!("a {form} for {} on {device}", image.target);
                 assert_same_choice(ours, loaded(&file, &[image], device, "alone"), &how);
                 fits += usize::from(ours.is_some());
@@ -137,7 +137,7 @@ fn together() {
         let names = set.iter().map(|image| image.target.as_str()).collect::<Vec<_>>().join(", ");
         for device in DEVICES {
             let ours =
-                select(set.iter().copied(), &Device::hip(device).unwrap()).ok().map(|choice| choice.into_image());
+                select(set.iter().copied(), &DeviceInfo::hip(device).unwrap()).ok().map(|choice| choice.into_image());
             assert_same_choice(ours, loaded(&file, &set, device, "together"), &format!("{names} on {device}"));
             chosen.extend(ours.map(|image| image.target.as_str()));
         }

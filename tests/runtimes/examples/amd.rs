@@ -11,8 +11,8 @@ use std::path::Path;
 use std::process::Command;
 
 offload_tests::tests! {
-    GCC => [hip_vector_add],
-    needs(&[Tool::Gcc, Tool::Llvm22, Tool::Hip5]) => [hip_vector_add_with_the_real_runtime],
+    GCC.slow() => [hip_vector_add],
+    needs(&[Tool::Gcc, Tool::Llvm22, Tool::Hip5]).slow() => [hip_vector_add_with_the_real_runtime],
 }
 
 /// What the example prints if there is a runtime and no GPU, and what its README shows for the more frequent case.

@@ -10,7 +10,7 @@ use std::process::Command;
 offload_tests::tests! {
     NVCC => [cuda_launchers],
     needs(&[Tool::Nvcc, Tool::Gcc, Tool::NvidiaGpu]) => [cuda_launchers_on_a_real_gpu],
-    NOTHING => [cuda_launchers_without_nvcc],
+    NOTHING.slow() => [cuda_launchers_without_nvcc],
 }
 
 /// The program starts without a driver, and has the images of all targets.

@@ -7,7 +7,8 @@ use offload_tests::stand_ins::described;
 use offload_tests::tools::Tool;
 
 offload_tests::tests! {
-    GCC => [cuda_vector_add, several_gpus, packs_that_cannot_serve_are_told],
+    GCC => [packs_that_cannot_serve_are_told],
+    GCC.slow() => [several_gpus, cuda_vector_add],
     needs(&[Tool::NvidiaGpu]) => [cuda_vector_add_on_a_real_gpu],
 }
 

@@ -6,8 +6,8 @@ use offload_tests::tools::Tool;
 
 offload_tests::tests! {
     GCC => [one_source],
-    needs(&[Tool::Gcc, Tool::Python]) => [module_library],
-    NOTHING => [read_a_bundle],
+    needs(&[Tool::Gcc, Tool::Python]).slow() => [module_library],
+    NOTHING.slow() => [read_a_bundle],
 }
 
 fn module_library() {

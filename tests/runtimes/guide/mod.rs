@@ -36,7 +36,7 @@ offload_tests::tests! {
 /// A test for each page.
 fn pages() -> impl Iterator<Item = Test> {
     let name = |path: &str| path.trim_start_matches("docs/guide/src/").trim_end_matches(".md").to_lowercase();
-    PAGES.iter().map(move |page| Test::new(module_path!(), &name(page.path), page.needs, || follow(page)))
+    PAGES.iter().map(move |page| Test::new(module_path!(), &name(page.path), page.needs.slow(), || follow(page)))
 }
 
 /// A page that is followed.

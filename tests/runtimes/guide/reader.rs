@@ -64,7 +64,7 @@ impl Reader {
         match *words {
             // The manifest of a packaged crate has no patches.
             ["cargo", "package", ref rest @ ..] => {
-                let patches = ["offload-format", "offload-embed-macro", "offload-build"].map(|name| {
+                let patches = ["offload", "offload-build"].map(|name| {
                     let path = scratch::workspace().join(name).display().to_string();
                     format!("patch.crates-io.{name}.path={path:?}")
                 });

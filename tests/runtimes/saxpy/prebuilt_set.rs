@@ -13,8 +13,9 @@ use std::path::Path;
 use std::process::Command;
 
 offload_tests::tests! {
-    GCC => [prebuilt_images_stand_in_for_all_gpu_compilers, prebuilt_images_of_other_sources_are_refused],
-    needs(&[Tool::Llvm22, Tool::Gcc, Tool::HideablePtxas]) => [only_cubins_are_prebuilt_without_ptxas];
+    GCC => [prebuilt_images_of_other_sources_are_refused],
+    GCC.slow() => [prebuilt_images_stand_in_for_all_gpu_compilers],
+    needs(&[Tool::Llvm22, Tool::Gcc, Tool::HideablePtxas]).slow() => [only_cubins_are_prebuilt_without_ptxas];
     [Test::new(
         module_path!(),
         "the_prebuilt_set_is_what_the_compilers_make",

@@ -3,7 +3,7 @@
 use crate::scratch;
 
 /// The project's crates that programs and build scripts depend on.
-const CRATES: [&str; 3] = ["offload-build", "offload-embed-macro", "offload-format"];
+const CRATES: [&str; 3] = ["offload", "offload-build", "offload-format"];
 
 fn path(of: &str) -> String {
     scratch::workspace().join(of).display().to_string()
@@ -22,10 +22,9 @@ pub fn new(name: &str) -> String {
 pub fn member(name: &str, package: &str, dependencies: &str) -> String {
     format!(
         "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n{package}\n\n\
-         [build-dependencies]\n{}\n[dependencies]\n{}{}{dependencies}\n",
+         [build-dependencies]\n{}\n[dependencies]\n{}{dependencies}\n",
         dependency("offload-build"),
-        dependency("offload-format"),
-        dependency("offload-embed-macro"),
+        dependency("offload"),
     )
 }
 
@@ -57,7 +56,8 @@ pub fn cut_loose(manifest: &str, name: &str) -> String {
 
 /// A manifest whose registry is this checkout, for the project's own crates.
 pub fn patched(manifest: &str) -> String {
-    let patches: String = CRATES.into_iter().filter(|name| manifest.contains(name)).map(dependency).collect();
+    let depends_on = |name: &&str| manifest.lines().any(|line| line.starts_with(&format!("{name} = ")));
+    let patches: String = CRATES.into_iter().filter(depends_on).map(dependency).collect();
     let workspace = if manifest.contains("[workspace]") { "" } else { "[workspace]\n\n" };
     format!("{manifest}\n# What a copy has in place of a registry.\n{workspace}[patch.crates-io]\n{patches}")
 }

@@ -36,6 +36,22 @@ pub struct Scenario {
     pub target: PathBuf,
     /// Features of the project's crates that its manifest asks for, as `offload-build/containers`.
     features: BTreeSet<String>,
+    /// What Cargo leaves of it, which goes with it; `None` of a member of a workspace.
+    #[expect(dead_code, reason = "it is there to be dropped")]
+    outputs: Option<Outputs>,
+}
+
+/// What Cargo leaves of a package: build scripts and what they wrote. It is removed when a test is through with it and did not fail:
+/// that of all tests would be gigabytes.
+#[derive(Debug)]
+struct Outputs(String);
+
+impl Drop for Outputs {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            target_folders::forget(&self.0);
+        }
+    }
 }
 
 impl Scenario {
@@ -70,7 +86,12 @@ impl Scenario {
     /// A member of a workspace: its files, its build script and what that left. Cargo, started in its folder, builds it and what it
     /// depends on.
     pub fn member(&self, name: &str) -> Self {
-        Self { folder: self.folder.join(name), target: self.target.clone(), features: self.features.clone() }
+        Self {
+            folder: self.folder.join(name),
+            target: self.target.clone(),
+            features: self.features.clone(),
+            outputs: None,
+        }
     }
 
     /// A copy of a package of this repository, by its path in it, cut loose from the workspace. The package and its program
@@ -110,9 +131,10 @@ impl Scenario {
         // The versions that this checkout was tested with, and the only ones that are there without a network.
         let lock = scratch::workspace().join(lock);
         fs::copy(lock, folder.join("Cargo.lock")).expect("the lock file can be copied");
-        let scenario = Self { folder, target: target_folders::of_this_thread(), features: BTreeSet::new() };
-        target_folders::forget(scenario.name());
-        scenario
+        let name = folder.file_name().and_then(|name| name.to_str()).expect("a scratch folder has a name").to_owned();
+        target_folders::forget(&name);
+        let (target, features) = (target_folders::of_this_thread(), BTreeSet::new());
+        Self { folder, target, features, outputs: Some(Outputs(name)) }
     }
 
     /// The name of the package and of its folder.

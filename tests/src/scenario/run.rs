@@ -133,6 +133,30 @@ impl<'a> Run<'a> {
         self.env("PATH", path)
     }
 
+    /// Under strace, which writes the calls that start processes, open files for writing, or connect into this file.
+    pub fn traced(mut self, trace: &Path) -> Self {
+        const CALLS: &str = "trace=process,openat,open,creat,mkdir,mkdirat,rename,renameat,renameat2,unlink,unlinkat,link,linkat,\
+                             symlink,symlinkat,connect";
+        // Cargo compiles the project's crates before.
+        if self.is_cargo {
+            target_folders::prepare(self.scenario, self.is_release);
+        }
+        let mut strace = Command::new("strace");
+        strace.args(["-f", "-qq", "-s", "4096", "-e", CALLS, "-o"]).arg(trace).arg(self.command.get_program());
+        strace.args(self.command.get_args());
+        for (name, value) in self.command.get_envs() {
+            match value {
+                Some(value) => strace.env(name, value),
+                None => strace.env_remove(name),
+            };
+        }
+        if let Some(folder) = self.command.get_current_dir() {
+            strace.current_dir(folder);
+        }
+        self.command = strace;
+        self
+    }
+
     /// In another folder.
     pub fn current_dir(mut self, folder: &Path) -> Self {
         self.command.current_dir(folder);

@@ -15,9 +15,13 @@ use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// How scratch packages are compiled: with what backtraces need, and nothing that only a second build would use.
-pub const PROFILE: [(&str, &str); 2] =
-    [("CARGO_PROFILE_DEV_DEBUG", "line-tables-only"), ("CARGO_PROFILE_DEV_INCREMENTAL", "false")];
+/// How scratch packages are compiled: as a development build, without what only a debugger or a second build would use.
+pub const PROFILE: [(&str, &str); 3] = [
+    ("CARGO_PROFILE_DEV_DEBUG", "line-tables-only"),
+    ("CARGO_PROFILE_DEV_INCREMENTAL", "false"),
+    // Out of programs and build scripts, of which there are hundreds.
+    ("CARGO_PROFILE_DEV_STRIP", "debuginfo"),
+];
 
 /// The names of the folders. A test thread has one of the first; the last is for the examples and what else depends on the crates
 /// that they bring, which are compiled there once.

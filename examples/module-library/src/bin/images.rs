@@ -4,7 +4,7 @@ use std::env;
 use std::process::ExitCode;
 
 use module_library::{KERNELS, Result};
-use offload_format::Device;
+use offload::DeviceInfo;
 
 fn main() -> ExitCode {
     let device = env::args().nth(1).unwrap_or_else(|| "cpu".to_owned());
@@ -14,7 +14,7 @@ fn main() -> ExitCode {
 }
 
 fn list(device: &str) -> Result<()> {
-    let device = Device::parse(device)?;
+    let device = DeviceInfo::parse(device)?;
     for module in KERNELS.modules() {
         let choice = module.select(&device)?;
         println!("{}: {} {}, {} bytes", module.name(), choice.target(), choice.kind(), choice.bytes().len());

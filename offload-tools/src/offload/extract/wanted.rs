@@ -4,7 +4,7 @@ use crate::inventory::{Image, Named};
 use crate::offload::{Error, Result};
 use crate::text;
 use offload_format::bundle::EntryId;
-use offload_format::select::{Candidate, Code, Device, judge};
+use offload_format::select::{Candidate, Code, DeviceInfo, judge};
 use offload_format::target::{NvidiaArch, NvidiaCode, TargetId, TargetTriple, amdgpu};
 
 /// What `--target` and `--exact` say.
@@ -20,9 +20,9 @@ enum Target<'a> {
     /// A bundle entry ID.
     Entry(EntryId<'a>),
     /// A GPU or this machine's CPU.
-    Device(Device),
+    Device(DeviceInfo),
     /// PTX for this GPU.
-    Ptx(Device),
+    Ptx(DeviceInfo),
     /// A generic target of AMD's, or SPIR-V for it.
     Generic(TargetId<'a>),
     /// A host.
@@ -32,10 +32,10 @@ enum Target<'a> {
 impl<'a> Target<'a> {
     fn parse(text: &'a str) -> Option<Self> {
         if let Ok(arch) = NvidiaArch::parse(text) {
-            let device = Device::parse(&format!("sm_{}", arch.number())).ok()?;
+            let device = DeviceInfo::parse(&format!("sm_{}", arch.number())).ok()?;
             return Some(if arch.code == NvidiaCode::Ptx { Target::Ptx(device) } else { Target::Device(device) });
         }
-        if let Ok(device) = Device::parse(text) {
+        if let Ok(device) = DeviceInfo::parse(text) {
             return Some(Target::Device(device));
         }
         if let Ok(id) = TargetId::parse(text)

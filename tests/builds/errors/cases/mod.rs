@@ -15,7 +15,7 @@ use std::path::Path;
 use std::process::Command;
 
 offload_tests::tests! {
-    CLANG => [what_cannot_be_built, containers_that_cannot_be_read],
+    CLANG.slow() => [containers_that_cannot_be_read, what_cannot_be_built],
     COMPILERS => [what_ptxas_refuses],
 }
 

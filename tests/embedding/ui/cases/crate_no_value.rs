@@ -1,7 +1,7 @@
 //! One way to go wrong.
 #![forbid(unsafe_code)]
-static PACK: offload_format::KernelPack =
-    offload_embed_macro::include_offload!("saxpy", crate);
+static PACK: offload::KernelPack =
+    offload::include_offload!("saxpy", crate);
 fn main() {
     println!("{PACK:?}");
 }

@@ -1,7 +1,7 @@
 //! One way to go wrong.
 #![forbid(unsafe_code)]
-static PACK: offload_format::KernelPack =
-    offload_embed_macro::include_offload!(path = "files/unlinked.o");
+static PACK: offload::KernelPack =
+    offload::include_offload!(path = "files/unlinked.o");
 fn main() {
     println!("{PACK:?}");
 }

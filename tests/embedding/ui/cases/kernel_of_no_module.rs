@@ -1,8 +1,8 @@
 //! One way to go wrong.
 #![forbid(unsafe_code)]
-use offload_format::KernelPack;
-use offload_format::embedded::Kernel;
-static PACK: KernelPack = offload_embed_macro::include_offload!("modules");
+use offload::KernelPack;
+use offload::Kernel;
+static PACK: KernelPack = offload::include_offload!("modules");
 const WRONG: Kernel = PACK.kernel("add");
 fn main() {
     println!("{WRONG:?}");

@@ -1,7 +1,7 @@
 //! One way to go wrong. The compiler stops what takes it long: the names are listed before.
 #![forbid(unsafe_code)]
-use offload_format::KernelPack;
-use offload_format::embedded::{ImageRecord, Kernel, ModuleRecord, Origin, PackImageKind};
+use offload::__expansion::{ImageRecord, ModuleRecord, linked};
+use offload::{Kernel, KernelPack, Origin, PackImageKind};
 
 static TEXTS: [[u8; 4]; 200] = {
     let mut texts = [*b"k000"; 200];
@@ -40,8 +40,8 @@ const TWO: &[ModuleRecord] = &[
     ModuleRecord { name: "many", first: 0, count: 8, registered: None },
     ModuleRecord { name: "more", first: 8, count: 8, registered: None },
 ];
-static MANY_PACK: KernelPack = KernelPack::new("many", ".llvm.offloading", &[0; 8], &MANY, ONE);
-static FEW_PACK: KernelPack = KernelPack::new("few", ".llvm.offloading", &[0; 8], &FEW, TWO);
+static MANY_PACK: KernelPack = linked("many", ".llvm.offloading", &[0; 8], &MANY, ONE);
+static FEW_PACK: KernelPack = linked("few", ".llvm.offloading", &[0; 8], &FEW, TWO);
 const OF_MANY: Kernel = MANY_PACK.kernel("k200");
 const OF_FEW: Kernel = FEW_PACK.kernel("k200");
 fn main() {

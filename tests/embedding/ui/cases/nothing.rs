@@ -1,7 +1,7 @@
 //! One way to go wrong.
 #![forbid(unsafe_code)]
-static PACK: offload_format::KernelPack =
-    offload_embed_macro::include_offload!();
+static PACK: offload::KernelPack =
+    offload::include_offload!();
 fn main() {
     println!("{PACK:?}");
 }

@@ -86,7 +86,7 @@ static NO_PACK: [u64; 0] = [];
 /// There is such a list in 64-bit ELF programs only: on Linux, Android, the BSDs and illumos.
 ///
 /// ```
-/// use offload_format::embedded::linked_packs;
+/// use offload::linked_packs;
 ///
 /// for pack in linked_packs() {
 ///     println!("{}: {} bytes", pack.name(), pack.bytes().len());

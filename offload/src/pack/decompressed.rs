@@ -1,11 +1,12 @@
 //! Images of compressed packs: each module is a stream of its own, so that one is had without the others.
 
-use super::{ImageRecord, KernelPack, ModuleRecord, PackImage, PackImageKind};
-use crate::compression::{Decompressor, Method};
-use crate::{Error, ErrorKind, Result};
+use super::{Content, ImageRecord, KernelPack, ModuleRecord, PackImage};
 use alloc::vec::Vec;
 use core::ffi::c_void;
 use core::fmt;
+use offload_format::compression::{Decompressor, Method};
+use offload_format::pack_index::PackImageKind;
+use offload_format::{Error, ErrorKind, Result};
 
 /// Where a module's stream lies in a compressed pack. The macro writes it.
 #[derive(Debug, Clone, Copy)]
@@ -59,12 +60,11 @@ impl fmt::Debug for Decompressed {
 }
 
 impl KernelPack {
-    /// What [`KernelPack::new`] does, for a compressed pack: each module is a stream.
+    /// What [`KernelPack::linked`] does, for a compressed pack: each module is a stream.
     ///
     /// # Panics
     /// If a stream lies outside the bytes, or an image outside what comes out of its module's stream.
-    #[doc(hidden)]
-    pub const fn new_compressed(
+    pub(crate) const fn compressed(
         name: &'static str,
         section: &'static str,
         bytes: &'static [u8],
@@ -75,7 +75,7 @@ impl KernelPack {
         if let Some(problem) = Self::problem_of_streams(bytes.len(), images, modules, streams) {
             panic!("{}", problem);
         }
-        Self { bytes, images, modules, streams, ..Self::empty(name, section) }
+        Self { name, section, modules, content: Content::Linked { bytes, images, streams } }
     }
 
     /// What is wrong with the tables of a compressed pack of `size` bytes.

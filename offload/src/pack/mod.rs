@@ -1,58 +1,35 @@
-//! What `include_offload!` expands to: a pack of images inside this program, described at compile time.
+//! A pack of images inside this program, described while it is compiled.
 //!
 //! Nothing is parsed when the program starts. The expansion gives the bytes, which the linker put into the section, and
-//! the table of images, which the macro took from the pack's index; [`KernelPack::new`] checks one against the other
+//! the table of images, which the macro took from the pack's index; [`KernelPack::linked`] checks one against the other
 //! while the program is compiled.
 
 mod decompressed;
-#[doc(hidden)]
-pub mod disk;
+pub(crate) mod disk;
 mod image;
 mod kernel;
-#[cfg(all(
-    target_pointer_width = "64",
-    target_endian = "little",
-    any(
-        target_os = "linux",
-        target_os = "android",
-        target_os = "freebsd",
-        target_os = "netbsd",
-        target_os = "openbsd",
-        target_os = "illumos"
-    )
-))]
-#[allow(unsafe_code)]
-mod linked;
 mod module;
-#[doc(hidden)]
-pub mod registered;
+mod names;
+mod record;
+pub(crate) mod registered;
 mod words;
+
+if_packs_are_linked! {
+    #[allow(unsafe_code)]
+    mod linked;
+    pub use linked::{Entry, LinkedPack, linked_packs};
+}
 
 pub use decompressed::{Decompressed, StreamRecord};
 pub use image::PackImage;
 pub use kernel::Kernel;
-#[cfg(all(
-    target_pointer_width = "64",
-    target_endian = "little",
-    any(
-        target_os = "linux",
-        target_os = "android",
-        target_os = "freebsd",
-        target_os = "netbsd",
-        target_os = "openbsd",
-        target_os = "illumos"
-    )
-))]
-pub use linked::{Entry, LinkedPack, linked_packs};
 pub use module::Module;
+pub use record::{ImageRecord, ModuleRecord};
 
-pub use crate::pack_index::{Origin, PackImageKind};
-
-use crate::host_object::DeviceSection;
-use crate::select::{Choice, Code, Device, SelectError};
-use crate::target::{NvidiaArch, TargetId};
-use core::cmp::Ordering;
 use core::fmt;
+use names::is_same;
+use offload_format::host_object::DeviceSection;
+use offload_format::select::{Choice, DeviceInfo, SelectError};
 use words::Words;
 
 /// A pack: modules, each compiled for several targets.
@@ -61,21 +38,21 @@ use words::Words;
 /// is checked while the program is compiled:
 ///
 /// ```
-/// # use offload_format::embedded::{KernelPack, Module};
+/// # use offload::{KernelPack, Module};
 /// # static SAXPY: KernelPack = {
-/// #     use offload_format::embedded::ModuleRecord;
+/// #     use offload::__expansion::ModuleRecord;
 /// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "affine", first: 0, count: 0, registered: None }];
-/// #     KernelPack::new_absent("saxpy", "this is an example", MODULES)
+/// #     offload::__expansion::not_built("saxpy", "this is an example", MODULES)
 /// # };
 /// const AFFINE: Module = SAXPY.module("affine");
 /// ```
 ///
 /// ```compile_fail
-/// # use offload_format::embedded::{KernelPack, Module};
+/// # use offload::{KernelPack, Module};
 /// # static SAXPY: KernelPack = {
-/// #     use offload_format::embedded::ModuleRecord;
+/// #     use offload::__expansion::ModuleRecord;
 /// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "affine", first: 0, count: 0, registered: None }];
-/// #     KernelPack::new_absent("saxpy", "this is an example", MODULES)
+/// #     offload::__expansion::not_built("saxpy", "this is an example", MODULES)
 /// # };
 /// const AFFINE: Module = SAXPY.module("afine");
 /// ```
@@ -83,99 +60,34 @@ use words::Words;
 pub struct KernelPack {
     name: &'static str,
     section: &'static str,
-    bytes: &'static [u8],
-    images: &'static [ImageRecord],
     modules: &'static [ModuleRecord],
-    /// One for each module, if the pack is compressed; offsets of images are then those in what comes out.
-    streams: &'static [StreamRecord],
-    absent: Option<&'static str>,
-    /// Whether the reason for which there are no images is another one than that it was not built.
-    closed: bool,
-    /// Reads it, if it is not in the program. Images and modules are then those of the time when the program was compiled.
-    on_disk: Option<fn() -> &'static KernelPack>,
+    content: Content,
 }
 
-/// What is known of one module at compile time. The macro writes it; programs use [`Module`].
-#[derive(Debug, Clone, Copy)]
-pub struct ModuleRecord {
-    /// Its name.
-    pub name: &'static str,
-    /// Its first image, among those of all modules in file order.
-    pub first: usize,
-    /// How many images it has.
-    pub count: usize,
-    /// Its kernels for HIP's runtime, if the program registers them.
-    pub registered: Option<&'static registered::Kernels>,
-}
-
-/// What is known of one image at compile time. The macro writes it; programs use [`PackImage`].
-#[derive(Debug, Clone, Copy)]
-pub struct ImageRecord {
-    /// What was asked for: `gfx90a:xnack-`, `sm_80`, `compute_80`, `cpu`.
-    pub target: &'static str,
-    /// What the image is.
-    pub kind: PackImageKind,
-    /// Offset in bytes from the start of the pack; of a compressed one, in what comes out of the module's stream.
-    pub offset: usize,
-    /// Size in bytes.
-    pub size: usize,
-    /// Where it came from.
-    pub origin: Origin,
-    /// The names of its kernels in alphabetical order, as it has them: those of C++ mangled. `None` if nobody has read
-    /// them, as those of an image for the CPU.
-    pub kernels: Option<&'static [&'static str]>,
-    /// What the rules of selection see: [`ImageRecord::code`] of `target` and `kind`.
-    pub code: Code<'static>,
-}
-
-impl ImageRecord {
-    /// What the rules of selection see, read while the program is compiled.
-    #[doc(hidden)]
-    pub const fn code(target: &'static str, kind: PackImageKind) -> Code<'static> {
-        match kind {
-            PackImageKind::CodeObject { version } => match TargetId::check(target) {
-                Ok(id) => Code::Amdgpu { id, version: Some(version) },
-                Err(_) => Code::Other,
-            },
-            PackImageKind::Cubin => match NvidiaArch::check(target) {
-                Ok(arch) => Code::Cubin(arch),
-                Err(_) => Code::Other,
-            },
-            PackImageKind::Ptx { version } => match NvidiaArch::check(target) {
-                Ok(arch) => Code::Ptx { arch, version: Some(version) },
-                Err(_) => Code::Other,
-            },
-            PackImageKind::SharedObject { triple } => Code::Cpu(triple),
-        }
-    }
-
-    /// What is wrong with the place where it lies in a pack of `size` bytes.
-    pub(crate) const fn problem(&self, size: usize) -> Option<&'static str> {
-        if self.offset > size {
-            return Some("an image starts past the end of its pack");
-        }
-        if self.size > size - self.offset {
-            return Some("an image ends past the end of its pack");
-        }
-        // What `PackImage::as_ptr` promises to drivers.
-        match self.kind {
-            PackImageKind::Ptx { .. } if self.size == size - self.offset => {
-                Some("no NUL can follow PTX at the end of its pack")
-            }
-            PackImageKind::Ptx { .. } => None,
-            _ if self.offset.is_multiple_of(8) => None,
-            _ => Some("an image is not aligned in its pack"),
-        }
-    }
+/// What there is of a pack.
+#[derive(Clone, Copy)]
+enum Content {
+    /// It is in the program.
+    Linked {
+        bytes: &'static [u8],
+        images: &'static [ImageRecord],
+        /// One for each module, if the pack is compressed; offsets of images are then those in what comes out.
+        streams: &'static [StreamRecord],
+    },
+    /// It was not built, for this reason. Its modules have no images.
+    NotBuilt(&'static str),
+    /// Its images are not known, for this reason.
+    Opaque { bytes: &'static [u8], why: &'static str },
+    /// It is read when the program asks for it. Modules and images are those of the time when the program was compiled.
+    OnDisk { images: &'static [ImageRecord], load: fn() -> &'static KernelPack },
 }
 
 impl KernelPack {
-    /// Puts bytes and table together; the macro's expansion calls it.
+    /// Puts bytes and table together.
     ///
     /// # Panics
     /// If an image lies outside the bytes, which ends a compilation, since expansions are evaluated then.
-    #[doc(hidden)]
-    pub const fn new(
+    pub(crate) const fn linked(
         name: &'static str,
         section: &'static str,
         bytes: &'static [u8],
@@ -195,43 +107,51 @@ impl KernelPack {
             assert!(modules[i].count <= images.len() - modules[i].first, "a module has more images than its pack");
             i += 1;
         }
-        Self { bytes, images, modules, ..Self::empty(name, section) }
-    }
-
-    const fn empty(name: &'static str, section: &'static str) -> Self {
-        let (images, modules, streams) = (&[], &[], &[]);
-        Self { name, section, bytes: &[], images, modules, streams, absent: None, closed: false, on_disk: None }
+        Self { name, section, modules, content: Content::Linked { bytes, images, streams: &[] } }
     }
 
     /// A pack that `load` reads when it is asked for: for development. Images and modules are those that it has now.
-    #[doc(hidden)]
-    pub const fn new_on_disk(
+    pub(crate) const fn on_disk(
         name: &'static str,
         section: &'static str,
         images: &'static [ImageRecord],
         modules: &'static [ModuleRecord],
         load: fn() -> &'static KernelPack,
     ) -> Self {
-        Self { on_disk: Some(load), images, modules, ..Self::empty(name, section) }
+        Self { name, section, modules, content: Content::OnDisk { images, load } }
     }
 
     /// A pack that was not built, and why: every `select` says so. The modules are those that it would have, without images.
-    #[doc(hidden)]
-    pub const fn new_absent(name: &'static str, why: &'static str, modules: &'static [ModuleRecord]) -> Self {
+    pub(crate) const fn not_built(name: &'static str, why: &'static str, modules: &'static [ModuleRecord]) -> Self {
         let section = DeviceSection::LlvmOffloading.elf_name();
-        Self { closed: false, ..Self::new_closed(name, section, &[], why, modules) }
+        Self { name, section, modules, content: Content::NotBuilt(why) }
     }
 
     /// A file of which nothing is known but that it is there, and why: every `select` says so.
-    #[doc(hidden)]
-    pub const fn new_closed(
+    pub(crate) const fn opaque(
         name: &'static str,
         section: &'static str,
         bytes: &'static [u8],
         why: &'static str,
         modules: &'static [ModuleRecord],
     ) -> Self {
-        Self { bytes, absent: Some(why), closed: true, modules, ..Self::empty(name, section) }
+        Self { name, section, modules, content: Content::Opaque { bytes, why } }
+    }
+
+    /// The images of all modules, as they were known while the program was compiled.
+    const fn records(&self) -> &'static [ImageRecord] {
+        match self.content {
+            Content::Linked { images, .. } | Content::OnDisk { images, .. } => images,
+            Content::NotBuilt(_) | Content::Opaque { .. } => &[],
+        }
+    }
+
+    /// Where the modules of a compressed pack lie; none of one that is not compressed.
+    const fn streams(&self) -> &'static [StreamRecord] {
+        match self.content {
+            Content::Linked { streams, .. } => streams,
+            Content::NotBuilt(_) | Content::Opaque { .. } | Content::OnDisk { .. } => &[],
+        }
     }
 
     /// The name that the build script gave it; of a pack by its path the file's name without its extension.
@@ -247,26 +167,48 @@ impl KernelPack {
     /// The whole pack: offload bundles in `.hip_fatbin`, offload binaries in `.llvm.offloading`, or the file that was embedded
     /// by its path.
     pub fn bytes(&self) -> &'static [u8] {
-        self.now().bytes
-    }
-
-    /// Whether the reason for having no images is another one than that it was not built.
-    pub(crate) fn is_closed(&self) -> bool {
-        self.now().closed
+        match self.now().content {
+            Content::Linked { bytes, .. } | Content::Opaque { bytes, .. } => bytes,
+            Content::NotBuilt(_) | Content::OnDisk { .. } => &[],
+        }
     }
 
     /// Itself, or what was read in its place.
     fn now(&self) -> &Self {
-        match self.on_disk {
-            Some(load) => load(),
-            None => self,
+        match self.content {
+            Content::OnDisk { load, .. } => load(),
+            Content::Linked { .. } | Content::NotBuilt(_) | Content::Opaque { .. } => self,
+        }
+    }
+
+    /// Why there are no images to select from, as the error of a selection.
+    fn select_error(&self, device: &DeviceInfo) -> Option<SelectError<PackImage>> {
+        match self.content {
+            Content::NotBuilt(why) => Some(SelectError::not_built(device, why)),
+            Content::Opaque { why, .. } => Some(SelectError::unknown_images(device, why)),
+            Content::Linked { .. } | Content::OnDisk { .. } => None,
+        }
+    }
+
+    /// Why it does not support any device, in a sentence, if it has no images.
+    pub(crate) fn unsupported(&self) -> Option<alloc::string::String> {
+        let name = self.name;
+        match self.now().content {
+            Content::NotBuilt(why) => Some(alloc::format!("the pack \"{name}\" was not built: {why}")),
+            Content::Opaque { why, .. } => {
+                Some(alloc::format!("the images of the pack \"{name}\" are not known: {why}"))
+            }
+            Content::Linked { .. } | Content::OnDisk { .. } => None,
         }
     }
 
     /// Why no images are known: the pack was not built (`OFFLOAD_SKIP=1`, docs.rs), or it is a compressed file or a
     /// fatbin that was embedded by its path; or it was to be read from disk (`OFFLOAD_FROM_DISK=1`), and could not.
     pub fn absent(&self) -> Option<&'static str> {
-        self.now().absent
+        match self.now().content {
+            Content::NotBuilt(why) | Content::Opaque { why, .. } => Some(why),
+            Content::Linked { .. } | Content::OnDisk { .. } => None,
+        }
     }
 
     /// The module of this name. As the value of a `const` or `static`, a name that the pack does not have is an error of
@@ -292,26 +234,26 @@ impl KernelPack {
     /// `const` or `static`, a name that no image has is an error of the compiler, which lists those that there are:
     ///
     /// ```
-    /// # use offload_format::embedded::{ImageRecord, Kernel, KernelPack, ModuleRecord, Origin, PackImageKind};
+    /// # use offload::{Kernel, KernelPack, Origin, PackImageKind, __expansion::{ImageRecord, ModuleRecord}};
     /// # static SAXPY: KernelPack = {
     /// #     const KERNELS: &[&str] = &["saxpy"];
     /// #     const IMAGES: &[ImageRecord] = &[ImageRecord { target: "sm_80", kind: PackImageKind::Cubin, offset: 0, size: 8,
     /// #         origin: Origin::Compiled, code: ImageRecord::code("sm_80", PackImageKind::Cubin), kernels: Some(KERNELS) }];
     /// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "saxpy", first: 0, count: 1, registered: None }];
-    /// #     KernelPack::new("saxpy", ".llvm.offloading", &[0; 8], IMAGES, MODULES)
+    /// #     offload::__expansion::linked("saxpy", ".llvm.offloading", &[0; 8], IMAGES, MODULES)
     /// # };
     /// const SAXPY_KERNEL: Kernel = SAXPY.kernel("saxpy");
     /// assert_eq!(SAXPY_KERNEL.name(), "saxpy");
     /// ```
     ///
     /// ```compile_fail
-    /// # use offload_format::embedded::{ImageRecord, Kernel, KernelPack, ModuleRecord, Origin, PackImageKind};
+    /// # use offload::{Kernel, KernelPack, Origin, PackImageKind, __expansion::{ImageRecord, ModuleRecord}};
     /// # static SAXPY: KernelPack = {
     /// #     const KERNELS: &[&str] = &["saxpy"];
     /// #     const IMAGES: &[ImageRecord] = &[ImageRecord { target: "sm_80", kind: PackImageKind::Cubin, offset: 0, size: 8,
     /// #         origin: Origin::Compiled, code: ImageRecord::code("sm_80", PackImageKind::Cubin), kernels: Some(KERNELS) }];
     /// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "saxpy", first: 0, count: 1, registered: None }];
-    /// #     KernelPack::new("saxpy", ".llvm.offloading", &[0; 8], IMAGES, MODULES)
+    /// #     offload::__expansion::linked("saxpy", ".llvm.offloading", &[0; 8], IMAGES, MODULES)
     /// # };
     /// const SAXPY_KERNEL: Kernel = SAXPY.kernel("saxpi");
     /// ```
@@ -348,7 +290,7 @@ impl KernelPack {
                 i = 0;
                 while i < self.modules.len() {
                     let module = Module { pack: self, record: &self.modules[i] };
-                    words = words.list_kernels(module.records(), self.images.split_at(module.record.first).0);
+                    words = words.list_kernels(module.records(), self.records().split_at(module.record.first).0);
                     i += 1;
                 }
                 panic!("{}", words.or_none().as_str())
@@ -369,12 +311,12 @@ impl KernelPack {
     /// The images of all modules, in file order.
     pub fn images(&self) -> impl ExactSizeIterator<Item = PackImage> + Clone + use<> {
         let pack = self.now();
-        let (bytes, modules, streams) = (pack.bytes, pack.modules, pack.streams);
+        let (bytes, modules, streams) = (pack.bytes(), pack.modules, pack.streams());
         let stream = move |at: usize| {
             let of = modules.iter().position(|module| module.first <= at && at - module.first < module.count)?;
             streams.get(of)
         };
-        let images = pack.images.iter().enumerate();
+        let images = pack.records().iter().enumerate();
         images.map(move |(at, record)| PackImage { pack: bytes, record, stream: stream(at) })
     }
 
@@ -382,58 +324,12 @@ impl KernelPack {
     ///
     /// Returns an error that lists every image and why it was refused, if none fits; and one that names the modules, if the
     /// pack has several.
-    pub fn select(&self, device: &Device) -> Result<Choice<PackImage>, SelectError<PackImage>> {
+    pub fn select(&self, device: &DeviceInfo) -> Result<Choice<PackImage>, SelectError<PackImage>> {
         match self.modules {
             [record] => Module { pack: self, record }.select(device),
-            modules => Err(SelectError::several(device, modules.iter().map(|module| module.name).collect())),
+            modules => Err(SelectError::several_modules(device, modules.iter().map(|module| module.name).collect())),
         }
     }
-}
-
-/// Where a name is in a list in alphabetical order, for constants. By halves, since the compiler stops what takes it
-/// long: a pack may have thousands of names.
-const fn position(names: &[&str], name: &str) -> Option<usize> {
-    let (mut from, mut to) = (0, names.len());
-    while from < to {
-        let middle = from + (to - from) / 2;
-        match order(names[middle].as_bytes(), name.as_bytes()) {
-            Ordering::Equal => return Some(middle),
-            Ordering::Less => from = middle + 1,
-            Ordering::Greater => to = middle,
-        }
-    }
-    None
-}
-
-/// Which of two strings comes first, for constants.
-const fn order(a: &[u8], b: &[u8]) -> Ordering {
-    let mut i = 0;
-    while i < a.len() && i < b.len() {
-        if a[i] != b[i] {
-            return if a[i] < b[i] { Ordering::Less } else { Ordering::Greater };
-        }
-        i += 1;
-    }
-    if i < b.len() {
-        Ordering::Less
-    } else if i < a.len() {
-        Ordering::Greater
-    } else {
-        Ordering::Equal
-    }
-}
-
-/// Whether two strings are one, for constants.
-const fn is_same(a: &str, b: &str) -> bool {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
-    if a.len() != b.len() {
-        return false;
-    }
-    let mut i = 0;
-    while i < a.len() && a[i] == b[i] {
-        i += 1;
-    }
-    i == a.len()
 }
 
 impl fmt::Debug for KernelPack {
@@ -442,7 +338,7 @@ impl fmt::Debug for KernelPack {
             .field("name", &self.name)
             .field("section", &self.section())
             .field("size", &self.bytes().len())
-            .field("images", &self.now().images)
+            .field("images", &self.now().records())
             .field("modules", &self.modules)
             .finish()
     }

@@ -1,15 +1,16 @@
 //! A pack that is read when the program runs, and not linked into it: what the macro expands to under
 //! `OFFLOAD_FROM_DISK=1`. The expansion reads files, in here is what they mean.
 
-use super::{ImageRecord, KernelPack, ModuleRecord, PackImageKind, StreamRecord};
-use crate::compression::Method;
-use crate::host_object::DeviceSection;
-use crate::pack_index::{Index, IndexError, IndexImage, IndexStream, PackIndex};
+use super::{ImageRecord, KernelPack, ModuleRecord, StreamRecord};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
+use offload_format::compression::Method;
+use offload_format::host_object::DeviceSection;
+use offload_format::pack_index::{Index, IndexError, IndexImage, IndexStream, PackIndex};
+use offload_format::select::Code;
 
 /// Why a pack could not be read. Its text is what the pack gives as the reason for having no images.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,7 +49,7 @@ pub type Read = fn(&str) -> Result<Vec<u8>, String>;
 /// The pack of this name that lies in `folder` now. What is read stays in memory until the program ends.
 pub fn load(name: &'static str, folder: &str, read: Read) -> KernelPack {
     try_load(name, folder, read)
-        .unwrap_or_else(|error| KernelPack::new_closed(name, "", &[], error.to_string().leak(), &[]))
+        .unwrap_or_else(|error| KernelPack::opaque(name, "", &[], error.to_string().leak(), &[]))
 }
 
 fn try_load(name: &'static str, folder: &str, read: Read) -> Result<KernelPack, DiskError> {
@@ -59,7 +60,7 @@ fn try_load(name: &'static str, folder: &str, read: Read) -> Result<KernelPack, 
         Index::Built(index) => index,
         Index::Absent { why, modules, .. } => {
             let modules = modules.into_iter().map(|name| module(name, 0, 0)).collect::<Vec<_>>();
-            return Ok(KernelPack::new_absent(name, why.leak(), modules.leak()));
+            return Ok(KernelPack::not_built(name, why.leak(), modules.leak()));
         }
     };
     // The library's name has the hash of the content: it belongs to this index.
@@ -78,7 +79,7 @@ fn try_load(name: &'static str, folder: &str, read: Read) -> Result<KernelPack, 
         records.push(module(entry.name, images.len(), entry.images.len()));
         streams.push(stream(entry.stream).ok_or_else(|| damaged("a stream starts past the end of its pack"))?);
         for entry in entry.images {
-            images.push(image(entry).ok_or_else(|| damaged("an image starts past the end of its pack"))?);
+            images.push(image(entry).map_err(damaged)?);
         }
     }
     let problem = match is_compressed {
@@ -89,8 +90,8 @@ fn try_load(name: &'static str, folder: &str, read: Read) -> Result<KernelPack, 
     let bytes = aligned(bytes).ok_or_else(|| damaged("there is no memory that is aligned for it"))?;
     let (section, images, records) = (section.elf_name(), images.leak(), records.leak());
     Ok(match is_compressed {
-        true => KernelPack::new_compressed(name, section, bytes, images, records, streams.leak()),
-        false => KernelPack::new(name, section, bytes, images, records),
+        true => KernelPack::compressed(name, section, bytes, images, records, streams.leak()),
+        false => KernelPack::linked(name, section, bytes, images, records),
     })
 }
 
@@ -121,24 +122,20 @@ fn module(name: String, first: usize, count: usize) -> ModuleRecord {
     ModuleRecord { name: name.leak(), first, count, registered: None }
 }
 
-fn image(image: IndexImage) -> Option<ImageRecord> {
+fn image(image: IndexImage) -> Result<ImageRecord, &'static str> {
     let kernels = |names: Vec<String>| -> &'static [&'static str] {
         let names: Vec<&'static str> = names.into_iter().map(|name| &*name.leak()).collect();
         names.leak()
     };
     let target = image.target.leak();
-    let kind = match image.kind {
-        PackImageKind::CodeObject { version } => PackImageKind::CodeObject { version },
-        PackImageKind::Cubin => PackImageKind::Cubin,
-        PackImageKind::Ptx { version } => PackImageKind::Ptx { version },
-        PackImageKind::SharedObject { triple } => PackImageKind::SharedObject { triple: &*triple.leak() },
-    };
-    Some(ImageRecord {
+    let kind = image.kind.map_text(|triple| &*triple.leak());
+    let size = |size: u64| usize::try_from(size).map_err(|_| "an image starts past the end of its pack");
+    Ok(ImageRecord {
         target,
         kind,
-        code: ImageRecord::code(target, kind),
-        offset: image.offset.try_into().ok()?,
-        size: image.size.try_into().ok()?,
+        code: Code::of_pack_image(target, kind).ok_or("a target of its index is malformed")?,
+        offset: size(image.offset)?,
+        size: size(image.size)?,
         origin: image.origin,
         kernels: image.kernels.map(kernels),
     })
@@ -147,9 +144,9 @@ fn image(image: IndexImage) -> Option<ImageRecord> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Device;
+    use offload_format::select::DeviceInfo;
 
-    const INDEX: &str = "offload-pack 2\nname saxpy\nlibrary x\nlibrary-size 40\nlibrary-offset 8\nsymbol s\n\
+    const INDEX: &str = "offload-pack 3\nname saxpy\nlibrary x\nlibrary-size 40\nlibrary-offset 8\nsymbol s\n\
                          section .hip_fatbin\nsize 24\nmodule saxpy\nbundle 0\n\
                          image gfx90a 8 16 compiled code-object 6\nkernel saxpy\n";
 
@@ -170,7 +167,7 @@ mod tests {
         let pack = load("saxpy", "out", read);
         assert_eq!((pack.bytes()[0], pack.bytes().len(), pack.absent()), (8, 24, None));
         assert_eq!(pack.bytes().as_ptr().addr() % 4096, 0);
-        let choice = pack.select(&Device::parse("gfx90a").unwrap()).unwrap();
+        let choice = pack.select(&DeviceInfo::parse("gfx90a").unwrap()).unwrap();
         assert_eq!(choice.image().has_kernel("saxpy"), Some(true));
         assert_eq!(choice.image().bytes()[0], 16);
     }
@@ -179,7 +176,7 @@ mod tests {
     fn what_is_wrong_is_said() {
         for (name, words) in [
             ("missing", "could not read out/missing.index: no such file (the pack is read from disk"),
-            ("old", "out/old.index: line 1 of the pack's index is not understood: 'offload-pack 1' ("),
+            ("old", "out/old.index: the pack's index is of version 1, and this version of offload "),
             ("bytes", "out/bytes.index is not text ("),
             ("cut", "out/libx.a is damaged: it ends before the pack does ("),
             ("odd", "out/libx.a is damaged: an image is not aligned in its pack ("),

@@ -1,32 +1,32 @@
 //! What a program's own tests ask of its packs.
 
-use crate::embedded::{KernelPack, Module};
-use crate::select::Device;
+use crate::{KernelPack, Module};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use offload_format::select::DeviceInfo;
 
 /// Asserts that a pack runs on these devices: each of its modules has an image for each of them, by the rules of
 /// [`mod@crate::select`]. For a program's own tests, so that a target that is missing in build.rs is found there and not by
-/// the first user who has that GPU. Devices are named as [`Device::parse`] takes them: `"RTX 4090"`, `"gfx1151"`,
+/// the first user who has that GPU. Devices are named as [`DeviceInfo::parse`] takes them: `"RTX 4090"`, `"gfx1151"`,
 /// `"sm_90@driver12.4"`, `"cpu"`.
 ///
 /// ```should_panic
-/// # use offload_format::embedded::KernelPack;
+/// # use offload::KernelPack;
 /// # static SAXPY: KernelPack = {
-/// #     use offload_format::embedded::ModuleRecord;
+/// #     use offload::__expansion::ModuleRecord;
 /// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "saxpy", first: 0, count: 0, registered: None }];
-/// #     KernelPack::new("saxpy", ".llvm.offloading", &[], &[], MODULES)
+/// #     offload::__expansion::linked("saxpy", ".llvm.offloading", &[], &[], MODULES)
 /// # };
-/// offload_format::assert_supports(&SAXPY, ["RTX 4090", "gfx1151"]);
+/// offload::assert_supports(&SAXPY, ["RTX 4090", "gfx1151"]);
 /// ```
 ///
 /// # Panics
 /// If an image is missing: with every image of the module and why it was refused, and with the lines to add to build.rs. If
-/// the pack was not built, if its images are not known, and if a device has no name that [`Device::parse`] knows.
+/// the pack was not built, if its images are not known, and if a device has no name that [`DeviceInfo::parse`] knows.
 #[track_caller]
 pub fn assert_supports<D: AsRef<str>>(pack: &KernelPack, devices: impl IntoIterator<Item = D>) {
-    let devices = devices.into_iter().map(|text| match Device::parse(text.as_ref()) {
+    let devices = devices.into_iter().map(|text| match DeviceInfo::parse(text.as_ref()) {
         Ok(device) => device,
         Err(error) => panic!("assert_supports of the pack \"{}\": {error}", pack.name()),
     });
@@ -36,14 +36,11 @@ pub fn assert_supports<D: AsRef<str>>(pack: &KernelPack, devices: impl IntoItera
 }
 
 /// What is missing, if anything is.
-fn unsupported(pack: &KernelPack, devices: &[Device]) -> Option<String> {
-    let name = pack.name();
-    if let Some(why) = pack.absent() {
-        return Some(match pack.is_closed() {
-            true => format!("the images of the pack \"{name}\" are not known: {why}"),
-            false => format!("the pack \"{name}\" was not built: {why}"),
-        });
+fn unsupported(pack: &KernelPack, devices: &[DeviceInfo]) -> Option<String> {
+    if let Some(why) = pack.unsupported() {
+        return Some(why);
     }
+    let name = pack.name();
     let (mut message, mut lines) = (String::new(), Vec::new());
     for device in devices {
         let failed = pack.modules().filter_map(|module| Some((module, module.select(device).err()?)));
@@ -61,7 +58,7 @@ fn unsupported(pack: &KernelPack, devices: &[Device]) -> Option<String> {
     if message.is_empty() {
         return None;
     }
-    let list = devices.iter().map(Device::to_string).collect::<Vec<_>>().join(", ");
+    let list = devices.iter().map(DeviceInfo::to_string).collect::<Vec<_>>().join(", ");
     let advice = match lines.is_empty() {
         true => String::new(),
         false => format!("\n\nadd to build.rs, before .compile(...):{}", lines.concat()),
@@ -77,8 +74,7 @@ fn is_only(pack: &KernelPack, module: &Module<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::embedded::{ImageRecord, ModuleRecord, Origin, PackImageKind};
-    use crate::target::PtxVersion;
+    use crate::__expansion::{ImageRecord, ModuleRecord, Origin, PackImageKind, PtxVersion};
 
     const fn image(target: &'static str, kind: PackImageKind) -> ImageRecord {
         let code = ImageRecord::code(target, kind);
@@ -98,7 +94,7 @@ mod tests {
     ];
 
     const fn pack(modules: &'static [ModuleRecord]) -> KernelPack {
-        KernelPack::new("saxpy", ".llvm.offloading", &[0; 16], IMAGES, modules)
+        KernelPack::linked("saxpy", ".llvm.offloading", &[0; 16], IMAGES, modules)
     }
 
     #[test]
@@ -110,7 +106,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_listed_with_the_lines_to_add() {
-        let devices = ["RTX 4090", "gfx1151", "Tesla T4"].map(|text| Device::parse(text).unwrap());
+        let devices = ["RTX 4090", "gfx1151", "Tesla T4"].map(|text| DeviceInfo::parse(text).unwrap());
         assert_eq!(
             unsupported(&pack(TWO), &devices).unwrap(),
             "\
@@ -142,19 +138,19 @@ add to build.rs, before .compile(...):
     #[test]
     #[should_panic(expected = "the pack \"saxpy\" was not built: OFFLOAD_SKIP was set")]
     fn a_pack_that_was_not_built() {
-        assert_supports(&KernelPack::new_absent("saxpy", "OFFLOAD_SKIP was set", ONE), ["cpu"]);
+        assert_supports(&KernelPack::not_built("saxpy", "OFFLOAD_SKIP was set", ONE), ["cpu"]);
     }
 
     #[test]
     #[should_panic(expected = "the images of the pack \"saxpy\" are not known: the file is compressed")]
     fn a_pack_whose_images_are_not_known() {
-        assert_supports(&KernelPack::new_closed("saxpy", "", &[], "the file is compressed", ONE), ["cpu"]);
+        assert_supports(&KernelPack::opaque("saxpy", "", &[], "the file is compressed", ONE), ["cpu"]);
     }
 
     #[test]
     fn no_target_is_advised_for_a_module_without_images() {
         const NONE: &[ModuleRecord] = &[ModuleRecord { name: "saxpy", first: 0, count: 0, registered: None }];
-        let message = unsupported(&pack(NONE), &[Device::parse("RTX 4090").unwrap()]).unwrap();
+        let message = unsupported(&pack(NONE), &[DeviceInfo::parse("RTX 4090").unwrap()]).unwrap();
         assert!(message.ends_with("no image for GeForce RTX 4090 (sm_89): there are no images"), "{message}");
     }
 

@@ -1,6 +1,7 @@
 //! Messages that are put together while a program is compiled, where nothing allocates or formats.
 
-use super::{ImageRecord, ModuleRecord, position};
+use super::names::position;
+use super::{ImageRecord, ModuleRecord};
 
 /// What fits on a few lines of a terminal.
 const ROOM: usize = 1024;

@@ -1,10 +1,12 @@
 //! Tables and bytes that fit, and those that do not.
 
+use super::names::position;
 use super::*;
-use crate::target::PtxVersion;
 use alloc::boxed::Box;
 use alloc::string::ToString;
 use alloc::vec::Vec;
+use offload_format::pack_index::{Origin, PackImageKind};
+use offload_format::target::PtxVersion;
 
 fn pack(kind: PackImageKind, offset: usize, size: usize) -> KernelPack {
     static BYTES: [u8; 64] = [7; 64];
@@ -19,7 +21,7 @@ fn pack(kind: PackImageKind, offset: usize, size: usize) -> KernelPack {
     };
     let images = Box::leak(Box::new([record]));
     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "test", first: 0, count: 1, registered: None }];
-    KernelPack::new("test", ".llvm.offloading", &BYTES, images, MODULES)
+    KernelPack::linked("test", ".llvm.offloading", &BYTES, images, MODULES)
 }
 
 const NO_IMAGES: &[ModuleRecord] = &[
@@ -29,12 +31,12 @@ const NO_IMAGES: &[ModuleRecord] = &[
 
 #[test]
 fn several_modules_are_told_apart() {
-    static PACK: KernelPack = KernelPack::new("two", ".llvm.offloading", &[], &[], NO_IMAGES);
+    static PACK: KernelPack = KernelPack::linked("two", ".llvm.offloading", &[], &[], NO_IMAGES);
     const SCALE: Module<'_> = PACK.module("scale");
     assert_eq!(SCALE.name(), "scale");
     assert!(PACK.find_module("scal").is_none());
     assert!(PACK.find_module("scale2").is_none());
-    let device = Device::parse("gfx90a").unwrap();
+    let device = DeviceInfo::parse("gfx90a").unwrap();
     let error = PACK.select(&device).unwrap_err();
     assert_eq!(error.modules(), ["affine", "scale"]);
     assert_eq!(
@@ -49,11 +51,11 @@ fn several_modules_are_told_apart() {
 fn a_module_that_is_gone_from_the_disk() {
     static OLD: &[ModuleRecord] = &[ModuleRecord { name: "old", first: 0, count: 0, registered: None }];
     fn load() -> &'static KernelPack {
-        static NOW: KernelPack = KernelPack::new("two", ".llvm.offloading", &[], &[], NO_IMAGES);
+        static NOW: KernelPack = KernelPack::linked("two", ".llvm.offloading", &[], &[], NO_IMAGES);
         &NOW
     }
-    let pack = KernelPack::new_on_disk("two", ".llvm.offloading", &[], OLD, load);
-    let error = pack.select(&Device::parse("sm_90").unwrap()).unwrap_err();
+    let pack = KernelPack::on_disk("two", ".llvm.offloading", &[], OLD, load);
+    let error = pack.select(&DeviceInfo::parse("sm_90").unwrap()).unwrap_err();
     assert_eq!(
         error.to_string(),
         "no image for sm_90: the pack on disk has no module of this name any more: build the program again"
@@ -78,20 +80,20 @@ fn names_are_found_wherever_they_are() {
 #[should_panic(expected = "a module has more images than its pack")]
 fn a_module_of_images_that_are_not_there() {
     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "affine", first: 0, count: 1, registered: None }];
-    KernelPack::new("test", ".llvm.offloading", &[], &[], MODULES);
+    KernelPack::linked("test", ".llvm.offloading", &[], &[], MODULES);
 }
 
 #[test]
 fn a_pack_that_was_not_built_has_its_modules() {
-    let pack = KernelPack::new_absent("two", "OFFLOAD_SKIP was set", NO_IMAGES);
-    let error = pack.module("affine").select(&Device::cpu()).unwrap_err();
+    let pack = KernelPack::not_built("two", "OFFLOAD_SKIP was set", NO_IMAGES);
+    let error = pack.module("affine").select(&DeviceInfo::cpu()).unwrap_err();
     assert_eq!(error.to_string(), "no image for the CPU: the pack was not built: OFFLOAD_SKIP was set");
 }
 
 #[test]
 #[should_panic(expected = "the pack \"two\" has no module \"offset\"; it has \"affine\", \"scale\"")]
 fn a_module_that_is_not_there() {
-    let pack = KernelPack::new_absent("two", "OFFLOAD_SKIP was set", NO_IMAGES);
+    let pack = KernelPack::not_built("two", "OFFLOAD_SKIP was set", NO_IMAGES);
     let _ = pack.module("offset");
 }
 
@@ -106,12 +108,12 @@ const SOME_LACK: &[ImageRecord] = &[
 ];
 
 const fn record(target: &'static str, kernels: Option<&'static [&'static str]>) -> ImageRecord {
-    let kind = PackImageKind::Cubin;
+    let kind = PackImageKind::SharedObject { triple: "x86_64-unknown-linux-gnu" };
     let code = ImageRecord::code(target, kind);
     ImageRecord { target, kind, offset: 0, size: 8, origin: Origin::Compiled, kernels, code }
 }
 
-static KERNELS: KernelPack = KernelPack::new(
+static KERNELS: KernelPack = KernelPack::linked(
     "kernels",
     ".llvm.offloading",
     &[0; 8],
@@ -132,7 +134,7 @@ fn kernels_are_facts_of_images() {
     assert_eq!(KERNELS.module("plain").kernel("saxpy").module().name(), "plain");
     // Nothing is known of what it has.
     assert_eq!(KERNELS.module("cpu").kernel("any").name(), "any");
-    assert_eq!(KernelPack::new_absent("two", "OFFLOAD_SKIP was set", &NO_IMAGES[..1]).kernel("any").name(), "any");
+    assert_eq!(KernelPack::not_built("two", "OFFLOAD_SKIP was set", &NO_IMAGES[..1]).kernel("any").name(), "any");
 }
 
 #[test]

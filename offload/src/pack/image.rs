@@ -1,9 +1,10 @@
 //! An image of a pack.
 
-use super::{ImageRecord, Origin, PackImageKind, StreamRecord};
-use crate::select::{Candidate, Code};
+use super::{ImageRecord, StreamRecord};
 use core::ffi::c_void;
 use core::fmt;
+use offload_format::pack_index::{Origin, PackImageKind};
+use offload_format::select::{Candidate, Code};
 
 /// One image of a pack.
 #[derive(Clone, Copy)]

@@ -1,9 +1,10 @@
 //! A module of a pack.
 
+use super::names::position;
 use super::words::Words;
-use super::{ImageRecord, Kernel, KernelPack, ModuleRecord, PackImage, StreamRecord, position};
-use crate::select::{Choice, Device, SelectError, select};
+use super::{Content, ImageRecord, Kernel, KernelPack, ModuleRecord, PackImage, StreamRecord};
 use core::fmt;
+use offload_format::select::{Choice, DeviceInfo, SelectError, select};
 
 /// A module of a pack: one device program, with an image for each of its targets. It is loaded by itself.
 #[derive(Clone, Copy)]
@@ -24,7 +25,7 @@ impl<'pack> Module<'pack> {
     /// Its images, in file order.
     pub fn images(&self) -> impl ExactSizeIterator<Item = PackImage> + Clone + use<> {
         let now = self.now();
-        let pack = now.map_or(&[][..], |module| module.pack.bytes);
+        let pack = now.map_or(&[][..], |module| module.pack.bytes());
         let stream = now.and_then(|module| module.stream());
         now.map_or(&[][..], |module| module.records()).iter().map(move |record| PackImage { pack, record, stream })
     }
@@ -32,26 +33,26 @@ impl<'pack> Module<'pack> {
     /// Itself, or the module of its name in what was read in place of its pack.
     fn now(&self) -> Option<Module<'pack>> {
         let pack = self.pack.now();
-        match self.pack.on_disk {
-            Some(_) => pack.find_module(self.record.name),
-            None => Some(*self),
+        match self.pack.content {
+            Content::OnDisk { .. } => pack.find_module(self.record.name),
+            Content::Linked { .. } | Content::NotBuilt(_) | Content::Opaque { .. } => Some(*self),
         }
     }
 
     /// Where it lies in a compressed pack.
     fn stream(&self) -> Option<&'static StreamRecord> {
-        if self.pack.streams.is_empty() {
+        if self.pack.streams().is_empty() {
             return None;
         }
         // By name: a constant that holds a module may refer to a copy of the record.
         let at = self.pack.modules.iter().position(|module| module.name == self.record.name)?;
-        self.pack.streams.get(at)
+        self.pack.streams().get(at)
     }
 
     pub(super) const fn records(&self) -> &'static [ImageRecord] {
-        // `KernelPack::new` and `new_compressed` have checked the range; a pack without images has none in its modules.
+        // `KernelPack::linked` and `compressed` have checked the range; a pack without images has none in its modules.
         // Images and modules of one on disk are those of an index, which the macro counts.
-        self.pack.images.split_at(self.record.first).1.split_at(self.record.count).0
+        self.pack.records().split_at(self.record.first).1.split_at(self.record.count).0
     }
 
     /// The kernel of this name, which some image of the module has, by the rules of [`KernelPack::kernel`].
@@ -100,12 +101,11 @@ impl<'pack> Module<'pack> {
     /// The best image for a device, by the rules of [`mod@crate::select`].
     ///
     /// Returns an error that lists every image and why it was refused, if none fits.
-    pub fn select(&self, device: &Device) -> Result<Choice<PackImage>, SelectError<PackImage>> {
+    pub fn select(&self, device: &DeviceInfo) -> Result<Choice<PackImage>, SelectError<PackImage>> {
         let pack = self.pack.now();
-        match pack.absent {
-            Some(why) if pack.closed => Err(SelectError::closed(device, why)),
-            Some(why) => Err(SelectError::absent(device, why)),
-            None if self.now().is_none() => Err(SelectError::closed(device, GONE)),
+        match pack.select_error(device) {
+            Some(error) => Err(error),
+            None if self.now().is_none() => Err(SelectError::unknown_images(device, GONE)),
             None => select(self.images(), device),
         }
     }

@@ -1,0 +1,81 @@
+//! GPU code in Rust programs: packs of images inside the program, and which image a GPU gets.
+//!
+//! ```toml
+//! [dependencies]
+//! offload = "0.1"
+//!
+//! [build-dependencies]
+//! offload-build = "0.1"
+//! ```
+//!
+//! The build script compiles kernels for a list of targets (see `offload_build`):
+//!
+//! ```text
+//! offload_build::Build::new()
+//!     .file("kernels/saxpy.cu")
+//!     .archs(["gfx90a", "gfx1100", "sm_80", "compute_90", "cpu"])
+//!     .compile("saxpy");
+//! ```
+//!
+//! The program embeds the pack, and selects the image for the GPU that it found:
+//!
+//! ```no_run
+//! # macro_rules! include_offload { ($($token:tt)*) => {
+//! #     offload::__expansion::not_built("saxpy", "this is an example", &[
+//! #         offload::__expansion::ModuleRecord { name: "saxpy", first: 0, count: 0, registered: None }])
+//! # } }
+//! # use offload::{DeviceInfo, Kernel, KernelPack};
+//! # /*
+//! use offload::{DeviceInfo, Kernel, KernelPack, include_offload};
+//! # */
+//!
+//! static SAXPY: KernelPack = include_offload!("saxpy");
+//! const KERNEL: Kernel = SAXPY.kernel("saxpy"); // a wrong name does not compile
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let image = SAXPY.select(&DeviceInfo::cuda(9, 0, 13000))?; // the error lists each image and why it was refused
+//! println!("{} for {}: load {:?}, launch {}", image.kind(), image.target(), image.as_ptr(), KERNEL.name());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | item | is |
+//! |---|---|
+//! | [`include_offload!`] | a pack of the build script, or a file, inside this program |
+//! | [`KernelPack`], [`Module`], [`Kernel`], [`PackImage`], [`Decompressed`] | what is in it |
+//! | [`DeviceInfo`], [`SelectError`], [`mod@select`] | the rules for which image a device gets |
+//! | [`assert_supports`] | for the program's own tests: a pack runs on these GPUs |
+//! | `linked_packs` | all packs that the program retains, on ELF systems with 64 bits |
+//! | [`target`] | names of targets |
+//!
+//! This crate needs no `std`, but for its features:
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `zstd`, `zlib`, or both as `compression` | [`PackImage::decompress`] for compressed packs; needs std |
+//! | `containers` | fatbins, compressed bundles and several bundles in one file for `include_offload!(path = …)` |
+//!
+//! Files are read by the crate `offload-format`, whose modules [`select`] and [`target`] are re-exported.
+#![no_std]
+// But for the list of packs, which is in memory whose ends the linker names.
+#![deny(unsafe_code)]
+
+extern crate alloc;
+
+#[macro_use]
+mod include;
+mod pack;
+mod supports;
+
+#[doc(hidden)]
+pub mod __expansion;
+
+pub use offload_format::pack_index::{Origin, PackImageKind};
+pub use offload_format::select::{Choice, DeviceInfo, Fit, Refusal, SelectError};
+pub use offload_format::{select, target};
+pub use pack::{Decompressed, Kernel, KernelPack, Module, PackImage};
+pub use supports::assert_supports;
+
+if_packs_are_linked! {
+    pub use pack::{LinkedPack, linked_packs};
+}

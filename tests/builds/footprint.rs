@@ -1,0 +1,113 @@
+//! What a build does to a machine: processes and files of a traced build script, beside docs/what-a-build-does.md. Judge: strace.
+
+use offload_tests::registry::needs;
+use offload_tests::scenario::Scenario;
+use offload_tests::scratch;
+use offload_tests::tools::Tool;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+offload_tests::tests! {
+    needs(&[Tool::Llvm22, Tool::Cuda, Tool::Gcc, Tool::Strace]) => [a_build_does_what_the_page_lists_and_no_more],
+}
+
+/// One call of the system: the process, and the text of the call.
+type Call = (u32, String);
+
+/// The calls of a build script and of all processes that it started, in order.
+fn calls_of_build_script(trace: &str) -> Vec<Call> {
+    let mut of_script: BTreeSet<u32> = BTreeSet::new();
+    let mut unfinished: BTreeMap<u32, String> = BTreeMap::new();
+    let mut calls = Vec::new();
+    for line in trace.lines() {
+        let Some((process, call)) = line.split_once(' ') else { continue };
+        let process: u32 = process.parse().expect("strace -f begins lines with the process");
+        let call = call.trim_start();
+        // What another process interrupts stands in two lines.
+        let call = match (call.strip_suffix(" <unfinished ...>"), call.split_once(" resumed>")) {
+            (Some(start), _) => {
+                unfinished.insert(process, start.to_owned());
+                continue;
+            }
+            (None, Some((_, end))) => unfinished.remove(&process).unwrap_or_default() + end,
+            (None, None) => call.to_owned(),
+        };
+        if call.starts_with("execve(") && call.contains("/build-script-build\"") {
+            of_script.insert(process);
+            continue;
+        }
+        if !of_script.contains(&process) {
+            continue;
+        }
+        let is_fork = ["clone(", "clone3(", "fork(", "vfork("].iter().any(|name| call.starts_with(name));
+        if is_fork && let Some(child) = call.rsplit("= ").next().and_then(|text| text.trim().parse().ok()) {
+            of_script.insert(child);
+        }
+        calls.push((process, call));
+    }
+    calls
+}
+
+/// The first text in quotes of a call.
+fn quoted(call: &str) -> Option<&str> {
+    call.split('"').nth(1)
+}
+
+/// The names of programs in the first column of the page's table of processes.
+fn programs_of_the_page() -> BTreeSet<String> {
+    let page = fs::read_to_string(scratch::workspace().join("docs/what-a-build-does.md")).expect("the page is there");
+    let table = page.split("## Processes").nth(1).and_then(|rest| rest.split("## Files").next());
+    let rows = table.expect("the page has its sections").lines().filter_map(|line| line.strip_prefix("| "));
+    let cells = rows.filter_map(|row| row.split(" | ").next());
+    cells.flat_map(|cell| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>()).collect()
+}
+
+fn a_build_does_what_the_page_lists_and_no_more() {
+    let scenario = Scenario::new("footprint");
+    scenario
+        .kernel("add", "1.0f")
+        .pack("add", r#".file("kernels/add.cu").archs(["gfx90a", "sm_80", "compute_90", "cpu"])"#);
+    let trace = scenario.folder.join("trace");
+    let cargo = scenario.build().traced(&trace);
+    cargo.passes();
+    let calls = calls_of_build_script(&fs::read_to_string(&trace).expect("strace has written it"));
+
+    let listed = programs_of_the_page();
+    let started: BTreeSet<String> = calls
+        .iter()
+        .filter(|(_, call)| call.starts_with("execve(") && call.ends_with("= 0"))
+        .filter_map(|(_, call)| quoted(call).map(Path::new))
+        .map(|path| path.file_name().unwrap_or_default().to_string_lossy().into_owned())
+        .collect();
+    let plain: BTreeSet<String> = started.iter().map(|name| plain_name(name)).collect();
+    let unlisted: Vec<&String> = plain.iter().filter(|name| !listed.contains(*name)).collect();
+    assert!(unlisted.is_empty(), "{unlisted:?} of {started:?} are not on the page");
+    for name in ["clang", "ld.lld", "ptxas"] {
+        assert!(plain.contains(name), "{name} was started: {started:?}");
+    }
+
+    let out = scenario.target.join("debug/build");
+    let temporary = std::env::temp_dir();
+    let mut seen = 0;
+    for (_, call) in &calls {
+        let writes = ["O_WRONLY", "O_RDWR", "O_CREAT", "creat("].iter().any(|word| call.contains(word))
+            || ["mkdir", "rename", "unlink", "link"].iter().any(|name| call.starts_with(name));
+        let failed = call.contains("= -1 ");
+        let Some(path) = quoted(call).filter(|path| path.starts_with('/') && writes && !failed) else { continue };
+        let path = Path::new(path);
+        let is_device = path.starts_with("/dev") || path.starts_with("/proc");
+        let is_allowed = path.starts_with(&out) || path.starts_with(&temporary) || is_device;
+        assert!(is_allowed, "{call}");
+        seen += usize::from(path.starts_with(&out));
+    }
+    assert!(seen > 10, "files in OUT_DIR were written: {seen}");
+    let network = calls.iter().find(|(_, call)| call.starts_with("connect(") && call.contains("AF_INET"));
+    assert_eq!(network, None);
+}
+
+/// `clang-22` is `clang`, `x86_64-linux-gnu-g++-12` is `g++`.
+fn plain_name(name: &str) -> String {
+    let name = name.split_once("-1").or_else(|| name.split_once("-2")).map_or(name, |(name, _)| name);
+    name.rsplit_once("linux-gnu-").map_or(name, |(_, name)| name).to_owned()
+}

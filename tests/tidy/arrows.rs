@@ -1,0 +1,215 @@
+//! Which module uses which: as listed here, and nowhere in a circle.
+
+use crate::sources::{ModulePath, code, module_of, paths_used, sources};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A crate, and for each of its modules those that it may use.
+type Arrows = (&'static str, &'static [(&'static str, &'static [&'static str])]);
+
+/// Each module stands after those that it may use.
+const CRATES: &[Arrows] = &[
+    (
+        "offload-format",
+        &[
+            ("error", &[]),
+            ("reader", &["error"]),
+            ("layout", &[]),
+            ("string_table", &["error"]),
+            ("target", &[]),
+            ("compression", &["error"]),
+            ("bundle", &["error", "reader", "layout", "target"]),
+            ("text_bundle", &["error", "layout", "target", "bundle"]),
+            ("compressed", &["error", "reader", "layout", "bundle", "compression"]),
+            ("offload_binary", &["error", "reader", "layout", "string_table", "compression"]),
+            ("image", &["error", "reader", "target"]),
+            ("nv_fatbin", &["error", "reader", "layout", "target", "compression", "image"]),
+            ("archive", &["error", "reader", "layout"]),
+            ("host_object", &["layout", "bundle", "offload_binary"]),
+            ("object_file", &["error", "reader", "host_object"]),
+            ("object_bundle", &["error", "reader", "layout", "target", "bundle", "string_table"]),
+            (
+                "device_archive",
+                &["error", "reader", "layout", "target", "bundle", "compressed", "archive", "object_bundle", "image"],
+            ),
+            (
+                "fat_file",
+                &[
+                    "error",
+                    "reader",
+                    "target",
+                    "bundle",
+                    "compressed",
+                    "offload_binary",
+                    "nv_fatbin",
+                    "archive",
+                    "host_object",
+                    "object_file",
+                    "object_bundle",
+                    "text_bundle",
+                    "image",
+                ],
+            ),
+            ("pack_index", &["compression", "host_object", "target"]),
+            ("select", &["target", "pack_index"]),
+        ],
+    ),
+    ("offload", &[("include", &[]), ("pack", &[]), ("supports", &["pack"]), ("__expansion", &["include", "pack"])]),
+    (
+        "offload-build",
+        &[
+            ("error", &[]),
+            ("hash", &[]),
+            ("cargo", &["error"]),
+            ("output", &["error", "hash"]),
+            ("exec", &["cargo", "error"]),
+            ("toolchain", &["cargo", "error", "exec", "hash", "output"]),
+            ("targets", &["cargo", "error", "exec", "toolchain"]),
+            ("request", &["targets"]),
+            ("pack", &["cargo", "error", "exec", "hash", "output", "request", "targets"]),
+            ("plan", &["cargo", "error", "request", "targets"]),
+            ("compile", &["cargo", "error", "exec", "hash", "output", "plan", "request", "targets", "toolchain"]),
+            (
+                "build",
+                &[
+                    "cargo",
+                    "compile",
+                    "error",
+                    "exec",
+                    "hash",
+                    "output",
+                    "pack",
+                    "plan",
+                    "request",
+                    "targets",
+                    "toolchain",
+                ],
+            ),
+            ("doctor", &["build", "cargo", "compile", "exec", "targets", "toolchain"]),
+        ],
+    ),
+    (
+        "offload-embed-macro",
+        &[
+            ("suggest", &[]),
+            ("error", &["suggest"]),
+            ("file", &["error"]),
+            ("input", &["suggest"]),
+            ("section", &["file"]),
+            ("options", &["file", "input", "section"]),
+            ("expand", &["file", "input"]),
+            ("resolve", &["error", "expand"]),
+        ],
+    ),
+    (
+        "offload-tools",
+        &[
+            ("text", &[]),
+            ("files", &[]),
+            ("llvm_args", &[]),
+            ("compress", &["files"]),
+            ("inventory", &["text"]),
+            ("packager", &["files", "llvm_args"]),
+            ("bundler", &["compress", "files", "llvm_args"]),
+            ("offload", &["compress", "files", "inventory", "llvm_args", "text"]),
+        ],
+    ),
+];
+
+/// Names at a crate's root that a module has: those that others use by `crate::Name`.
+const AT_ROOT: &[(&str, &str, &str)] = &[
+    ("offload-format", "Error", "error"),
+    ("offload-format", "ErrorKind", "error"),
+    ("offload-format", "Result", "error"),
+    ("offload", "KernelPack", "pack"),
+    ("offload", "Module", "pack"),
+    ("offload", "list_pack", "include"),
+];
+
+/// What each module of a crate uses of it, by their paths. Unit tests, programs and the map of the crate are left out.
+fn uses(name: &str) -> Vec<(String, ModulePath, BTreeSet<ModulePath>)> {
+    let src = format!("{name}/src");
+    let mut uses = Vec::new();
+    for (path, text) in sources(&src) {
+        let module = module_of(&path, &src);
+        if module.is_empty() || path.ends_with("tests.rs") || module[0] == "bin" {
+            continue;
+        }
+        let mut used = paths_used(&code(&text), &module);
+        used.retain(|path| !path.is_empty());
+        uses.push((path, module, used));
+    }
+    uses
+}
+
+#[test]
+fn modules_use_those_that_are_listed() {
+    for (name, arrows) in CRATES {
+        let mut seen = 0;
+        for (path, module, used) in uses(name) {
+            let module = &module[0];
+            let (_, may) = arrows
+                .iter()
+                .find(|(listed, _)| listed == module)
+                .unwrap_or_else(|| panic!("the module {module} of {name} is not in CRATES"));
+            for first in used.iter().map(|used| used[0].as_str()) {
+                let at_root = AT_ROOT.iter().find(|(of, export, _)| of == name && *export == first);
+                let target = at_root.map_or(first, |(_, _, module)| module);
+                assert!(
+                    target == module || may.contains(&target),
+                    "{path} uses crate::{first}, and in {name} {module} may use {may:?}"
+                );
+                seen += usize::from(target != module);
+            }
+        }
+        // If the reading of sources broke, nothing would be found.
+        assert!(seen > 1, "{name}: uses were found");
+    }
+}
+
+#[test]
+fn arrows_are_listed_from_below() {
+    for (name, arrows) in CRATES {
+        for (index, (module, may)) in arrows.iter().enumerate() {
+            let below: Vec<&str> = arrows[..index].iter().map(|(module, _)| *module).collect();
+            let above: Vec<&&str> = may.iter().filter(|name| !below.contains(name)).collect();
+            assert!(above.is_empty(), "{module} of {name} uses {above:?}, which are not listed before it");
+        }
+    }
+}
+
+/// In every folder of every crate: of what lies beside each other, no two need each other.
+#[test]
+fn there_is_no_circle() {
+    for (name, _) in CRATES {
+        let uses = uses(name);
+        let modules: BTreeSet<ModulePath> = uses.iter().map(|(_, module, _)| module.clone()).collect();
+        // For each folder, what lies in it uses what beside it.
+        let mut folders: BTreeMap<ModulePath, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
+        for (_, module, used) in &uses {
+            for path in used {
+                let Some(used) = (1..=path.len()).rev().map(|end| path[..end].to_vec()).find(|it| modules.contains(it))
+                else {
+                    continue;
+                };
+                let common = module.iter().zip(&used).take_while(|(one, other)| one == other).count();
+                if common < module.len() && common < used.len() {
+                    let folder = folders.entry(module[..common].to_vec()).or_default();
+                    folder.entry(module[common].clone()).or_default().insert(used[common].clone());
+                }
+            }
+        }
+        assert!(!folders.is_empty(), "{name}: folders were found");
+        for (folder, mut arrows) in folders {
+            // What uses nothing that is left is in no circle.
+            loop {
+                let left: BTreeSet<String> = arrows.keys().cloned().collect();
+                let before = arrows.len();
+                arrows.retain(|_, used| used.iter().any(|name| left.contains(name)));
+                if arrows.len() == before {
+                    break;
+                }
+            }
+            assert!(arrows.is_empty(), "{name}: a circle in {}: {arrows:?}", folder.join("/"));
+        }
+    }
+}

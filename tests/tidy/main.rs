@@ -1,0 +1,244 @@
+//! The architecture, as far as text can show it. ARCHITECTURE.md has the same in words.
+
+mod arrows;
+mod sources;
+
+use offload_tests::scratch::workspace;
+use sources::{code, files, sources};
+use std::collections::BTreeSet;
+use std::fs;
+
+/// Where `unsafe` may stand.
+const UNSAFE: &[&str] = &[
+    "offload-build/src/exec/jobserver/elsewhere.rs",
+    "offload-embed-macro/src/expand",
+    "offload/src/include.rs",
+    "offload/src/pack/linked.rs",
+    "examples/",
+    "tests/",
+    "xtask/",
+];
+
+/// Lines in a file from which on it should be taken apart; a file of tests may be a little longer.
+const LONG: usize = 500;
+const LONG_TESTS: usize = 700;
+
+#[test]
+fn offload_format_does_not_know_the_outside() {
+    for (path, text) in sources("offload-format/src") {
+        // The crate `zstd` is no `std`.
+        let code = code(&text).replace("zstd::", "");
+        for word in ["std::", "extern crate std", "println!", "env!", "include_bytes!"] {
+            assert!(!code.contains(word), "{path} has {word}");
+        }
+    }
+}
+
+#[test]
+fn the_environment_is_read_in_one_place_of_offload_build() {
+    for (path, text) in sources("offload-build/src").into_iter().filter(|(path, _)| !path.ends_with("/cargo.rs")) {
+        for word in ["env::var", "println!(\"cargo", "split_paths"] {
+            assert!(!code(&text).contains(word), "{path} has {word}: that is for cargo.rs");
+        }
+    }
+}
+
+#[test]
+fn one_folder_of_offload_build_starts_processes() {
+    for (path, text) in sources("offload-build/src").into_iter().filter(|(path, _)| !path.contains("/src/exec/")) {
+        for word in ["Command::new", "process::Command"] {
+            assert!(!code(&text).contains(word), "{path} has {word}: that is for exec");
+        }
+    }
+}
+
+#[test]
+fn one_file_of_offload_build_parses_targets() {
+    let is_other = |(path, _): &(String, String)| !path.ends_with("/targets/target.rs");
+    for (path, text) in sources("offload-build/src").into_iter().filter(is_other) {
+        for word in ["OffloadArch::parse", "TargetId::parse", "NvidiaArch::parse"] {
+            assert!(!text.contains(word), "{path} has {word}: that is for targets/target.rs");
+        }
+    }
+}
+
+/// Beside lib.rs, the rooms and the few files that all of them use.
+#[test]
+fn the_top_of_offload_build_is_small() {
+    let top = fs::read_dir(workspace().join("offload-build/src")).expect("the folder can be read").count();
+    assert!(top <= 14, "{top} entries at the top of offload-build/src");
+}
+
+#[test]
+fn unsafe_code_is_where_it_may_be() {
+    for folder in ["offload", "offload-format", "offload-build", "offload-embed-macro"] {
+        for (path, text) in sources(folder) {
+            let has = code(&text).split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == "unsafe");
+            assert!(!has || UNSAFE.iter().any(|may| path.starts_with(may)), "{path} has unsafe code");
+        }
+    }
+}
+
+#[test]
+fn files_say_what_they_are_and_stay_short() {
+    for folder in ["offload", "offload-format", "offload-build", "offload-embed-macro", "examples", "tests", "xtask"] {
+        for (path, text) in sources(folder) {
+            assert!(text.starts_with("//!"), "{path} does not start with what it is");
+            let lines = text.lines().count();
+            let limit = if path.starts_with("tests/") { LONG_TESTS } else { LONG };
+            assert!(lines <= limit, "{path} has {lines} lines: {limit} are the limit");
+        }
+    }
+}
+
+/// Words in capitals of offload-build's sources that are no variables of the environment.
+const NO_VARIABLES: [&str; 26] = [
+    "OFF",
+    "NO",
+    "FALSE",
+    "IGNORE",
+    "NOTFOUND",
+    "CC",
+    "FLAGS",
+    "CROSS",
+    "RUST",
+    "SDK",
+    "NDK",
+    "TARGET_",
+    "HOST_",
+    "PTX",
+    "NUL",
+    "AMD",
+    "HIP",
+    "CPU",
+    "CARGO_PKG_VERSION_MAJOR",
+    "CARGO_PKG_VERSION_MINOR",
+    "SIGINT",
+    "SIGILL",
+    "SIGTRAP",
+    "SIGABRT",
+    "SIGFPE",
+    "SIGKILL",
+];
+
+/// The words in capitals among texts between these marks.
+fn words_in_capitals(text: &str, mark: char) -> BTreeSet<String> {
+    let quoted = text.split(mark).skip(1).step_by(2);
+    let capital = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    let words = quoted.filter(|word| word.len() > 2 && word.starts_with(|c: char| c.is_ascii_uppercase()));
+    words.filter(|word| word.chars().all(capital)).map(str::to_owned).collect()
+}
+
+#[test]
+fn what_a_build_does_lists_the_variables_and_paths_of_the_sources() {
+    let page = fs::read_to_string(workspace().join("docs/what-a-build-does.md")).expect("the page is there");
+    let mut in_sources = BTreeSet::new();
+    for (_, text) in sources("offload-build/src") {
+        for line in code(&text).lines() {
+            in_sources.extend(words_in_capitals(line, '"'));
+        }
+    }
+    in_sources.retain(|word| !NO_VARIABLES.contains(&word.as_str()) && !word.starts_with("SIG"));
+    let (_, variables) = page.split_once("## Environment variables").expect("the page has its sections");
+    let mut on_page = BTreeSet::new();
+    for line in variables.lines() {
+        on_page.extend(words_in_capitals(line, '`'));
+    }
+    assert_eq!(in_sources, on_page);
+    let paths = page.split('`').skip(1).step_by(2).filter(|word| word.starts_with("offload-build/"));
+    let missing: Vec<&str> = paths.filter(|path| !workspace().join(path).exists()).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn links_between_documents_lead_somewhere() {
+    let mut documents = Vec::new();
+    files(workspace(), "md", &mut documents);
+    let mut links = 0;
+    for document in documents {
+        let text = fs::read_to_string(&document).expect("a document can be read");
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            if link.contains("://") || link.starts_with('#') {
+                continue;
+            }
+            let path = document.parent().expect("a file lies in a folder").join(link.split('#').next().unwrap_or(link));
+            assert!(path.exists(), "{} links to {link}", document.display());
+            links += 1;
+        }
+    }
+    assert!(links > 3, "the README has links");
+}
+
+/// Whether a source has this function.
+fn has_function(path: &str, name: &str) -> bool {
+    fs::read_to_string(workspace().join(path)).is_ok_and(|text| text.contains(&format!("fn {name}(")))
+}
+
+/// The last column has `module::tests::function` of offload-format, or a file of `tests/` and functions in it.
+#[test]
+fn differences_from_llvm_name_tests_that_are_there() {
+    let text = fs::read_to_string(workspace().join("docs/llvm-differences.md")).expect("the document can be read");
+    let rows = text.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| case |"));
+    let rows: Vec<&str> = rows.collect();
+    assert!(rows.len() > 30, "the table was found");
+    let mut cases = BTreeSet::new();
+    for row in rows {
+        let cells: Vec<&str> = row.trim_matches('|').split(" | ").collect();
+        assert_eq!(cells.len(), 4, "{row}");
+        assert!(cases.insert(cells[0]), "{} is there twice", cells[0]);
+        let mut file = "";
+        let mut tests = 0;
+        for word in cells[3].split([' ', ',']).filter(|word| !word.is_empty()) {
+            if word.starts_with("tests/") {
+                file = word;
+                continue;
+            }
+            let name = word.trim_matches('`');
+            let exists = match name.rsplit_once("::tests::") {
+                Some((module, function)) => {
+                    let path = format!("offload-format/src/{}", module.replace("::", "/"));
+                    [".rs", "/mod.rs", "/tests.rs"].iter().any(|end| has_function(&(path.clone() + end), function))
+                }
+                None => has_function(file, name),
+            };
+            assert!(exists, "{word} is no test: {row}");
+            tests += 1;
+        }
+        assert!(tests > 0, "no test: {row}");
+    }
+}
+
+/// The paths in the first column of tests/README.md's tables, once for each time that they stand there.
+fn paths_of_the_readme() -> Vec<String> {
+    let readme = fs::read_to_string(workspace().join("tests/README.md")).expect("the README can be read");
+    let first_cells = readme.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+    let quoted = first_cells.flat_map(|cell| cell.split('`').skip(1).step_by(2));
+    let mut paths: Vec<String> =
+        quoted.filter(|name| name.ends_with(['/']) || name.ends_with(".rs")).map(Into::into).collect();
+    paths.sort();
+    paths
+}
+
+/// What lies in a folder of `tests/`, as the README names it: `formats/golden.rs`, `formats/archives/`.
+fn paths_in(folder: &str) -> Vec<String> {
+    let entries = fs::read_dir(workspace().join("tests").join(folder)).expect("the folder can be read").flatten();
+    let slash = |entry: &fs::DirEntry| if entry.path().is_dir() { "/" } else { "" };
+    entries.map(|entry| format!("{folder}{}{}", entry.file_name().to_string_lossy(), slash(&entry))).collect()
+}
+
+#[test]
+fn the_readme_of_tests_lists_what_is_there_and_nothing_else() {
+    let mut there = Vec::new();
+    for path in paths_in("") {
+        match path.as_str() {
+            "README.md" | "Cargo.toml" => {}
+            "corpus/" | "tidy/" => there.push(path),
+            area if area.ends_with('/') => there.extend(paths_in(area)),
+            // What a tool leaves in its folder does not belong here.
+            other => panic!("tests/{other} is no source of a test"),
+        }
+    }
+    there.retain(|path| !path.ends_with("/main.rs") && path != "src/lib.rs");
+    there.sort();
+    assert_eq!(paths_of_the_readme(), there);
+}

@@ -1,0 +1,102 @@
+//! The sources of the repository, as text.
+
+use offload_tests::scratch::workspace;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Adds the files of a folder that have this extension, without what builds leave there.
+pub fn files(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
+    let built = ["target", "examples/target", "docs/guide/book"].map(|folder| workspace().join(folder));
+    for path in fs::read_dir(folder).expect("the folder can be read").flatten().map(|entry| entry.path()) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if path.is_dir() && !built.contains(&path) && !name.starts_with('.') {
+            files(&path, extension, found);
+        } else if path.extension().is_some_and(|it| it == extension) {
+            found.push(path);
+        }
+    }
+}
+
+/// The Rust sources in a folder: paths in the repository, and texts.
+pub fn sources(folder: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    files(&workspace().join(folder), "rs", &mut found);
+    assert!(!found.is_empty(), "{folder} has sources");
+    let name = |path: &Path| path.strip_prefix(workspace()).unwrap_or(path).to_string_lossy().replace('\\', "/");
+    found.iter().map(|path| (name(path), fs::read_to_string(path).expect("a source can be read"))).collect()
+}
+
+/// The code of a file: no comments, nothing from its unit tests on.
+pub fn code(text: &str) -> String {
+    let code = text.split("#[cfg(test)]").next().unwrap_or("");
+    code.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+}
+
+/// A module's path in its crate: `["plan", "constraints"]`; empty for the crate itself.
+pub type ModulePath = Vec<String>;
+
+/// The module that is a file of a crate's `src`.
+pub fn module_of(path: &str, src: &str) -> ModulePath {
+    let path = path.trim_start_matches(src).trim_start_matches('/').trim_end_matches(".rs");
+    let mut parts: ModulePath = path.split('/').map(str::to_owned).collect();
+    if parts.last().is_some_and(|last| last == "mod" || last == "lib") {
+        parts.pop();
+    }
+    parts
+}
+
+/// The paths that code in a module names by `crate::` and `super::`, also in groups: `crate::{a, b::c}`.
+pub fn paths_used(code: &str, module: &[String]) -> BTreeSet<ModulePath> {
+    let mut found = BTreeSet::new();
+    for (start, _) in code.match_indices("crate::").chain(code.match_indices("super::")) {
+        let before = code[..start].chars().next_back();
+        // `super::super::a` is read from its first word on, and `$crate` is another crate's.
+        if before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '$') || code[..start].ends_with("super::") {
+            continue;
+        }
+        let mut base = module.to_vec();
+        let mut rest = &code[start..];
+        if let Some(behind) = rest.strip_prefix("crate::") {
+            base.clear();
+            rest = behind;
+        }
+        while let Some(behind) = rest.strip_prefix("super::") {
+            base.pop();
+            rest = behind;
+        }
+        path_or_group(rest, &base, &mut found);
+    }
+    found
+}
+
+/// Reads `a::b`, or `{a, b::{c, d}}`, behind `base`.
+fn path_or_group(text: &str, base: &[String], found: &mut BTreeSet<ModulePath>) {
+    let Some(group) = text.strip_prefix('{') else {
+        let name: String = text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+        let mut path = base.to_vec();
+        path.extend((!name.is_empty() && name != "self").then(|| name.clone()));
+        match text[name.len()..].strip_prefix("::") {
+            Some(rest) if !name.is_empty() => path_or_group(rest, &path, found),
+            _ => {
+                found.insert(path);
+            }
+        }
+        return;
+    };
+    let (mut depth, mut item) = (1, 0);
+    for (at, c) in group.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 || (c == ',' && depth == 1) {
+            path_or_group(group[item..at].trim_start(), base, found);
+            item = at + 1;
+        }
+        if depth == 0 {
+            return;
+        }
+    }
+}
