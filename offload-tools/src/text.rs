@@ -16,7 +16,7 @@ pub const BAD: Style = AnsiColor::Red.on_default().bold();
 /// What may be wrong.
 pub const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 
-/// `text` in a style; in what does not go to a terminal, the streams of [`out`](super::out) drop it again.
+/// `text` in a style; in what does not go to a terminal, the streams of the command lines drop it again.
 pub fn styled(style: Style, text: &str) -> String {
     match text.is_empty() || style.is_plain() {
         true => text.to_owned(),

@@ -55,7 +55,7 @@
 //! | `zstd`, `zlib`, or both as `compression` | [`PackImage::decompress`] for compressed packs; needs std |
 //! | `containers` | fatbins, compressed bundles and several bundles in one file for `include_offload!(path = …)` |
 //!
-//! Files are read by the crate `offload-format`, whose modules [`select`] and [`target`] are re-exported.
+//! Files are read by the crate `offload-format`, whose modules [`mod@select`] and [`target`] are re-exported.
 #![no_std]
 // But for the list of packs, which is in memory whose ends the linker names.
 #![deny(unsafe_code)]

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 /// The programs of offload-tools.
 const PROGRAMS: [&str; 4] = ["offload", "clang-offload-bundler", "clang-offload-packager", "llvm-offload-binary"];
 
-/// The program of that name, one of [`PROGRAMS`].
+/// The program of that name, one of `PROGRAMS`.
 ///
 /// # Panics
 /// If offload-tools cannot be built.

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cudarc::driver::{CudaContext, CudaModule, DriverError, sys};
 use cudarc::nvrtc::Ptx;
-use offload::{DeviceInfo, KernelPack, PackImage, PackImageKind};
 use offload::select::SelectError;
+use offload::{DeviceInfo, KernelPack, PackImage, PackImageKind};
 
 /// The GPU with this index, counted from 0. Returns an error if there is no driver, or no such GPU.
 pub fn gpu(index: usize) -> Result<Arc<CudaContext>, LoadError> {

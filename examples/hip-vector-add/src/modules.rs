@@ -9,9 +9,9 @@ use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cubecl_hip_sys as hip;
-use offload::{DeviceInfo, KernelPack, PackImage};
 use offload::select::SelectError;
 use offload::target::ParseError;
+use offload::{DeviceInfo, KernelPack, PackImage};
 
 /// How many AMD GPUs there are: at least 1. Returns an error if there is no HIP runtime, or no GPU.
 pub fn gpu_count() -> Result<c_int, LoadError> {

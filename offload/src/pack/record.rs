@@ -4,7 +4,7 @@ use super::registered;
 use offload_format::pack_index::{Origin, PackImageKind};
 use offload_format::select::Code;
 
-/// What is known of one module at compile time. The macro writes it; programs use [`Module`].
+/// What is known of one module at compile time. The macro writes it; programs use [`Module`](super::Module).
 #[derive(Debug, Clone, Copy)]
 pub struct ModuleRecord {
     /// Its name.
@@ -17,7 +17,7 @@ pub struct ModuleRecord {
     pub registered: Option<&'static registered::Kernels>,
 }
 
-/// What is known of one image at compile time. The macro writes it; programs use [`PackImage`].
+/// What is known of one image at compile time. The macro writes it; programs use [`PackImage`](super::PackImage).
 #[derive(Debug, Clone, Copy)]
 pub struct ImageRecord {
     /// What was asked for: `gfx90a:xnack-`, `sm_80`, `compute_80`, `cpu`.

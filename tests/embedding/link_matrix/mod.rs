@@ -126,7 +126,8 @@ impl Matrix {
         );
         let cargo = self.scenario.build().arg("--workspace").profile(profile.folder).lto(profile.lto);
         cargo.envs(variables).env("RUSTC_WORKSPACE_WRAPPER", rustc).passes();
-        assert_eq!(linked.join("lto").exists(), profile.lto != "false", "{}: rustc was told to do LTO", profile.name);
+        let lto = fs::read_to_string(linked.join("lto")).unwrap_or_default();
+        assert_eq!(lto.trim(), profile.rustc_lto, "{}: which LTO rustc was told to do", profile.name);
         // A static library is linked by others.
         let link = self.scenario.tool(here("linker.sh")).envs(variables).arg(here("program.c"));
         link.arg(self.scenario.program(profile.folder, "libmatrix_staticlib.a"))

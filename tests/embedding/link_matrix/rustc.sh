@@ -1,13 +1,13 @@
 #!/bin/sh
 # What Cargo calls as rustc for the crates of the workspace: it lets `linker.sh` link them, and does $MATRIX_LTO in place of thin
-# LTO. It leaves the file lto in the folder $LINKED where rustc does either.
+# LTO. It leaves which it was in the file lto of the folder $LINKED.
 set -e
 case " $* " in *' --crate-name build_script_build '*) exec "$@" ;; esac
 for argument; do
     shift
     if [ "$argument" = lto=thin ]; then
         argument=lto=$MATRIX_LTO
-        : > "$LINKED/lto"
+        echo "$MATRIX_LTO" > "$LINKED/lto"
     fi
     set -- "$@" "$argument"
 done
