@@ -8,7 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 /// What stands for `OUT_DIR` in [`Cargo::portable`].
-pub(crate) const OUT_DIR: &str = "<OUT_DIR>";
+const OUT_DIR: &str = "<OUT_DIR>";
+
+/// What stands for the package's folder there, where that is no start of a path.
+const PACKAGE: &str = "<PACKAGE>";
 
 /// What Cargo says to a build script, and what the build script says to Cargo.
 #[derive(Debug)]
@@ -172,10 +175,18 @@ impl Cargo {
         }
     }
 
-    /// Text with paths as they are on every machine: relative to the package, or to [`OUT_DIR`].
+    /// Text with paths as they are on every machine: relative to the package, or to `<OUT_DIR>`. Moved, a package stays fresh.
     pub(crate) fn portable(&self, text: &str) -> String {
         let package = format!("{}/", self.manifest_dir.display());
-        text.replace(&self.out_dir.display().to_string(), OUT_DIR).replace(&package, "").replace('\\', "/")
+        // OUT_DIR may lie in the package.
+        let text = text.replace(&self.out_dir.display().to_string(), OUT_DIR).replace(&package, "");
+        text.replace(&self.manifest_dir.display().to_string(), PACKAGE).replace('\\', "/")
+    }
+
+    /// The path that [`Cargo::portable`] made this of, in this build.
+    pub(crate) fn here(&self, path: &str) -> PathBuf {
+        let path = path.replace(OUT_DIR, &self.out_dir.to_string_lossy());
+        path.replace(PACKAGE, &self.manifest_dir.to_string_lossy()).into()
     }
 
     /// The build script runs again at the next build: this one failed, and what would mend it is not known.

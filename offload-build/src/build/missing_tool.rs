@@ -173,11 +173,11 @@ mod tests {
 
     #[test]
     fn what_a_set_was_made_with() {
-        let folder = std::env::temp_dir().join(format!("offload-build-missing-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = scratch.path();
         let said = |tools: &str| {
             fs::write(folder.join("add.manifest"), format!("offload-prebuilt 1\n{tools}optimization 3\n")).unwrap();
-            let set = Prebuilt::load(&folder, "add").unwrap();
+            let set = Prebuilt::load(folder, "add").unwrap();
             let target = Target::parse("sm_80").unwrap();
             let failures = [(&target, MissingTool::only_prebuilt(), "it is gone".to_owned())];
             missing(&failures, set.as_ref()).to_string().lines().last().unwrap().to_owned()
@@ -188,6 +188,5 @@ mod tests {
         assert_eq!(said("nvcc release 13.0, V13.0.1\n"), made_with("nvcc release 13.0, V13.0.1"));
         assert_eq!(said("compiler clang 22\nnvcc release 13.0\n"), made_with("clang 22, nvcc release 13.0"));
         assert_eq!(said("ptxas release 13.0\n"), format!("{remade} the prebuilt set"));
-        fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -19,7 +19,7 @@
 //! optimization are there to be read: they are what is missing, or Cargo's profile. Our headers count while somebody
 //! works on the package; a published one may be built with another version of this crate.
 
-use crate::cargo::{Cargo, OUT_DIR};
+use crate::cargo::Cargo;
 use crate::compile::cache::Input;
 use crate::error::{Error, ErrorKind};
 use crate::hash::ContentHash;
@@ -137,7 +137,7 @@ impl Prebuilt {
             }
             let path = match ours {
                 Some(header) => output.include().join(header),
-                None => PathBuf::from(name.replace(OUT_DIR, &cargo.out_dir.to_string_lossy())),
+                None => cargo.here(name),
             };
             match ContentHash::of_file(&path) {
                 Ok(hash) if hash == *recorded && ours.is_some() => {}

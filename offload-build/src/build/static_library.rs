@@ -10,7 +10,7 @@ use crate::compile::sdk::Sdk;
 use crate::compile::{Compilation, Compilations, cache};
 use crate::error::{Error, ErrorKind};
 use crate::hash::{ContentHash, Parts};
-use crate::output::{OutDir, write_if_changed};
+use crate::output::{OutDir, record};
 use crate::plan::{self, PlannedModule};
 use crate::request::{Compiler, Module, Recipe, Request};
 use crate::targets::{Family, Target};
@@ -210,23 +210,23 @@ fn objects(run: &Run<'_>, compilations: &[Compilation]) -> Result<Vec<(PathBuf, 
 /// Puts the objects into a library, unless they are what is in it.
 fn archive(name: &str, objects: &[(PathBuf, ContentHash)], output: &OutDir) -> Result<PathBuf, Error> {
     let path = output.library(name);
-    let record = output.work.join("members.record");
+    let record_path = output.work.join("members.record");
     let mut members = Parts::default();
     for (_, hash) in objects {
         members.add(&hash.to_string());
     }
-    let members = members.finish().to_string();
-    if path.is_file() && fs::read_to_string(&record).is_ok_and(|text| text == members) {
+    let lines = vec![("members".to_owned(), members.finish().to_string())];
+    if path.is_file() && record::read(&record_path).is_some_and(|known| known == lines) {
         return Ok(path);
     }
-    let _ = fs::remove_file(&record);
+    let _ = fs::remove_file(&record_path);
     let mut build = cc::Build::new();
     build.cargo_metadata(false).cargo_warnings(false).cpp(true).out_dir(&output.root);
     build.objects(objects.iter().map(|(path, _)| path));
     build.try_compile(name).map_err(|error| {
         Error::new(ErrorKind::ToolFailed, format!("could not put the objects into {}: {error}", path.display()))
     })?;
-    write_if_changed(&record, members.as_bytes())?;
+    record::write(&record_path, lines)?;
     Ok(path)
 }
 

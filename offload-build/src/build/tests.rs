@@ -21,8 +21,8 @@ fn cargo_in(folder: PathBuf) -> Cargo {
 
 #[test]
 fn each_target_of_the_list_is_parsed_once() {
-    let folder = std::env::temp_dir().join(format!("offload-build-parsed-{}", std::process::id()));
-    let _ = fs::remove_dir_all(&folder);
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
     fs::create_dir_all(folder.join("out")).unwrap();
     let mut build = Build::new();
     for number in [70, 80, 90] {
@@ -35,8 +35,7 @@ fn each_target_of_the_list_is_parsed_once() {
         build.module(Module::new(format!("module_{module}")).files(sources));
     }
     let before = PARSED.get();
-    let pack = build.compile_for("parsed_once", &cargo_in(folder.clone())).unwrap();
+    let pack = build.compile_for("parsed_once", &cargo_in(folder.to_owned())).unwrap();
     assert_eq!(pack.images().count(), 30);
     assert_eq!(PARSED.get() - before, 3);
-    fs::remove_dir_all(&folder).unwrap();
 }

@@ -1,6 +1,6 @@
 //! What each image was made from, so that a build script that runs again compiles only what has changed.
 //!
-//! Beside an image stands a record: the hash of the command lines and the tools' identities, the hash of the image, and
+//! Beside an image is a [record](crate::output::record): the hash of the command lines and the tools' identities, the hash of the image, and
 //! the hash and path of every file that the compiler read.
 
 use super::Compilation;
@@ -8,11 +8,14 @@ use crate::cargo::Cargo;
 use crate::compile::depfile;
 use crate::error::Error;
 use crate::hash::{ContentHash, Parts};
-use crate::output::{OutDir, image_file_name, remove, write_if_changed};
-use std::fmt::Write;
+use crate::output::{OutDir, image_file_name, record, remove};
 use std::fs;
 use std::path::PathBuf;
 use std::time::SystemTime;
+
+/// The first two words of a record; each other one is the hash of an input.
+const KEY: &str = "key";
+const IMAGE: &str = "image";
 
 /// A file that went into an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,16 +41,13 @@ pub(crate) struct Made {
 
 /// The image that is there, if it is what the compilation would make.
 pub(crate) fn fresh(compilation: &Compilation, output: &OutDir, cargo: &Cargo) -> Option<Made> {
-    let record = fs::read_to_string(record_path(compilation, output)).ok()?;
-    let mut lines = record.lines();
-    (lines.next()? == key(compilation, cargo).to_string()).then_some(())?;
+    let mut lines = record::read(&record_path(compilation, output))?.into_iter();
+    (lines.next()? == (KEY.to_owned(), key(compilation, cargo).to_string())).then_some(())?;
     let image = ContentHash::of_file(&compilation.image).ok()?;
-    let places = Places::new(cargo);
-    (lines.next()? == image.to_string()).then_some(())?;
+    (lines.next()? == (IMAGE.to_owned(), image.to_string())).then_some(())?;
     let inputs: Option<Vec<Input>> = lines
-        .map(|line| {
-            let (hash, path) = line.split_once(' ')?;
-            let input = Input { path: places.here(path), hash: ContentHash::parse(hash)? };
+        .map(|(hash, path)| {
+            let input = Input { path: cargo.here(&path), hash: ContentHash::parse(&hash)? };
             (ContentHash::of_file(&input.path).ok()? == input.hash).then_some(input)
         })
         .collect();
@@ -89,16 +89,12 @@ pub(crate) fn record(
             inputs.push(Input::read(path)?);
         }
     }
-    let places = Places::new(cargo);
-    let mut text = format!("{}\n{image}\n", key(compilation, cargo));
-    for Input { path, hash } in &inputs {
-        let path = places.anywhere(&path.to_string_lossy());
-        // Writing to a string does not fail.
-        let _ = writeln!(text, "{hash} {path}");
-    }
+    let mut lines = vec![(KEY.to_owned(), key(compilation, cargo).to_string()), (IMAGE.to_owned(), image.to_string())];
+    let line = |input: &Input| (input.hash.to_string(), cargo.portable(&input.path.to_string_lossy()));
+    lines.extend(inputs.iter().map(line));
     let saved = |input: &Input| fs::metadata(&input.path).and_then(|it| it.modified()).is_ok_and(|time| time >= start);
     if !inputs.iter().any(saved) {
-        write_if_changed(&record_path(compilation, output), text.as_bytes())?;
+        record::write(&record_path(compilation, output), lines)?;
     }
     Ok(inputs)
 }
@@ -107,32 +103,8 @@ fn record_path(compilation: &Compilation, output: &OutDir) -> PathBuf {
     output.work.join(image_file_name(&compilation.stem, "record"))
 }
 
-/// Where the work folder lies does not count: moved, what is in it stays fresh. In keys and records these names stand
-/// for the folders that move.
-struct Places([(&'static str, String); 2]);
-
-impl Places {
-    fn new(cargo: &Cargo) -> Self {
-        // The first may lie in the second.
-        Self(
-            [("$OUT", &cargo.out_dir), ("$PACKAGE", &cargo.manifest_dir)]
-                .map(|(name, path)| (name, path.display().to_string())),
-        )
-    }
-
-    fn anywhere(&self, text: &str) -> String {
-        self.0.iter().fold(text.to_owned(), |text, (name, folder)| text.replace(folder, name))
-    }
-
-    fn here(&self, path: &str) -> PathBuf {
-        let found = self.0.iter().find_map(|(name, folder)| Some(format!("{folder}{}", path.strip_prefix(name)?)));
-        found.unwrap_or_else(|| path.to_owned()).into()
-    }
-}
-
 /// Of all that makes the image but the files.
 fn key(compilation: &Compilation, cargo: &Cargo) -> ContentHash {
-    let places = Places::new(cargo);
     let mut key = Parts::default();
     // Another version of this crate may treat an image differently after its last step.
     key.add(env!("CARGO_PKG_VERSION"));
@@ -140,9 +112,9 @@ fn key(compilation: &Compilation, cargo: &Cargo) -> ContentHash {
         key.add(identity);
     }
     for step in &compilation.steps {
-        key.add(&places.anywhere(&step.program.as_os_str().to_string_lossy()));
+        key.add(&cargo.portable(&step.program.as_os_str().to_string_lossy()));
         for arg in &step.all_args() {
-            key.add(&places.anywhere(&arg.to_string_lossy()));
+            key.add(&cargo.portable(&arg.to_string_lossy()));
         }
         // Where the step ends.
         key.add("");

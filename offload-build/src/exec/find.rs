@@ -61,7 +61,8 @@ mod tests {
 
     #[test]
     fn a_suffix_may_be_left_out() {
-        let root = std::env::temp_dir().join(format!("offload-build-search-{}", std::process::id()));
+        let scratch = tempfile::tempdir().unwrap();
+        let root = scratch.path();
         let folders = ["one", "two"].map(|folder| root.join(folder));
         folders.iter().for_each(|folder| fs::create_dir_all(folder).unwrap());
         fs::write(folders[0].join("clang-22.exe"), "").unwrap();
@@ -71,6 +72,5 @@ mod tests {
         assert_eq!(found("clang-22.exe", ".exe"), Some(folders[0].join("clang-22.exe")));
         assert_eq!(found("clang-22", ""), Some(folders[1].join("clang-22")));
         assert_eq!(found("clang", ".exe"), None);
-        fs::remove_dir_all(&root).unwrap();
     }
 }

@@ -5,7 +5,7 @@
 
 use crate::error::Error;
 use crate::hash::Parts;
-use crate::output::{OutDir, remove, write_if_changed};
+use crate::output::{OutDir, record, remove, write_if_changed};
 use crate::pack::image::Image;
 use crate::pack::layout::{self, ModuleImages, PackLayout};
 use offload_format::bundle::HIP_ALIGN;
@@ -91,7 +91,6 @@ fn module_bytes(
     output: &OutDir,
 ) -> Result<(Vec<u8>, Range<u64>), Error> {
     let mut key = Parts::default();
-    key.add(env!("CARGO_PKG_VERSION"));
     key.add(section.elf_name());
     key.add(if several { "true" } else { "false" });
     key.add(&module.name);
@@ -99,10 +98,10 @@ fn module_bytes(
         key.add(image.target.as_str());
         key.add(&image.hash.to_string());
     }
-    let key = key.finish().to_string();
+    let key = vec![("key".to_owned(), key.finish().to_string())];
     let path = path(module, output);
     let key_path = path.with_extension("compressed.key");
-    if fs::read_to_string(&key_path).is_ok_and(|known| known == key)
+    if record::read(&key_path).is_some_and(|known| known == key)
         && let Ok(bytes) = fs::read(&path)
         && let Some(stream) = stream(&bytes, section)
     {
@@ -121,7 +120,7 @@ fn module_bytes(
     let stream = stream(&bytes, section)
         .ok_or_else(|| Error::config(format!("the module \"{}\" cannot be read back compressed", module.name)))?;
     write_if_changed(&path, &bytes)?;
-    write_if_changed(&key_path, key.as_bytes())?;
+    record::write(&key_path, key)?;
     Ok((bytes, stream))
 }
 
@@ -161,8 +160,9 @@ mod tests {
 
     #[test]
     fn what_was_compressed_before_is_taken_only_whole() {
-        let folder = std::env::temp_dir().join(format!("offload-build-compress-{}", std::process::id()));
-        let output = OutDir::create(&folder, "pack").unwrap();
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = scratch.path();
+        let output = OutDir::create(folder, "pack").unwrap();
         let (one, two) = (vec![b'1'; 5000], vec![b'2'; 6000]);
         for section in [DeviceSection::HipFatbin, DeviceSection::LlvmOffloading] {
             let first = module(&output, &one);
@@ -185,6 +185,5 @@ mod tests {
             fs::remove_dir(&in_the_way).unwrap();
             assert_eq!(packed(&second, section, &output).unwrap(), two);
         }
-        fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -2,10 +2,9 @@
 
 use crate::cargo::Cargo;
 use crate::error::Error;
-use crate::output::{OutDir, image_file_name, write_if_changed};
+use crate::output::{OutDir, image_file_name, record};
 use crate::pack::image::{self, Image};
 use offload_format::pack_index::PackImageKind;
-use std::fs;
 
 /// The names in alphabetical order; `None` if they are not known, which is no error: programs then take any name.
 pub(crate) fn of(module: &str, image: &Image, output: &OutDir, cargo: &Cargo) -> Result<Option<Vec<String>>, Error> {
@@ -13,13 +12,13 @@ pub(crate) fn of(module: &str, image: &Image, output: &OutDir, cargo: &Cargo) ->
         return Ok(None);
     }
     // Ready-made images of two modules may be files of one name.
-    let record = output.work.join(image_file_name(&format!("{module}.{}", image.target), "kernels"));
-    // Another version of this crate may read others.
-    let first = format!("{} {}\n", env!("CARGO_PKG_VERSION"), image.hash);
-    if let Ok(text) = fs::read_to_string(&record)
-        && let Some(names) = text.strip_prefix(&first)
+    let path = output.work.join(image_file_name(&format!("{module}.{}", image.target), "kernels"));
+    let of_image = ("image".to_owned(), image.hash.to_string());
+    if let Some(lines) = record::read(&path)
+        && let Some((first, names)) = lines.split_first()
+        && *first == of_image
     {
-        return Ok(Some(names.lines().map(str::to_owned).collect()));
+        return Ok(Some(names.iter().map(|(_, name)| name.clone()).collect()));
     }
     let mut names = match image::kernels(&image.path) {
         Ok(names) => names,
@@ -34,6 +33,7 @@ pub(crate) fn of(module: &str, image: &Image, output: &OutDir, cargo: &Cargo) ->
     }
     names.sort_unstable();
     names.dedup();
-    write_if_changed(&record, names.iter().fold(first, |text, name| text + name + "\n").as_bytes())?;
+    let lines = names.iter().map(|name| ("kernel".to_owned(), name.clone()));
+    record::write(&path, [of_image].into_iter().chain(lines))?;
     Ok(Some(names))
 }

@@ -197,7 +197,8 @@ mod tests {
 
     #[test]
     fn linux_list_of_devices() {
-        let folder = std::env::temp_dir().join(format!("offload-topology-{}", std::process::id()));
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = scratch.path();
         for (node, properties) in [
             ("0", "cpu_cores_count 8\ngfx_target_version 0\n"),
             ("1", "simd_count 304\ngfx_target_version 90402\n"),
@@ -209,9 +210,8 @@ mod tests {
             fs::create_dir_all(folder.join(node)).unwrap();
             fs::write(folder.join(node).join("properties"), properties).unwrap();
         }
-        let found = devices(&folder);
-        fs::remove_dir_all(&folder).unwrap();
+        let found = devices(folder);
         assert_eq!(found, ["gfx942", "gfx90a", "gfx1101"]);
-        assert!(devices(&folder).is_empty());
+        assert!(devices(&folder.join("missing")).is_empty());
     }
 }

@@ -1,14 +1,13 @@
 //! What tools have said of themselves, so that a build script that runs again with nothing changed starts none of them.
 //!
-//! A file in `OUT_DIR` with a line for each answer: the hash of the question, with the tool's identity in it, and the
-//! answer, its line ends escaped.
+//! A [record](crate::output::record) with a line for each answer: the hash of the question, with the tool's identity in it, and
+//! the answer.
 
 use super::identity;
 use crate::exec::probe;
 use crate::hash::{ContentHash, Parts};
-use crate::output::write_if_changed;
+use crate::output::record;
 use std::cell::RefCell;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug)]
@@ -22,13 +21,11 @@ pub(crate) struct ProbeCache {
 impl ProbeCache {
     /// Those of earlier runs, in this file.
     pub(crate) fn open(path: PathBuf) -> Self {
-        let text = fs::read_to_string(&path).unwrap_or_default();
+        let lines = record::read(&path).unwrap_or_default();
         let cache = Self { path: Some(path), known: RefCell::default() };
-        for line in text.lines() {
-            if let Some((question, answer)) = line.split_once(' ')
-                && let Some(question) = ContentHash::parse(question)
-            {
-                cache.take_down(question, unescape(answer));
+        for (question, answer) in lines {
+            if let Some(question) = ContentHash::parse(&question) {
+                cache.take_down(question, answer);
             }
         }
         cache
@@ -73,9 +70,11 @@ impl ProbeCache {
     pub(super) fn put(&self, question: ContentHash, answer: &str) {
         self.take_down(question, answer.to_owned());
         let known = self.known.borrow();
-        let lines: String = known.iter().map(|(question, answer)| format!("{question} {}\n", escape(answer))).collect();
         // Without the file the tools are asked again.
-        let _ = self.path.as_ref().map(|path| write_if_changed(path, lines.as_bytes()));
+        let _ = self
+            .path
+            .as_ref()
+            .map(|path| record::write(path, known.iter().map(|(question, answer)| (question, answer))));
     }
 }
 
@@ -86,37 +85,4 @@ fn question(tool: &Path, args: &[&str]) -> ContentHash {
         question.add(arg);
     }
     question.finish()
-}
-
-fn escape(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('\n', "\\n").replace('\r', "\\r")
-}
-
-fn unescape(text: &str) -> String {
-    let mut out = String::new();
-    let mut chars = text.chars();
-    while let Some(c) = chars.next() {
-        out.push(match c {
-            '\\' => match chars.next() {
-                Some('n') => '\n',
-                Some('r') => '\r',
-                other => other.unwrap_or('\\'),
-            },
-            c => c,
-        });
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn answers_keep_their_lines() {
-        for text in ["", "one\n", "a \\n b\r\n\\", "\n\n"] {
-            assert_eq!(unescape(&escape(text)), text);
-            assert!(!escape(text).contains(['\n', '\r']));
-        }
-    }
 }

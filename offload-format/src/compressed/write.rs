@@ -15,6 +15,25 @@ pub enum Version {
     V3,
 }
 
+impl Version {
+    /// The version of this number, if it can be written.
+    pub const fn from_number(number: u64) -> Option<Self> {
+        match number {
+            2 => Some(Version::V2),
+            3 => Some(Version::V3),
+            _ => None,
+        }
+    }
+
+    /// The number in the header.
+    pub const fn number(self) -> u16 {
+        match self {
+            Version::V2 => 2,
+            Version::V3 => 3,
+        }
+    }
+}
+
 /// How a bundle is compressed. [`Default`] is what `clang-offload-bundler` 22 does: version 3, zstd, level 3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]

@@ -30,9 +30,8 @@ pub struct Place<'data> {
     pub offset: u64,
 }
 
-/// What was found.
+/// What was found. A match names all of them: a reader that forgets one does not compile.
 #[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
 pub enum Container<'data> {
     /// Bundles and compressed bundles in a row, for [`Bundles`](crate::compressed::Bundles).
     Bundles(&'data [u8]),

@@ -33,10 +33,9 @@ impl Settings {
 
         const VERSION: &str = "COMPRESSED_BUNDLE_FORMAT_VERSION";
         if let Some(value) = var(VERSION) {
-            match value.parse::<u64>() {
-                Ok(2) => compress.version = Version::V2,
-                Ok(3) => compress.version = Version::V3,
-                Ok(_) => eprintln!(
+            match value.parse::<u64>().map(Version::from_number) {
+                Ok(Some(version)) => compress.version = version,
+                Ok(None) => eprintln!(
                     "Warning: Invalid value for {VERSION}: {value}. Valid values are 2 or 3. Using default version 3."
                 ),
                 Err(_) => eprintln!("Warning: Invalid value for {VERSION}: {value}. Using default version 3."),

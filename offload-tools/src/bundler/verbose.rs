@@ -1,16 +1,13 @@
 //! What `-verbose` says of compressed bundles, on standard error.
 
 use crate::compress::Compressed;
-use offload_format::compressed::{CompressOptions, CompressedBundle, Version, hash};
+use offload_format::compressed::{CompressOptions, CompressedBundle, hash};
 use offload_format::compression::Method;
 use std::time::Duration;
 
 /// Says what was compressed, and how.
 pub(super) fn compressed(options: &CompressOptions, compressed: &Compressed) {
-    let version = match options.version {
-        Version::V2 => 2,
-        _ => 3,
-    };
+    let version = options.version.number();
     let level = options.level.unwrap_or(match options.method {
         Method::Zlib => 6,
         Method::Zstd => 3,

@@ -79,8 +79,6 @@ impl<'a> Walk<'a> {
             FoundIn::TextBundle(bundle) => self.text_bundle(place, bundle),
             FoundIn::Image(bytes) => self.raw(place, bytes),
             FoundIn::Elsewhere(path) => self.inventory.elsewhere.push(path),
-            // What else offload-format may find one day.
-            _ => {}
         }
     }
 

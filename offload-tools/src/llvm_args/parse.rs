@@ -453,8 +453,8 @@ mod tests {
 
     #[test]
     fn files_of_arguments() {
-        let folder = std::env::temp_dir().join(format!("offload-tools-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = scratch.path();
         let file = |name: &str, text: &str| {
             std::fs::write(folder.join(name), text).unwrap();
             format!("@{}", folder.join(name).display())
@@ -469,6 +469,5 @@ mod tests {
         let own = file("own", &format!("@{}", own.display()));
         assert_eq!(parsed(&[&own]).positional(), Some(OsStr::new(&own)));
         assert_eq!(parsed(&["@nothing"]).positional(), Some(OsStr::new("@nothing")));
-        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

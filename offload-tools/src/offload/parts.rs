@@ -3,7 +3,6 @@
 use super::{Context, Error, Result, out};
 use crate::files::Input;
 use crate::inventory::{Header, by_name};
-use crate::llvm_args::nearest::distance;
 use crate::text;
 use offload_format::bundle::EntryId;
 use offload_format::select::Code;
@@ -164,7 +163,7 @@ fn similar(name: &str) -> String {
     // Of names as near as each other, those whose letters are.
     let letters = |known: &str| -> u32 { name.bytes().zip(known.bytes()).map(|(a, b)| u32::from(a.abs_diff(b))).sum() };
     let mut nearest: Vec<(usize, u32, &String)> =
-        names.iter().map(|known| (distance(&name, known), letters(known), known)).collect();
+        names.iter().map(|known| (strsim::levenshtein(&name, known), letters(known), known)).collect();
     nearest.sort_unstable();
     let least = nearest[0].0;
     // More changes make any short name of any other.

@@ -31,13 +31,13 @@ fn there_are_as_many_as_there_are_tokens() {
 
 #[test]
 fn a_pipe_with_a_name() {
-    let path = std::env::temp_dir().join(format!("offload-build-jobserver-{}", std::process::id()));
+    let scratch = tempfile::tempdir().unwrap();
+    let path = scratch.path().join("file");
     assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
     // Whoever opens it for both does not wait for another.
     let mut server = File::options().read(true).write(true).open(&path).unwrap();
     server.write_all(b"a").unwrap();
     let jobserver = linux::Jobserver::open(&format!("fifo:{}", path.display())).unwrap();
-    std::fs::remove_file(&path).unwrap();
     drop(jobserver.take().unwrap().unwrap());
     assert!(jobserver.take().unwrap().is_some());
 }

@@ -48,7 +48,7 @@ fn claim(claims: &mut Claims, container: &Container<'_>, images: &[Image<'_>], s
             claim_images(claims, images, shares);
             0
         }
-        (_, None) => {
+        (View::Bundle(_) | View::CompressedBundle(_) | View::OffloadBinary(_) | View::Raw(_), None) => {
             claim_images(claims, images, shares);
             claims.claim(range)
         }

@@ -1,5 +1,7 @@
 //! Files in `OUT_DIR`: whole or not at all, and left alone when nothing changes.
 
+pub(crate) mod record;
+
 use crate::error::Error;
 use crate::hash::ContentHash;
 use offload_format::layout::{Layout, Piece};
@@ -21,7 +23,7 @@ pub(crate) struct OutDir {
 pub(crate) const INCLUDE: &str = "include";
 
 macro_rules! headers {
-    ($($name:literal),*) => { [$(($name, include_str!(concat!("../include/", $name)))),*] };
+    ($($name:literal),*) => { [$(($name, include_str!(concat!("../../include/", $name)))),*] };
 }
 
 /// `offload/kernel.h` and what sources include beside it, by the names that `#include` gives them.
