@@ -54,7 +54,7 @@
 //!
 //! Build::new()
 //!     .modules(["kernels/affine.cu", "kernels/scale.cu"])
-//!     .module(Module::new("fp8").file("kernels/fp8.cu").targets([">=sm_90", "gfx942"]).requires_kernel("gemm"))
+//!     .module(Module::new("fp8").file("kernels/fp8.cu").supports([">=sm_90", "gfx942"]).requires_kernel("gemm"))
 //!     .flag_for("amd", "-ffast-math")
 //!     .archs(["gfx90a", "gfx942", "sm_80", "sm_90"])
 //!     .compile("kernels");
@@ -65,8 +65,8 @@
 //! const FP8: offload::Module = KERNELS.module("fp8");   // a wrong name does not compile
 //! ```
 //!
-//! A module may say which targets it supports ([`Module::targets`]), and so may each of its sources ([`Source::targets`]). An
-//! image is made of the sources that support its target. What the whole pack supports, [`Build::targets`] says. A module that
+//! A module may say which targets it supports ([`Module::supports`]), and so may each of its sources ([`Source::supports`]). An
+//! image is made of the sources that support its target. What the whole pack supports, [`Build::supports`] says. A module that
 //! is built for fewer targets than are listed is named: in a warning, if the list is that of `OFFLOAD_ARCH`, else in what
 //! `cargo build -vv` prints. One that is built for none is an error, or empty if [`Module::allow_empty`] or
 //! [`Build::allow_empty`] was called.
@@ -115,7 +115,7 @@
 //! | [`Compiler::Clang`] (unless said) | CUDA and HIP sources for all GPUs | of this crate | `OFFLOAD_CLANG`, `PATH`, … |
 //! | [`Compiler::Nvcc`] | CUDA and HIP sources for NVIDIA's GPUs | of the CUDA toolkit | [`Build::nvcc`]; `NVCC_<target>`, `NVCC`, `CUDACXX`; `CUDA_HOME`, `CUDA_PATH`, `CUDA_ROOT`, `CUDA_TOOLKIT_ROOT_DIR`; `PATH`; `/usr/local/cuda`, `/opt/cuda`, `/usr/local/cuda-*`; Python's packages (`nvidia/cu13`) of the active environment, the user and the system |
 //! | [`Compiler::ClangCuda`] | the same | the same | the same |
-//! | [`Compiler::Hip`] | the same for AMD's GPUs, also `.hip` sources that include `<hip/…>` | of ROCm | `HIPCC`; `ROCM_PATH`, `HIP_PATH`, `ROCM_HOME`; a `hipcc` in `PATH`; `/opt/rocm`, `/opt/rocm-*`, `/usr` |
+//! | [`Compiler::ClangRocm`] | the same for AMD's GPUs, also `.hip` sources that include `<hip/…>` | of ROCm | `HIPCC`; `ROCM_PATH`, `HIP_PATH`, `ROCM_HOME`; a `hipcc` in `PATH`; `/opt/rocm`, `/opt/rocm-*`, `/usr` |
 //!
 //! nvcc is asked whether it compiles for a target before anything is compiled. Variables that lead to two different toolkits are
 //! an error. The C++ compiler that nvcc needs is that of `NVCC_CCBIN`, or else what the `cc` crate finds (on Windows Visual

@@ -141,8 +141,8 @@ fn a_module_is_built_for_the_targets_it_supports() {
     let scenario = package(
         "modules_targets",
         r#".modules(["kernels/affine.cu"])
-        .module(Module::new("scale").file("kernels/scale.cu").targets(["amd", "cpu"]))
-        .module(Module::new("fp8").file("kernels/fp8.cu").targets([">=sm_90", "gfx942"]).allow_empty())"#,
+        .module(Module::new("scale").file("kernels/scale.cu").supports(["amd", "cpu"]))
+        .module(Module::new("fp8").file("kernels/fp8.cu").supports([">=sm_90", "gfx942"]).allow_empty())"#,
     );
     let build = |archs: &str| scenario.build().env("OFFLOAD_ARCH", archs).arg("-vv").passes();
     let printed = build("gfx90a gfx942:xnack- compute_80 compute_90a cpu");
@@ -175,8 +175,8 @@ fn sources_of_other_targets_stay_out() {
     let scenario = package(
         "modules_sources",
         r#".module(Module::new("all").files(["kernels/affine.cu"]).files([
-            Source::new("kernels/scale.cu").targets(["amd"]),
-            Source::new("kernels/fp8.cu").targets(["compute_80"]),
+            Source::new("kernels/scale.cu").supports(["amd"]),
+            Source::new("kernels/fp8.cu").supports(["compute_80"]),
         ])).archs(["gfx90a", "compute_80"])"#,
     );
     scenario.build().passes().has(r#"all gfx90a ["affine", "scale"]"#).has(r#"all compute_80 ["affine", "fp8"]"#);

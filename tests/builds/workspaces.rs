@@ -150,9 +150,9 @@ fn each_package_builds_its_part() {
     let workspace = limited(
         "parts",
         [
-            ("part_hopper", r#".targets(["sm_90a"])"#),
-            ("part_cuda", r#".targets(["nvidia"])"#),
-            ("part_amd", r#".targets(["amd"])"#),
+            ("part_hopper", r#".supports(["sm_90a"])"#),
+            ("part_cuda", r#".supports(["nvidia"])"#),
+            ("part_amd", r#".supports(["amd"])"#),
         ],
     );
     let build = |of: &Scenario, archs: &str| {
@@ -174,9 +174,9 @@ fn a_part_that_is_empty() {
     let workspace = limited(
         "empty_parts",
         [
-            ("empty_error", r#".targets(["sm_90a"])"#),
-            ("empty_allowed", r#".targets(["sm_90a"]).allow_empty()"#),
-            ("empty_amd", r#".targets(["amd"])"#),
+            ("empty_error", r#".supports(["sm_90a"])"#),
+            ("empty_allowed", r#".supports(["sm_90a"]).allow_empty()"#),
+            ("empty_amd", r#".supports(["amd"])"#),
         ],
     );
     let [error, allowed, amd] = ["empty_error", "empty_allowed", "empty_amd"].map(|name| workspace.member(name));

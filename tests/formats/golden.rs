@@ -134,7 +134,6 @@ impl Dump {
             Container::TextBundle(bundle) => self.text_bundle(bundle),
             Container::Image(image) => self.image(image),
             Container::Elsewhere(path) => self.line(format_args!("in the file {}", path.escape_ascii())),
-            other => self.line(format_args!("{other:?}")),
         }
     }
 

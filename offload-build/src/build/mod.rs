@@ -100,9 +100,9 @@ impl Build {
 
     /// The targets that the pack supports, as [selectors](crate#selectors): of the targets that are listed, here or in
     /// the environment, it is built for those. For packs that are for one vendor, or for few GPUs:
-    /// `.targets(["nvidia"])`, `.targets(["sm_90a"])`. If the list is that of `OFFLOAD_ARCH`, a line says what is left
+    /// `.supports(["nvidia"])`, `.supports(["sm_90a"])`. If the list is that of `OFFLOAD_ARCH`, a line says what is left
     /// of it. That nothing is left is an error, unless [`Build::allow_empty`] was called.
-    pub fn targets<S: Into<String>>(&mut self, selectors: impl IntoIterator<Item = S>) -> &mut Self {
+    pub fn supports<S: Into<String>>(&mut self, selectors: impl IntoIterator<Item = S>) -> &mut Self {
         self.request.targets.extend(selectors.into_iter().map(Selector::new));
         self
     }

@@ -126,7 +126,7 @@ fn family(targets: &[&Target], names: &[String]) -> Result<Family, Error> {
         Some(first) if first != Family::Cpu && targets.iter().all(|target| target.family() == first) => Ok(first),
         _ => Err(Error::config(format!(
             "a static library launches its kernels through one vendor's runtime, so it is for one vendor's GPUs; \
-             the targets are {}. Say for each source which it is for: Source::new(\"...\").targets([\"nvidia\"])",
+             the targets are {}. Say for each source which it is for: Source::new(\"...\").supports([\"nvidia\"])",
             names.join(", ")
         ))),
     }

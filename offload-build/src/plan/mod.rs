@@ -238,7 +238,7 @@ fn is_built(module: &PlannedModule, target: &Target) -> Result<bool, Error> {
             let families = families.join(", ");
             Error::config(format!(
                 "{path} is {language}, which is not built for {target}. \
-                 If it is for other targets only, say so: Source::new(\"{path}\").targets([{families}])",
+                 If it is for other targets only, say so: Source::new(\"{path}\").supports([{families}])",
                 path = source.path.display(),
                 language = source.language.name(),
             ))

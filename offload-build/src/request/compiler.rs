@@ -25,7 +25,7 @@ pub enum Compiler {
     ClangCuda,
     /// The clang of a ROCm installation (`hipcc`, `amdclang++`), or else the one that is found, with ROCm's headers and device
     /// libraries, for AMD's GPUs. A `.hip` source that includes `<hip/…>` is compiled so without being asked for.
-    Hip,
+    ClangRocm,
 }
 
 impl Compiler {
@@ -33,7 +33,7 @@ impl Compiler {
         match self {
             Compiler::Clang => family != Family::Cpu,
             Compiler::Nvcc | Compiler::ClangCuda => family == Family::Nvidia,
-            Compiler::Hip => family == Family::Amd,
+            Compiler::ClangRocm => family == Family::Amd,
         }
     }
 
@@ -50,7 +50,7 @@ impl fmt::Display for Compiler {
             Compiler::Clang => "clang",
             Compiler::Nvcc => "nvcc",
             Compiler::ClangCuda => "clang with CUDA's headers",
-            Compiler::Hip => "clang with ROCm's headers",
+            Compiler::ClangRocm => "clang with ROCm's headers",
         })
     }
 }

@@ -205,7 +205,7 @@ impl Language {
         match (recipe?, Compiler::of(compilers, family)) {
             (Recipe::Offload(..), Compiler::Nvcc) => Some(Recipe::Nvcc),
             (Recipe::Offload(mode, _), Compiler::ClangCuda) => Some(Recipe::Offload(mode, Headers::Cuda)),
-            (Recipe::Offload(mode, _), Compiler::Hip) => Some(Recipe::Offload(mode, Headers::Rocm)),
+            (Recipe::Offload(mode, _), Compiler::ClangRocm) => Some(Recipe::Offload(mode, Headers::Rocm)),
             (recipe, _) => Some(recipe),
         }
     }

@@ -14,7 +14,7 @@ use std::path::Path;
 ///         Module::new("fp8")
 ///             .files(["kernels/fp8.cu", "kernels/fp8_tables.cu"])
 ///             .flag_for("amd", "-ffast-math")
-///             .targets([">=sm_90", "gfx942", "cpu"]),
+///             .supports([">=sm_90", "gfx942", "cpu"]),
 ///     )
 ///     .archs(["gfx90a", "gfx942", "sm_80", "sm_90a", "cpu"])
 ///     .compile("kernels");
@@ -100,7 +100,7 @@ impl Module {
 
     /// The targets that it supports, as [selectors](crate#selectors): it is built for those of the pack's targets. That
     /// none is left is an error, unless [`Module::allow_empty`] was called.
-    pub fn targets<S: Into<String>>(&mut self, selectors: impl IntoIterator<Item = S>) -> &mut Self {
+    pub fn supports<S: Into<String>>(&mut self, selectors: impl IntoIterator<Item = S>) -> &mut Self {
         self.targets.extend(selectors.into_iter().map(Selector::new));
         self
     }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// use offload_build::{Language, Source};
 ///
 /// let mut source = Source::new("kernels/gemm.inc");
-/// source.language(Language::Cuda).flag_for("amd", "-mllvm=-amdgpu-early-inline-all").targets(["amd", ">=sm_80"]);
+/// source.language(Language::Cuda).flag_for("amd", "-mllvm=-amdgpu-early-inline-all").supports(["amd", ">=sm_80"]);
 /// ```
 #[derive(Debug, Clone)]
 pub struct Source {
@@ -51,7 +51,7 @@ impl Source {
     }
 
     /// The targets that it supports, as [selectors](crate#selectors). Images for others are made without it.
-    pub fn targets<S: Into<String>>(&mut self, selectors: impl IntoIterator<Item = S>) -> &mut Self {
+    pub fn supports<S: Into<String>>(&mut self, selectors: impl IntoIterator<Item = S>) -> &mut Self {
         self.targets.extend(selectors.into_iter().map(Selector::new));
         self
     }

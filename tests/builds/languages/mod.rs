@@ -68,13 +68,13 @@ const BUILD: &str = r#"let pack = Build::new()
         .modules(["kernels/dialect.cu", "kernels/hip.hip"])
         .module(Module::new("named").file(Source::new("kernels/named.inc").language(Language::Cuda)))
         .modules([
-            Source::new("kernels/opencl.cl").targets(["amd", "nvidia"]),
-            Source::new("kernels/intrin.c").targets(["amd", "nvidia"]),
+            Source::new("kernels/opencl.cl").supports(["amd", "nvidia"]),
+            Source::new("kernels/intrin.c").supports(["amd", "nvidia"]),
         ])
         .modules(["kernels/ir_amd.ll", "kernels/bc_amd.bc", "kernels/ir_nvidia.ll", "kernels/bc_nvidia.bc"])
-        .modules([Source::new("kernels/ir_given.ll").targets(["amd"])])
+        .modules([Source::new("kernels/ir_given.ll").supports(["amd"])])
         .modules(["kernels/asm.s"])
-        .modules([Source::new("kernels/asm_given.s").targets(["gfx1100"])])
+        .modules([Source::new("kernels/asm_given.s").supports(["gfx1100"])])
         .modules([
             "kernels/text.ptx",
             "kernels/ready_hsaco.hsaco",
@@ -85,11 +85,11 @@ const BUILD: &str = r#"let pack = Build::new()
             "kernels/ready_archive.a",
         ])
         .module(Module::new("mixed").files([
-            Source::new("kernels/ready_bundle.hipfb").targets(["gfx1100"]),
-            Source::new("kernels/opencl.cl").targets(["gfx90a"]),
-            Source::new("kernels/ready_cubin.cubin").targets(["sm_80"]),
-            Source::new("kernels/intrin.c").targets(["compute_90"]),
-            Source::new("kernels/dialect.cu").targets(["cpu"]),
+            Source::new("kernels/ready_bundle.hipfb").supports(["gfx1100"]),
+            Source::new("kernels/opencl.cl").supports(["gfx90a"]),
+            Source::new("kernels/ready_cubin.cubin").supports(["sm_80"]),
+            Source::new("kernels/intrin.c").supports(["compute_90"]),
+            Source::new("kernels/dialect.cu").supports(["cpu"]),
         ]))
         .archs(["gfx90a", "gfx1100", "sm_80", "sm_90a", "compute_90", "cpu"])
         .compile("matrix");

@@ -32,7 +32,7 @@ fn nvcc_makes_every_kind_of_image() {
     scenario.build_script(
         r#"let pack = Build::new()
         .modules(["kernels/half.cu"])
-        .module(Module::new("linked").files(["kernels/caller.cu", "kernels/called.cu"]).targets(["sm_80", "sm_90a"]))
+        .module(Module::new("linked").files(["kernels/caller.cu", "kernels/called.cu"]).supports(["sm_80", "sm_90a"]))
         .compiler(Compiler::Nvcc)
         .flag("-std=c++17")
         .archs(["sm_80", "sm_90a", "sm_100f", "compute_90"])

@@ -26,8 +26,8 @@ const CASES: [(&str, &str); 7] = [
     (r#".file("kernels/scale.cu").large_pack_script().archs(["sm_80"])"#, "large_pack_script() is for packs: "),
     (
         r#"
-        .file(Source::new("kernels/scale.cu").targets(["nvidia"]))
-        .file(Source::new("kernels/scale.hip").targets(["amd"]))
+        .file(Source::new("kernels/scale.cu").supports(["nvidia"]))
+        .file(Source::new("kernels/scale.hip").supports(["amd"]))
         .allow_empty()
         .archs(["gfx90a"])"#,
         "kernels/scale.cu is for none of the targets gfx90a; a static library needs each of its sources: make one library",

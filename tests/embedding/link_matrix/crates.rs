@@ -74,7 +74,7 @@ pub const BUILD: &str = r#"let amd = ["../images/saxpy.gfx90a.hsaco", "../images
     let machine_code = ["../images/saxpy.gfx90a.hsaco", "../images/saxpy.sm_80.cubin"];
     let mut ptx = Module::new("ptx");
     // Otherwise ptxas would make it machine code, too.
-    ptx.file("../images/saxpy.compute_80.ptx").targets(["compute_80"]);
+    ptx.file("../images/saxpy.compute_80.ptx").supports(["compute_80"]);
     Build::new().files(machine_code).module(ptx).archs(["gfx90a", "sm_80", "compute_80"]).compile("mixed");"#;
 
 /// The images, by their names in the prebuilt set of examples/saxpy.

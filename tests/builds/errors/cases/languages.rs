@@ -7,7 +7,7 @@ pub const CASES: &[Case] = &[
         "language-of-others",
         r#".modules(["kernels/open.cl"]).archs(["gfx90a", "cpu"])"#,
         &["kernels/open.cl is OpenCL C, which is not built for cpu. If it is for other targets only, say so: \
-             Source::new(\"kernels/open.cl\").targets([\"amd\", \"nvidia\"])"],
+             Source::new(\"kernels/open.cl\").supports([\"amd\", \"nvidia\"])"],
     ),
     fails(
         "opencl-library",

@@ -45,7 +45,7 @@ pub const CASES: &[Case] = &[
     fails(
         "no-target-left",
         r#".file("kernels/add.cu").module(Module::new("fp8")
-            .file(Source::new("kernels/bad.cu").targets([">=sm_90"])).targets(["nvidia"]))
+            .file(Source::new("kernels/bad.cu").supports([">=sm_90"])).supports(["nvidia"]))
             .archs(["gfx90a", "compute_80"])"#,
         &[
             "no target is left for the module \"fp8\": the module is for nvidia, as build.rs says; \
@@ -55,7 +55,7 @@ pub const CASES: &[Case] = &[
     ),
     fails(
         "no-target-at-all",
-        r#".module(Module::new("fp8").file("kernels/add.cu").targets(["sm_90a"]).allow_empty())
+        r#".module(Module::new("fp8").file("kernels/add.cu").supports(["sm_90a"]).allow_empty())
             .archs(["gfx90a", "compute_80"])"#,
         &["no module is for any of the targets gfx90a, compute_80"],
     ),
@@ -66,7 +66,7 @@ pub const CASES: &[Case] = &[
     ),
     fails(
         "selector-without-order",
-        r#".file(Source::new("kernels/add.cu").targets([">=gfx90a"])).archs(["gfx90a"])"#,
+        r#".file(Source::new("kernels/add.cu").supports([">=gfx90a"])).archs(["gfx90a"])"#,
         &["'>=gfx90a' selects no targets: behind '>=' stands sm_ and a number"],
     ),
     fails(
