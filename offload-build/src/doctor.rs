@@ -7,7 +7,7 @@ use crate::build::missing_tool::MissingTool;
 use crate::cargo::Cargo;
 use crate::compile::sdk;
 use crate::exec::{Kind, Launcher, NO_INPUT, Step};
-use crate::targets::{self, Target};
+use crate::targets::{self, Gpus, Target};
 use crate::toolchain::{Clang, Cxx, Found, Nvcc, Ptxas, Rocm, Tools};
 use offload_format::target::{NvidiaCode, OffloadArch};
 use std::fmt;
@@ -62,7 +62,11 @@ pub fn examine(triple: &str, targets: &[String]) -> Report {
     let cargo = Cargo::outside(triple);
     let tools = Tools::forgetful(&cargo);
     let found = vec![clang(&tools), ptxas(&tools), nvcc(&tools), rocm(&tools), cxx(&tools, &cargo), launcher(&cargo)];
-    let native = targets::native_gpus(&cargo, &tools).unwrap_or_else(|error| Err(vec![error.to_string()]));
+    let native = match targets::native_gpus(&cargo, &tools) {
+        Ok(Gpus::Found(targets)) => Ok(targets),
+        Ok(Gpus::None(trail)) => Err(trail),
+        Err(error) => Err(vec![error.to_string()]),
+    };
     let refusals = targets.iter().map(|target| (target.clone(), refusal(&tools, target).err())).collect();
     Report { tools: found, native, refusals }
 }

@@ -291,7 +291,7 @@ fn kernels_of_ready_made_images() {
         })
     };
     let first = records();
-    assert!(first[0].0.ends_with("\nsaxpy\n"), "{first:?}");
+    assert!(first[0].0.ends_with("\nkernel saxpy\n"), "{first:?}");
     scenario.touch_build_script();
     assert_eq!(records(), first);
 }

@@ -11,6 +11,7 @@ mod supported;
 mod target;
 
 pub(crate) use list::Wanted;
+pub(crate) use native::Gpus;
 #[cfg(test)]
 pub(crate) use target::PARSED;
 pub(crate) use target::{Family, Target, join};
@@ -78,8 +79,8 @@ pub(crate) fn are_of_this_machine(wanted: &[Wanted]) -> bool {
     wanted.is_empty() || wanted.iter().any(is_native)
 }
 
-/// What `native` stands for. The inner error is the trail: who was asked, and what the answer was.
-pub(crate) fn native_gpus(cargo: &Cargo, tools: &Tools<'_>) -> Result<Result<Vec<String>, Vec<String>>, Error> {
+/// What `native` stands for.
+pub(crate) fn native_gpus(cargo: &Cargo, tools: &Tools<'_>) -> Result<Gpus, Error> {
     native::find(cargo, tools, item::Vendor::Any)
 }
 

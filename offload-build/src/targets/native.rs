@@ -23,37 +23,46 @@ const TOPOLOGY: &str = "/sys/class/kfd/kfd/topology/nodes";
 ///
 /// Returns an error if there is no GPU: nothing else is taken in its place.
 pub(super) fn targets(cargo: &Cargo, tools: &Tools<'_>, vendor: Vendor, origin: &str) -> Result<Vec<String>, Error> {
-    find(cargo, tools, vendor)?.map_err(|trail| {
-        let (whose, example) = match vendor {
-            Vendor::Any => ("", "sm_80"),
-            Vendor::Nvidia => ("NVIDIA ", "sm_80"),
-            Vendor::Amd => ("AMD ", "gfx1100"),
-        };
-        let message = format!(
-            "the target 'native' (from {origin}) is the {whose}GPU of this machine, and none was found:\n{}\n\
-             Name the GPUs that the program is for, as in OFFLOAD_ARCH={example}, or let build.rs say what is built where \
-             there is none: .native_or([\"{example}\"])",
-            trail.iter().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
-        );
-        Error::new(ErrorKind::Config, message)
-    })
+    let trail = match find(cargo, tools, vendor)? {
+        Gpus::Found(targets) => return Ok(targets),
+        Gpus::None(trail) => trail,
+    };
+    let (whose, example) = match vendor {
+        Vendor::Any => ("", "sm_80"),
+        Vendor::Nvidia => ("NVIDIA ", "sm_80"),
+        Vendor::Amd => ("AMD ", "gfx1100"),
+    };
+    let message = format!(
+        "the target 'native' (from {origin}) is the {whose}GPU of this machine, and none was found:\n{}\n\
+         Name the GPUs that the program is for, as in OFFLOAD_ARCH={example}, or let build.rs say what is built where \
+         there is none: .native_or([\"{example}\"])",
+        trail.iter().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+    );
+    Err(Error::new(ErrorKind::Config, message))
 }
 
 /// The targets of the machine's GPUs; where there is none, it is said that these are built for.
 pub(super) fn targets_or(cargo: &Cargo, tools: &Tools<'_>, others: &[String]) -> Result<Option<Vec<String>>, Error> {
-    let found = find(cargo, tools, Vendor::Any)?.ok();
-    if found.is_none() {
-        cargo.warn_once(&format!("no GPU here, so for {} in place of native", others.join(", ")));
+    match find(cargo, tools, Vendor::Any)? {
+        Gpus::Found(targets) => Ok(Some(targets)),
+        Gpus::None(_) => {
+            cargo.warn_once(&format!("no GPU here, so for {} in place of native", others.join(", ")));
+            Ok(None)
+        }
     }
-    Ok(found)
 }
 
-/// The inner error is the trail: who was asked, and what the answer was.
-pub(super) fn find(
-    cargo: &Cargo,
-    tools: &Tools<'_>,
-    vendor: Vendor,
-) -> Result<Result<Vec<String>, Vec<String>>, Error> {
+/// The GPUs of a machine.
+#[derive(Debug)]
+pub(crate) enum Gpus {
+    /// Their targets, each once.
+    Found(Vec<String>),
+    /// There is none that anybody knows: the trail says who was asked, and what the answer was.
+    None(Vec<String>),
+}
+
+/// Asks for the GPUs of this vendor.
+pub(super) fn find(cargo: &Cargo, tools: &Tools<'_>, vendor: Vendor) -> Result<Gpus, Error> {
     let beside_clang = match tools.clang()? {
         Found::Tool(clang) => clang.path.parent().map(Path::to_owned),
         Found::Missing(_) => None,
@@ -69,9 +78,9 @@ pub(super) fn find(
     if targets.is_empty() {
         // A driver may be installed until the next build.
         cargo.watch_search_path();
-        return Ok(Err(search.trail));
+        return Ok(Gpus::None(search.trail));
     }
-    Ok(Ok(targets))
+    Ok(Gpus::Found(targets))
 }
 
 struct Search<'a> {

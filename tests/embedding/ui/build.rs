@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 fn main() {
-    for name in ["saxpy", "cut", "magic", "image_line", "cut_index", "removed"] {
+    for name in ["saxpy", "cut", "magic", "image_line", "cut_index", "other_version", "bad_target", "removed"] {
         offload_build::Build::new().file("kernels/saxpy.hsaco").archs(["gfx90a"]).compile(name);
     }
     offload_build::Build::new().files(["kernels/saxpy.cubin"]).archs(["sm_90"]).compile("nvidia");
@@ -41,6 +41,14 @@ fn main() {
     edit(&folder.join("cut_index.index"), &|bytes| {
         let text = String::from_utf8(bytes.clone()).unwrap();
         *bytes = text.lines().take(4).map(|line| format!("{line}\n")).collect::<String>().into_bytes();
+    });
+    edit(&folder.join("other_version.index"), &|bytes| {
+        let text = String::from_utf8(bytes.clone()).unwrap();
+        *bytes = text.replacen("offload-pack ", "offload-pack 9", 1).into_bytes();
+    });
+    edit(&folder.join("bad_target.index"), &|bytes| {
+        let text = String::from_utf8(bytes.clone()).unwrap();
+        *bytes = text.replace("image gfx90a ", "image gfx90a:xnack ").into_bytes();
     });
     fs::remove_file(library("removed")).unwrap();
 }
