@@ -64,7 +64,8 @@ const STEPS: [(&str, &[&str]); 10] = [
 ];
 
 /// The features of the libraries that stand for nothing but themselves.
-const FEATURES: [(&str, &[&str]); 2] = [
+const FEATURES: [(&str, &[&str]); 3] = [
+    ("offload", &["containers", "zlib", "zstd"]),
     ("offload-format", &["select", "containers", "zlib", "zstd", "object"]),
     ("offload-build", &["containers", "compression", "doctor"]),
 ];

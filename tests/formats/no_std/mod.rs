@@ -1,4 +1,4 @@
-//! offload-format without std: a static library with its own panic handler and allocator, in a C program.
+//! offload and offload-format without std: a static library with its own panic handler and allocator, in a C program.
 
 use offload_tests::data::{corpus, read};
 use offload_tests::registry::GCC;
@@ -31,16 +31,19 @@ panic = "abort"
 object = ["offload-format/object"]
 
 [dependencies]
-offload-format = { path = "PATH", features = ["containers"] }
+offload = { path = "CRATES/offload" }
+offload-format = { path = "CRATES/offload-format", features = ["containers"] }
 "#;
 
 fn a_library_without_std() {
+    let ptx = read(workspace().join("tests/corpus/image/saxpy.compute_80.ptx"));
     for features in FEATURES {
         let scenario = Scenario::without_sources("offload-no-std");
         let sources = workspace().join("tests/formats/no_std");
         scenario
-            .write("Cargo.toml", MANIFEST.replace("PATH", &workspace().join("offload-format").display().to_string()))
+            .write("Cargo.toml", MANIFEST.replace("CRATES", &workspace().display().to_string()))
             .write("src/lib.rs", read(sources.join("lib.rs")))
+            .write("src/saxpy.ptx", &ptx)
             .write("main.c", read(sources.join("main.c")));
         scenario.build().release().args(["--features", features]).passes();
         let library = scenario.target.join("release/liboffload_no_std.a");
@@ -52,6 +55,9 @@ fn a_library_without_std() {
         assert!(symbols.contains("code_object_size"), "nm lists symbols");
         let of_std = symbols.lines().find(|line| line.contains(" std::") || line.contains("<std::"));
         assert_eq!(of_std, None, "features: {features}");
+
+        // A pack inside of it is selected from.
+        assert_eq!(stdout(&succeed(&mut Command::new(&program))).trim(), ptx.len().to_string());
 
         for (file, expected, places) in [
             ("bundle/basic.bc", "9 1", 1),
