@@ -25,21 +25,22 @@ pub(crate) fn pack(index: &Index, options: &Options, from_disk: Option<&Path>) -
         // The runtime takes over what is in the program.
         (Index::Built(pack), Some(_)) if options.register.is_some() => built(pack, options),
         (Index::Built(pack), Some(folder)) => {
-            let (krate, linked, on_disk) = (options.expansion(), built(pack, options), on_disk(pack, options, folder));
+            let (expansion, linked, on_disk) =
+                (options.expansion(), built(pack, options), on_disk(pack, options, folder));
             quote! {{
                 #[cfg(debug_assertions)]
-                static PACK: #krate::KernelPack = #on_disk;
+                static PACK: #expansion::KernelPack = #on_disk;
                 #[cfg(not(debug_assertions))]
-                static PACK: #krate::KernelPack = #linked;
+                static PACK: #expansion::KernelPack = #linked;
                 PACK
             }}
         }
         (Index::Absent { name, why, modules }, _) => {
-            let krate = options.expansion();
-            let modules = tables::modules_without_images(&krate, modules);
+            let expansion = options.expansion();
+            let modules = tables::modules_without_images(&expansion, modules);
             quote! {{
                 #modules
-                #krate::not_built(#name, #why, MODULES)
+                #expansion::not_built(#name, #why, MODULES)
             }}
         }
     };
@@ -52,38 +53,38 @@ pub(crate) fn pack(index: &Index, options: &Options, from_disk: Option<&Path>) -
 
 /// A pack that is read when the program first asks for it.
 fn on_disk(pack: &PackIndex, options: &Options, folder: &Path) -> TokenStream {
-    let krate = options.expansion();
+    let expansion = options.expansion();
     let (name, section, folder) = (&pack.name, pack.section.elf_name(), folder.to_string_lossy());
-    let tables = tables::tables(&krate, &pack.modules, false);
+    let tables = tables::tables(&expansion, &pack.modules, false);
     quote! {{
         #tables
-        fn load() -> &'static #krate::KernelPack {
-            static LOADED: ::std::sync::OnceLock<#krate::KernelPack> = ::std::sync::OnceLock::new();
+        fn load() -> &'static #expansion::KernelPack {
+            static LOADED: ::std::sync::OnceLock<#expansion::KernelPack> = ::std::sync::OnceLock::new();
             LOADED.get_or_init(|| {
-                #krate::load_from_disk(#name, #folder, |path| {
+                #expansion::load_from_disk(#name, #folder, |path| {
                     ::std::fs::read(path).map_err(|error| ::std::string::ToString::to_string(&error))
                 })
             })
         }
-        #krate::on_disk(#name, #section, IMAGES, MODULES, load)
+        #expansion::on_disk(#name, #section, IMAGES, MODULES, load)
     }}
 }
 
 fn built(pack: &PackIndex, options: &Options) -> TokenStream {
-    let krate = options.expansion();
+    let expansion = options.expansion();
     let PackIndex { name, library, symbol, section, size, modules, .. } = pack;
     // A size that does not fit is one that cannot be linked either; the literal then fails to compile.
     let size = Literal::u64_unsuffixed(*size);
     let section = section.elf_name();
-    let registered = options.register.map(|_| register::tokens(&krate, modules, &quote! { PACK }));
-    let tables = tables::tables(&krate, modules, registered.is_some());
-    let streams = tables::streams(&krate, modules);
+    let registered = options.register.map(|_| register::tokens(&expansion, modules, &quote! { PACK }));
+    let tables = tables::tables(&expansion, modules, registered.is_some());
+    let streams = tables::streams(&expansion, modules);
     let value = match streams {
-        Some(_) => quote! { #krate::compressed(#name, #section, &PACK, IMAGES, MODULES, STREAMS) },
-        None => quote! { #krate::linked(#name, #section, &PACK, IMAGES, MODULES) },
+        Some(_) => quote! { #expansion::compressed(#name, #section, &PACK, IMAGES, MODULES, STREAMS) },
+        None => quote! { #expansion::linked(#name, #section, &PACK, IMAGES, MODULES) },
     };
     let retained = options.retain.map(|_| {
-        let listed = listed(&krate, name, &quote! { PACK });
+        let listed = listed(&expansion, name, &quote! { PACK });
         quote! {
             #[used]
             static RETAINED: &[u8; #size] = &PACK;
@@ -108,7 +109,7 @@ fn built(pack: &PackIndex, options: &Options) -> TokenStream {
 
 /// The same for a file.
 pub(crate) fn file(file: &File, options: &Options) -> TokenStream {
-    let krate = options.expansion();
+    let expansion = options.expansion();
     let File { name, size, modules, .. } = file;
     let path = file.path.to_string_lossy();
     let align = match &options.align {
@@ -133,12 +134,12 @@ pub(crate) fn file(file: &File, options: &Options) -> TokenStream {
             text
         }},
     };
-    let listed = options.retain.map(|_| listed(&krate, name, &quote! { FILE.0 }));
-    let registered = options.register.map(|_| register::tokens(&krate, modules, &quote! { FILE.0 }));
-    let tables = tables::tables(&krate, modules, registered.is_some());
+    let listed = options.retain.map(|_| listed(&expansion, name, &quote! { FILE.0 }));
+    let registered = options.register.map(|_| register::tokens(&expansion, modules, &quote! { FILE.0 }));
+    let tables = tables::tables(&expansion, modules, registered.is_some());
     let value = match file.closed {
-        None => quote! { #krate::linked(#name, #section, &FILE.0, IMAGES, MODULES) },
-        Some(why) => quote! { #krate::opaque(#name, #section, &FILE.0, #why, MODULES) },
+        None => quote! { #expansion::linked(#name, #section, &FILE.0, IMAGES, MODULES) },
+        Some(why) => quote! { #expansion::opaque(#name, #section, &FILE.0, #why, MODULES) },
     };
     quote! {{
         // Cargo builds the crate again when the file changes.
@@ -156,9 +157,9 @@ pub(crate) fn file(file: &File, options: &Options) -> TokenStream {
 }
 
 /// The entry of a pack in the program's list. It keeps the pack: only what stays anyway is listed.
-fn listed(krate: &TokenStream, name: &str, pack: &TokenStream) -> TokenStream {
+fn listed(expansion: &TokenStream, name: &str, pack: &TokenStream) -> TokenStream {
     let room = Literal::usize_unsuffixed(name.len().next_multiple_of(8));
-    quote! { #krate::list_pack!(#room, #pack, #name); }
+    quote! { #expansion::list_pack!(#room, #pack, #name); }
 }
 
 /// Mach-O has other names than ELF and COFF.

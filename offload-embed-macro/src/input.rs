@@ -36,15 +36,10 @@ pub(crate) struct Options {
 const EXPANSION: u32 = 1;
 
 impl Options {
-    /// Where `offload` is.
-    pub(crate) fn krate(&self) -> TokenStream {
-        self.krate.clone().or_else(|| self.caller.clone()).unwrap_or_else(|| quote! { ::offload })
-    }
-
-    /// What an expansion uses of it.
+    /// The hidden module of the crate `offload` with what an expansion uses.
     pub(crate) fn expansion(&self) -> TokenStream {
-        let krate = self.krate();
-        quote! { #krate::__expansion }
+        let offload = self.krate.clone().or_else(|| self.caller.clone()).unwrap_or_else(|| quote! { ::offload });
+        quote! { #offload::__expansion }
     }
 }
 

@@ -74,7 +74,7 @@ fn is_only(pack: &KernelPack, module: &Module<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::__expansion::{ImageRecord, ModuleRecord, Origin, PackImageKind, PtxVersion};
+    use crate::__expansion::{ImageRecord, ModuleRecord, Origin, PackImageKind, PtxVersion, linked, not_built, opaque};
 
     const fn image(target: &'static str, kind: PackImageKind) -> ImageRecord {
         let code = ImageRecord::code(target, kind);
@@ -94,7 +94,7 @@ mod tests {
     ];
 
     const fn pack(modules: &'static [ModuleRecord]) -> KernelPack {
-        KernelPack::linked("saxpy", ".llvm.offloading", &[0; 16], IMAGES, modules)
+        linked("saxpy", ".llvm.offloading", &[0; 16], IMAGES, modules)
     }
 
     #[test]
@@ -138,13 +138,13 @@ add to build.rs, before .compile(...):
     #[test]
     #[should_panic(expected = "the pack \"saxpy\" was not built: OFFLOAD_SKIP was set")]
     fn a_pack_that_was_not_built() {
-        assert_supports(&KernelPack::not_built("saxpy", "OFFLOAD_SKIP was set", ONE), ["cpu"]);
+        assert_supports(&not_built("saxpy", "OFFLOAD_SKIP was set", ONE), ["cpu"]);
     }
 
     #[test]
     #[should_panic(expected = "the images of the pack \"saxpy\" are not known: the file is compressed")]
     fn a_pack_whose_images_are_not_known() {
-        assert_supports(&KernelPack::opaque("saxpy", "", &[], "the file is compressed", ONE), ["cpu"]);
+        assert_supports(&opaque("saxpy", "", &[], "the file is compressed", ONE), ["cpu"]);
     }
 
     #[test]

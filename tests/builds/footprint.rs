@@ -108,6 +108,9 @@ fn a_build_does_what_the_page_lists_and_no_more() {
 
 /// `clang-22` is `clang`, `x86_64-linux-gnu-g++-12` is `g++`.
 fn plain_name(name: &str) -> String {
-    let name = name.split_once("-1").or_else(|| name.split_once("-2")).map_or(name, |(name, _)| name);
+    let name = match name.rsplit_once('-') {
+        Some((name, version)) if version.starts_with(|c: char| c.is_ascii_digit()) => name,
+        _ => name,
+    };
     name.rsplit_once("linux-gnu-").map_or(name, |(_, name)| name).to_owned()
 }

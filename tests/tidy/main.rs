@@ -91,14 +91,12 @@ fn files_say_what_they_are_and_stay_short() {
     }
 }
 
-/// Words in capitals of offload-build's sources that are no variables of the environment.
-const NO_VARIABLES: [&str; 26] = [
+/// Words in capitals of offload-build's sources that are no variables of the environment, beside the names of signals.
+const NO_VARIABLES: [&str; 16] = [
     "OFF",
-    "NO",
     "FALSE",
     "IGNORE",
     "NOTFOUND",
-    "CC",
     "FLAGS",
     "CROSS",
     "RUST",
@@ -108,17 +106,9 @@ const NO_VARIABLES: [&str; 26] = [
     "HOST_",
     "PTX",
     "NUL",
-    "AMD",
     "HIP",
-    "CPU",
     "CARGO_PKG_VERSION_MAJOR",
     "CARGO_PKG_VERSION_MINOR",
-    "SIGINT",
-    "SIGILL",
-    "SIGTRAP",
-    "SIGABRT",
-    "SIGFPE",
-    "SIGKILL",
 ];
 
 /// The words in capitals among texts between these marks.

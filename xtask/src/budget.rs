@@ -32,9 +32,9 @@ pub fn table(measured: &[(&str, Duration)]) -> String {
     let minutes = |time: &Duration| time.as_secs_f64() / 60.0;
     let mut table = format!("{:<20} {:>8} {:>8}\n", "step", "minutes", "budget");
     for (step, time) in measured {
-        let budget = rows().find(|row| row.step == *step).map_or(String::from("none"), |row| row.minutes.to_string());
-        let over =
-            if rows().any(|row| row.step == *step && row.minutes < minutes(time)) { "  over its budget" } else { "" };
+        let row = rows().find(|row| row.step == *step);
+        let budget = row.map_or("none".to_owned(), |row| row.minutes.to_string());
+        let over = if row.is_some_and(|row| row.minutes < minutes(time)) { "  over its budget" } else { "" };
         let _ = writeln!(table, "{step:<20} {:>8.1} {budget:>8}{over}", minutes(time));
     }
     let all: Duration = measured.iter().map(|(_, time)| *time).sum();

@@ -19,7 +19,7 @@ use std::fs;
 use std::path::Path;
 use std::slice;
 
-/// An image that is needed: of a module, for a target, from these of its sources.
+/// An image to be made: its module, its target, and the sources that go into it.
 struct Needed<'a> {
     module: &'a PlannedModule,
     target: &'a Target,
@@ -27,18 +27,18 @@ struct Needed<'a> {
 }
 
 impl<'a> Needed<'a> {
-    /// How the first source gets into the image. All sources agree on what the callers ask.
+    /// Returns the recipe of the first source. The plan has checked that the recipes of all sources go together.
     fn recipe(&self) -> Option<Recipe> {
         self.sources.first()?.recipe(self.target)
     }
 
-    /// The only source, if it cannot be linked with others.
+    /// Returns the only source, if it cannot be linked with others.
     fn alone(&self) -> Option<&'a PlannedSource> {
         let is_linked = self.recipe()?.is_linked();
         self.sources.first().filter(|_| !is_linked).copied()
     }
 
-    /// The first source that is compiled with these headers.
+    /// Returns the first source that is compiled with these headers.
     fn with_headers(&self, headers: Headers) -> Option<&'a PlannedSource> {
         let has = |source: &&&PlannedSource| matches!(source.recipe(self.target), Some(Recipe::Offload(_, of_source)) if of_source == headers);
         self.sources.iter().find(has).copied()

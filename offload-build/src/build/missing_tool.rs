@@ -93,20 +93,20 @@ impl MissingTool {
 #[derive(Debug)]
 pub(crate) enum NotMade {
     /// The compilers of this machine do not make it; a prebuilt image may stand in.
-    Here(MissingTool),
-    /// The build ends.
-    AtAll(Error),
+    MissingTool(MissingTool),
+    /// The build ends with this error.
+    Fatal(Error),
 }
 
 impl From<MissingTool> for NotMade {
     fn from(missing: MissingTool) -> Self {
-        NotMade::Here(missing)
+        NotMade::MissingTool(missing)
     }
 }
 
 impl From<Error> for NotMade {
     fn from(error: Error) -> Self {
-        NotMade::AtAll(error)
+        NotMade::Fatal(error)
     }
 }
 

@@ -98,8 +98,8 @@ impl<'a> Run<'a> {
                         sources.push(source);
                         continue;
                     }
-                    Err(NotMade::Here(missing)) => missing,
-                    Err(NotMade::AtAll(error)) => return Err(error),
+                    Err(NotMade::MissingTool(missing)) => missing,
+                    Err(NotMade::Fatal(error)) => return Err(error),
                 };
                 let stand_in = match (&set, prebuilt_use) {
                     (Some(set), _) => set.image(target, &self.prebuilt_options(module), self.output, self.cargo)?,

@@ -107,8 +107,10 @@ pub(crate) fn make(run: &Run<'_>, name: &str, modules: &[PlannedModule]) -> Resu
         };
         match compile(run, module, first, family) {
             Ok(compilation) => compilations.push(compilation),
-            Err(NotMade::Here(missing)) => failures.push((first, missing, "static libraries have none".to_owned())),
-            Err(NotMade::AtAll(error)) => return Err(error),
+            Err(NotMade::MissingTool(missing)) => {
+                failures.push((first, missing, "static libraries have none".to_owned()))
+            }
+            Err(NotMade::Fatal(error)) => return Err(error),
         }
     }
     if !failures.is_empty() {

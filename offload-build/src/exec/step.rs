@@ -19,7 +19,7 @@ pub(crate) struct Step {
     pub(crate) after: Vec<usize>,
 }
 
-/// What a step does, as far as the way in which it is run depends on it.
+/// The kinds of steps. A kind decides about colours and compiler launchers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// clang or the host's C++ compiler reads one source and writes one object or bitcode file.
@@ -76,13 +76,13 @@ impl Depfile {
 }
 
 impl Step {
-    /// A step that waits for no other and writes no file.
+    /// Returns a step that waits for no other and writes no file.
     pub(crate) fn new(kind: Kind, program: &Path, args: Vec<OsString>) -> Self {
         let program = program.to_owned();
         Self { kind, program, args, env: Vec::new(), output: None, depfile: None, after: Vec::new() }
     }
 
-    /// Tells the tool by `-o`, which each of them has, to write this file.
+    /// Adds the file that the step writes, with `-o`: every tool accepts that.
     pub(crate) fn output(mut self, path: &Path) -> Self {
         self.args.extend(["-o".into(), path.into()]);
         self.output = Some(path.to_owned());
@@ -99,7 +99,7 @@ impl Step {
         self
     }
 
-    /// All arguments, those for the dependency file last.
+    /// Returns all arguments, those for the dependency file last.
     pub(crate) fn all_args(&self) -> Vec<OsString> {
         let depfile = self.depfile.iter().flat_map(Depfile::args);
         self.args.iter().cloned().chain(depfile).collect()

@@ -6,7 +6,7 @@
 
 use super::target;
 use crate::error::{Error, ErrorKind};
-use crate::toolchain::{Found, Tools};
+use crate::toolchain::Tools;
 use offload_format::target::{NvidiaArch, NvidiaCode};
 
 /// The first architecture of each major number, and PTX of the last.
@@ -28,14 +28,8 @@ fn known(tools: &Tools<'_>, word: &str, origin: &str) -> Result<Vec<NvidiaArch>,
         );
         Error::new(ErrorKind::ToolNotFound, message)
     };
-    let clang = match tools.clang()? {
-        Found::Tool(clang) => clang,
-        Found::Missing(trail) => return Err(missing(format!("no clang was found ({trail})"))),
-    };
-    let ptxas = match tools.ptxas()? {
-        Found::Tool(ptxas) => ptxas,
-        Found::Missing(trail) => return Err(missing(format!("no ptxas was found ({trail})"))),
-    };
+    let clang = tools.clang()?.or_missing(|trail| missing(format!("no clang was found ({trail})")))?;
+    let ptxas = tools.ptxas()?.or_missing(|trail| missing(format!("no ptxas was found ({trail})")))?;
     let mut archs: Vec<NvidiaArch> = Vec::new();
     for arch in tools.ptxas_architectures(ptxas).iter().filter_map(|name| target::nvidia(name)) {
         let place = archs.partition_point(|other| other.number() < arch.number());

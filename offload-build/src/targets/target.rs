@@ -5,16 +5,13 @@ use std::fmt;
 
 /// What one image is for: `gfx90a:xnack-`, `sm_90a`, `compute_80` or `cpu`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Target {
-    /// In canonical form.
-    text: String,
-    machine: Machine,
-}
+pub(crate) struct Target(Machine);
 
+/// The kinds of targets, each with its canonical name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Machine {
     Amdgpu(CanonicalTargetId),
-    Nvidia(NvidiaArch),
+    Nvidia(NvidiaArch, String),
     Cpu,
 }
 
@@ -33,46 +30,47 @@ impl Target {
     pub(crate) fn parse(text: &str) -> Result<Self, ParseError> {
         #[cfg(test)]
         PARSED.set(PARSED.get() + 1);
-        let machine = match OffloadArch::parse(text)? {
+        Ok(Self(match OffloadArch::parse(text)? {
             OffloadArch::Amdgpu(id) => Machine::Amdgpu(id.into()),
-            OffloadArch::Nvidia(arch) => Machine::Nvidia(arch),
+            OffloadArch::Nvidia(arch) => Machine::Nvidia(arch, arch.to_string()),
             OffloadArch::Cpu => Machine::Cpu,
-        };
-        let mut target = Self { text: String::new(), machine };
-        target.text = target.arch().to_string();
-        Ok(target)
+        }))
     }
 
-    /// What is inside, for a `match`.
+    /// Returns the parsed parts, for a `match`.
     pub(crate) fn arch(&self) -> OffloadArch<'_> {
-        match &self.machine {
+        match &self.0 {
             Machine::Amdgpu(id) => OffloadArch::Amdgpu(id.as_id()),
-            Machine::Nvidia(arch) => OffloadArch::Nvidia(*arch),
+            Machine::Nvidia(arch, _) => OffloadArch::Nvidia(*arch),
             Machine::Cpu => OffloadArch::Cpu,
         }
     }
 
     pub(crate) fn family(&self) -> Family {
-        match self.machine {
+        match self.0 {
             Machine::Amdgpu(_) => Family::Amd,
-            Machine::Nvidia(_) => Family::Nvidia,
+            Machine::Nvidia(..) => Family::Nvidia,
             Machine::Cpu => Family::Cpu,
         }
     }
 
     /// Whether its image is PTX.
     pub(crate) fn is_ptx(&self) -> bool {
-        matches!(self.machine, Machine::Nvidia(arch) if arch.code == NvidiaCode::Ptx)
+        matches!(self.0, Machine::Nvidia(arch, _) if arch.code == NvidiaCode::Ptx)
     }
 
     /// The canonical name.
     pub(crate) fn as_str(&self) -> &str {
-        &self.text
+        match &self.0 {
+            Machine::Amdgpu(id) => id.as_str(),
+            Machine::Nvidia(_, name) => name,
+            Machine::Cpu => "cpu",
+        }
     }
 
     /// Whether some device fits both targets, which differ: it would be undefined which image it gets.
     pub(crate) fn conflicts_with(&self, other: &Target) -> bool {
-        match (&self.machine, &other.machine) {
+        match (&self.0, &other.0) {
             (Machine::Amdgpu(id), Machine::Amdgpu(other)) => id != other && id.as_id().conflicts_with(&other.as_id()),
             _ => false,
         }
@@ -81,13 +79,7 @@ impl Target {
 
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
-impl From<NvidiaArch> for Target {
-    fn from(arch: NvidiaArch) -> Self {
-        Self { text: arch.to_string(), machine: Machine::Nvidia(arch) }
+        f.write_str(self.as_str())
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::ffi::CString;
 
 /// The wrappers of the bundles in `pack`, a place of bytes, and the constructor that hands them over.
-pub(super) fn tokens(krate: &TokenStream, modules: &[IndexModule], pack: &TokenStream) -> TokenStream {
+pub(super) fn tokens(expansion: &TokenStream, modules: &[IndexModule], pack: &TokenStream) -> TokenStream {
     let bundles = modules.iter().enumerate().filter_map(|(number, module)| Some((number, module, module.bundle?)));
     let (mut items, mut calls) = (Vec::new(), Vec::new());
     let segment = SectionNames::HIP_FATBIN_SEGMENT.name;
@@ -21,14 +21,14 @@ pub(super) fn tokens(krate: &TokenStream, modules: &[IndexModule], pack: &TokenS
         items.push(quote! {
             #[used]
             #[unsafe(link_section = #segment)]
-            static #wrapper: #krate::Wrapper =
-                #krate::Wrapper::new(&#pack[#bundle]);
+            static #wrapper: #expansion::Wrapper =
+                #expansion::Wrapper::new(&#pack[#bundle]);
             static #handle: ::core::sync::atomic::AtomicPtr<*mut ::core::ffi::c_void> =
                 ::core::sync::atomic::AtomicPtr::new(::core::ptr::null_mut());
-            static #registered: #krate::Kernels = {
+            static #registered: #expansion::Kernels = {
                 // Only the addresses count.
                 static ADDRESSES: [u8; #count] = [0; #count];
-                #krate::Kernels { names: &[#(#names),*], addresses: &ADDRESSES }
+                #expansion::Kernels { names: &[#(#names),*], addresses: &ADDRESSES }
             };
         });
         let functions = names.iter().enumerate().filter_map(|(at, name)| {
@@ -75,7 +75,7 @@ pub(super) fn tokens(krate: &TokenStream, modules: &[IndexModule], pack: &TokenS
         #[link(name = "amdhip64")]
         unsafe extern "C" {
             fn __hipRegisterFatBinary(
-                wrapper: *const #krate::Wrapper,
+                wrapper: *const #expansion::Wrapper,
             ) -> *mut *mut ::core::ffi::c_void;
             fn __hipUnregisterFatBinary(handle: *mut *mut ::core::ffi::c_void);
             fn __hipRegisterFunction(

@@ -7,7 +7,7 @@ use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote};
 
 /// The constants. `registered` says whether there is a `REGISTERED_<n>` for each module that has a bundle.
-pub(super) fn tables(krate: &TokenStream, modules: &[IndexModule], registered: bool) -> TokenStream {
+pub(super) fn tables(expansion: &TokenStream, modules: &[IndexModule], registered: bool) -> TokenStream {
     // Most images of a module have the same kernels: each list stands there once.
     let mut lists: Vec<&[String]> = Vec::new();
     let mut images = Vec::new();
@@ -23,7 +23,7 @@ pub(super) fn tables(krate: &TokenStream, modules: &[IndexModule], registered: b
                 quote! { ::core::option::Option::Some(#list) }
             }
         };
-        images.push(image(krate, entry, &kernels));
+        images.push(image(expansion, entry, &kernels));
     }
     let lists = lists.iter().enumerate().map(|(at, names)| {
         let list = list_name(at);
@@ -33,18 +33,18 @@ pub(super) fn tables(krate: &TokenStream, modules: &[IndexModule], registered: b
     let modules = modules.iter().enumerate().map(|(number, IndexModule { name, bundle, images, .. })| {
         first += images.len();
         let registered = bundle.filter(|_| registered).map(|_| format_ident!("REGISTERED_{number}"));
-        module(krate, name, first - images.len(), images.len(), registered)
+        module(expansion, name, first - images.len(), images.len(), registered)
     });
-    let modules = quote! { const MODULES: &[#krate::ModuleRecord] = &[#(#modules),*]; };
+    let modules = quote! { const MODULES: &[#expansion::ModuleRecord] = &[#(#modules),*]; };
     quote! {
         #(#lists)*
-        const IMAGES: &[#krate::ImageRecord] = &[#(#images),*];
+        const IMAGES: &[#expansion::ImageRecord] = &[#(#images),*];
         #modules
     }
 }
 
 /// The constant of a compressed pack: where the stream of each module is; nothing if it is not compressed.
-pub(super) fn streams(krate: &TokenStream, modules: &[IndexModule]) -> Option<TokenStream> {
+pub(super) fn streams(expansion: &TokenStream, modules: &[IndexModule]) -> Option<TokenStream> {
     modules.iter().find(|module| module.stream.is_some())?;
     let streams = modules.iter().map(|module| {
         let [offset, size, inflated_size] = match module.stream {
@@ -55,7 +55,7 @@ pub(super) fn streams(krate: &TokenStream, modules: &[IndexModule]) -> Option<To
         .map(Literal::u64_unsuffixed);
         let is_zstd = module.stream.is_some_and(|stream| stream.method == Method::Zstd);
         quote! {
-            #krate::StreamRecord {
+            #expansion::StreamRecord {
                 offset: #offset,
                 size: #size,
                 inflated_size: #inflated_size,
@@ -63,7 +63,7 @@ pub(super) fn streams(krate: &TokenStream, modules: &[IndexModule]) -> Option<To
             }
         }
     });
-    Some(quote! { const STREAMS: &[#krate::StreamRecord] = &[#(#streams),*]; })
+    Some(quote! { const STREAMS: &[#expansion::StreamRecord] = &[#(#streams),*]; })
 }
 
 fn list_name(number: usize) -> Ident {
@@ -71,21 +71,21 @@ fn list_name(number: usize) -> Ident {
 }
 
 /// The constant of a pack without images.
-pub(super) fn modules_without_images(krate: &TokenStream, modules: &[String]) -> TokenStream {
-    let modules = modules.iter().map(|name| module(krate, name, 0, 0, None));
-    quote! { const MODULES: &[#krate::ModuleRecord] = &[#(#modules),*]; }
+pub(super) fn modules_without_images(expansion: &TokenStream, modules: &[String]) -> TokenStream {
+    let modules = modules.iter().map(|name| module(expansion, name, 0, 0, None));
+    quote! { const MODULES: &[#expansion::ModuleRecord] = &[#(#modules),*]; }
 }
 
-fn module(krate: &TokenStream, name: &str, first: usize, count: usize, registered: Option<Ident>) -> TokenStream {
+fn module(expansion: &TokenStream, name: &str, first: usize, count: usize, registered: Option<Ident>) -> TokenStream {
     let [first, count] = [first, count].map(Literal::usize_unsuffixed);
     let registered = match registered {
         Some(registered) => quote! { ::core::option::Option::Some(&#registered) },
         None => quote! { ::core::option::Option::None },
     };
-    quote! { #krate::ModuleRecord { name: #name, first: #first, count: #count, registered: #registered } }
+    quote! { #expansion::ModuleRecord { name: #name, first: #first, count: #count, registered: #registered } }
 }
 
-fn image(krate: &TokenStream, image: &IndexImage, kernels: &TokenStream) -> TokenStream {
+fn image(expansion: &TokenStream, image: &IndexImage, kernels: &TokenStream) -> TokenStream {
     let IndexImage { target, offset, size, origin, kind, .. } = image;
     let [offset, size] = [*offset, *size].map(Literal::u64_unsuffixed);
     let origin = match origin {
@@ -98,20 +98,20 @@ fn image(krate: &TokenStream, image: &IndexImage, kernels: &TokenStream) -> Toke
         PackImageKind::Cubin => quote! { Cubin },
         PackImageKind::Ptx { version } => {
             let (major, minor) = (version.major, version.minor);
-            quote! { Ptx { version: #krate::PtxVersion { major: #major, minor: #minor } } }
+            quote! { Ptx { version: #expansion::PtxVersion { major: #major, minor: #minor } } }
         }
         PackImageKind::SharedObject { triple } => quote! { SharedObject { triple: #triple } },
     };
-    let kind = quote! { #krate::PackImageKind::#kind };
+    let kind = quote! { #expansion::PackImageKind::#kind };
     quote! {
-        #krate::ImageRecord {
+        #expansion::ImageRecord {
             target: #target,
             kind: #kind,
             offset: #offset,
             size: #size,
-            origin: #krate::Origin::#origin,
+            origin: #expansion::Origin::#origin,
             kernels: #kernels,
-            code: #krate::ImageRecord::code(#target, #kind),
+            code: #expansion::ImageRecord::code(#target, #kind),
         }
     }
 }

@@ -59,64 +59,62 @@ impl fmt::Debug for Decompressed {
     }
 }
 
-impl KernelPack {
-    /// What [`KernelPack::linked`] does, for a compressed pack: each module is a stream.
-    ///
-    /// # Panics
-    /// If a stream lies outside the bytes, or an image outside what comes out of its module's stream.
-    pub(crate) const fn compressed(
-        name: &'static str,
-        section: &'static str,
-        bytes: &'static [u8],
-        images: &'static [ImageRecord],
-        modules: &'static [ModuleRecord],
-        streams: &'static [StreamRecord],
-    ) -> Self {
-        if let Some(problem) = Self::problem_of_streams(bytes.len(), images, modules, streams) {
-            panic!("{}", problem);
-        }
-        Self { name, section, modules, content: Content::Linked { bytes, images, streams } }
+/// Puts bytes and tables of a compressed pack together: each module is a stream.
+///
+/// # Panics
+/// If a stream lies outside the bytes, or an image outside what comes out of its module's stream.
+pub const fn compressed(
+    name: &'static str,
+    section: &'static str,
+    bytes: &'static [u8],
+    images: &'static [ImageRecord],
+    modules: &'static [ModuleRecord],
+    streams: &'static [StreamRecord],
+) -> KernelPack {
+    if let Some(problem) = problem_of_streams(bytes.len(), images, modules, streams) {
+        panic!("{}", problem);
     }
+    KernelPack { name, section, modules, content: Content::Linked { bytes, images, streams } }
+}
 
-    /// What is wrong with the tables of a compressed pack of `size` bytes.
-    pub(crate) const fn problem_of_streams(
-        size: usize,
-        images: &[ImageRecord],
-        modules: &[ModuleRecord],
-        streams: &[StreamRecord],
-    ) -> Option<&'static str> {
-        if streams.len() != modules.len() {
-            return Some("a compressed pack has a stream for each module");
-        }
-        let mut i = 0;
-        while i < modules.len() {
-            let (module, stream) = (&modules[i], &streams[i]);
-            if stream.offset > size {
-                return Some("a stream starts past the end of its pack");
-            }
-            if stream.size > size - stream.offset {
-                return Some("a stream ends past the end of its pack");
-            }
-            if module.first > images.len() {
-                return Some("a module starts past the images of its pack");
-            }
-            if module.count > images.len() - module.first {
-                return Some("a module has more images than its pack");
-            }
-            let mut k = module.first;
-            while k < module.first + module.count {
-                if images[k].offset > stream.inflated_size {
-                    return Some("an image starts past the end of its module");
-                }
-                if images[k].size > stream.inflated_size - images[k].offset {
-                    return Some("an image ends past the end of its module");
-                }
-                k += 1;
-            }
-            i += 1;
-        }
-        None
+/// What is wrong with the tables of a compressed pack of `size` bytes.
+pub(super) const fn problem_of_streams(
+    size: usize,
+    images: &[ImageRecord],
+    modules: &[ModuleRecord],
+    streams: &[StreamRecord],
+) -> Option<&'static str> {
+    if streams.len() != modules.len() {
+        return Some("a compressed pack has a stream for each module");
     }
+    let mut i = 0;
+    while i < modules.len() {
+        let (module, stream) = (&modules[i], &streams[i]);
+        if stream.offset > size {
+            return Some("a stream starts past the end of its pack");
+        }
+        if stream.size > size - stream.offset {
+            return Some("a stream ends past the end of its pack");
+        }
+        if module.first > images.len() {
+            return Some("a module starts past the images of its pack");
+        }
+        if module.count > images.len() - module.first {
+            return Some("a module has more images than its pack");
+        }
+        let mut k = module.first;
+        while k < module.first + module.count {
+            if images[k].offset > stream.inflated_size {
+                return Some("an image starts past the end of its module");
+            }
+            if images[k].size > stream.inflated_size - images[k].offset {
+                return Some("an image ends past the end of its module");
+            }
+            k += 1;
+        }
+        i += 1;
+    }
+    None
 }
 
 impl PackImage {

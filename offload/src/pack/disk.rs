@@ -1,7 +1,8 @@
 //! A pack that is read when the program runs, and not linked into it: what the macro expands to under
 //! `OFFLOAD_FROM_DISK=1`. The expansion reads files, in here is what they mean.
 
-use super::{ImageRecord, KernelPack, ModuleRecord, StreamRecord};
+use super::decompressed::problem_of_streams;
+use super::{ImageRecord, KernelPack, ModuleRecord, StreamRecord, compressed, linked, not_built, opaque};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec;
@@ -48,8 +49,7 @@ pub type Read = fn(&str) -> Result<Vec<u8>, String>;
 
 /// The pack of this name that lies in `folder` now. What is read stays in memory until the program ends.
 pub fn load(name: &'static str, folder: &str, read: Read) -> KernelPack {
-    try_load(name, folder, read)
-        .unwrap_or_else(|error| KernelPack::opaque(name, "", &[], error.to_string().leak(), &[]))
+    try_load(name, folder, read).unwrap_or_else(|error| opaque(name, "", &[], error.to_string().leak(), &[]))
 }
 
 fn try_load(name: &'static str, folder: &str, read: Read) -> Result<KernelPack, DiskError> {
@@ -60,7 +60,7 @@ fn try_load(name: &'static str, folder: &str, read: Read) -> Result<KernelPack, 
         Index::Built(index) => index,
         Index::Absent { why, modules, .. } => {
             let modules = modules.into_iter().map(|name| module(name, 0, 0)).collect::<Vec<_>>();
-            return Ok(KernelPack::not_built(name, why.leak(), modules.leak()));
+            return Ok(not_built(name, why.leak(), modules.leak()));
         }
     };
     // The library's name has the hash of the content: it belongs to this index.
@@ -83,15 +83,15 @@ fn try_load(name: &'static str, folder: &str, read: Read) -> Result<KernelPack, 
         }
     }
     let problem = match is_compressed {
-        true => KernelPack::problem_of_streams(bytes.len(), &images, &records, &streams),
+        true => problem_of_streams(bytes.len(), &images, &records, &streams),
         false => images.iter().find_map(|image| image.problem(bytes.len())),
     };
     problem.map_or(Ok(()), |problem| Err(damaged(problem)))?;
     let bytes = aligned(bytes).ok_or_else(|| damaged("there is no memory that is aligned for it"))?;
     let (section, images, records) = (section.elf_name(), images.leak(), records.leak());
     Ok(match is_compressed {
-        true => KernelPack::compressed(name, section, bytes, images, records, streams.leak()),
-        false => KernelPack::linked(name, section, bytes, images, records),
+        true => compressed(name, section, bytes, images, records, streams.leak()),
+        false => linked(name, section, bytes, images, records),
     })
 }
 

@@ -1,7 +1,7 @@
 //! A pack of images inside this program, described while it is compiled.
 //!
 //! Nothing is parsed when the program starts. The expansion gives the bytes, which the linker put into the section, and
-//! the table of images, which the macro took from the pack's index; [`KernelPack::linked`] checks one against the other
+//! the table of images, which the macro took from the pack's index; [`linked`] checks one against the other
 //! while the program is compiled.
 
 mod decompressed;
@@ -20,7 +20,7 @@ if_packs_are_linked! {
     pub use linked::{Entry, LinkedPack, linked_packs};
 }
 
-pub use decompressed::{Decompressed, StreamRecord};
+pub use decompressed::{Decompressed, StreamRecord, compressed};
 pub use image::PackImage;
 pub use kernel::Kernel;
 pub use module::Module;
@@ -82,62 +82,62 @@ enum Content {
     OnDisk { images: &'static [ImageRecord], load: fn() -> &'static KernelPack },
 }
 
+/// Puts bytes and table together.
+///
+/// # Panics
+/// If an image lies outside the bytes, which ends a compilation, since expansions are evaluated then.
+pub const fn linked(
+    name: &'static str,
+    section: &'static str,
+    bytes: &'static [u8],
+    images: &'static [ImageRecord],
+    modules: &'static [ModuleRecord],
+) -> KernelPack {
+    let mut i = 0;
+    while i < images.len() {
+        if let Some(problem) = images[i].problem(bytes.len()) {
+            panic!("{}", problem);
+        }
+        i += 1;
+    }
+    i = 0;
+    while i < modules.len() {
+        assert!(modules[i].first <= images.len(), "a module starts past the images of its pack");
+        assert!(modules[i].count <= images.len() - modules[i].first, "a module has more images than its pack");
+        i += 1;
+    }
+    KernelPack { name, section, modules, content: Content::Linked { bytes, images, streams: &[] } }
+}
+
+/// A pack that `load` reads when it is asked for: for development. Images and modules are those that it has now.
+pub const fn on_disk(
+    name: &'static str,
+    section: &'static str,
+    images: &'static [ImageRecord],
+    modules: &'static [ModuleRecord],
+    load: fn() -> &'static KernelPack,
+) -> KernelPack {
+    KernelPack { name, section, modules, content: Content::OnDisk { images, load } }
+}
+
+/// A pack that was not built, and why: every `select` says so. The modules are those that it would have, without images.
+pub const fn not_built(name: &'static str, why: &'static str, modules: &'static [ModuleRecord]) -> KernelPack {
+    let section = DeviceSection::LlvmOffloading.elf_name();
+    KernelPack { name, section, modules, content: Content::NotBuilt(why) }
+}
+
+/// A file of which nothing is known but that it is there, and why: every `select` says so.
+pub const fn opaque(
+    name: &'static str,
+    section: &'static str,
+    bytes: &'static [u8],
+    why: &'static str,
+    modules: &'static [ModuleRecord],
+) -> KernelPack {
+    KernelPack { name, section, modules, content: Content::Opaque { bytes, why } }
+}
+
 impl KernelPack {
-    /// Puts bytes and table together.
-    ///
-    /// # Panics
-    /// If an image lies outside the bytes, which ends a compilation, since expansions are evaluated then.
-    pub(crate) const fn linked(
-        name: &'static str,
-        section: &'static str,
-        bytes: &'static [u8],
-        images: &'static [ImageRecord],
-        modules: &'static [ModuleRecord],
-    ) -> Self {
-        let mut i = 0;
-        while i < images.len() {
-            if let Some(problem) = images[i].problem(bytes.len()) {
-                panic!("{}", problem);
-            }
-            i += 1;
-        }
-        i = 0;
-        while i < modules.len() {
-            assert!(modules[i].first <= images.len(), "a module starts past the images of its pack");
-            assert!(modules[i].count <= images.len() - modules[i].first, "a module has more images than its pack");
-            i += 1;
-        }
-        Self { name, section, modules, content: Content::Linked { bytes, images, streams: &[] } }
-    }
-
-    /// A pack that `load` reads when it is asked for: for development. Images and modules are those that it has now.
-    pub(crate) const fn on_disk(
-        name: &'static str,
-        section: &'static str,
-        images: &'static [ImageRecord],
-        modules: &'static [ModuleRecord],
-        load: fn() -> &'static KernelPack,
-    ) -> Self {
-        Self { name, section, modules, content: Content::OnDisk { images, load } }
-    }
-
-    /// A pack that was not built, and why: every `select` says so. The modules are those that it would have, without images.
-    pub(crate) const fn not_built(name: &'static str, why: &'static str, modules: &'static [ModuleRecord]) -> Self {
-        let section = DeviceSection::LlvmOffloading.elf_name();
-        Self { name, section, modules, content: Content::NotBuilt(why) }
-    }
-
-    /// A file of which nothing is known but that it is there, and why: every `select` says so.
-    pub(crate) const fn opaque(
-        name: &'static str,
-        section: &'static str,
-        bytes: &'static [u8],
-        why: &'static str,
-        modules: &'static [ModuleRecord],
-    ) -> Self {
-        Self { name, section, modules, content: Content::Opaque { bytes, why } }
-    }
-
     /// The images of all modules, as they were known while the program was compiled.
     const fn records(&self) -> &'static [ImageRecord] {
         match self.content {

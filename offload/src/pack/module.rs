@@ -50,7 +50,7 @@ impl<'pack> Module<'pack> {
     }
 
     pub(super) const fn records(&self) -> &'static [ImageRecord] {
-        // `KernelPack::linked` and `compressed` have checked the range; a pack without images has none in its modules.
+        // `linked` and `compressed` have checked the range; a pack without images has none in its modules.
         // Images and modules of one on disk are those of an index, which the macro counts.
         self.pack.records().split_at(self.record.first).1.split_at(self.record.count).0
     }

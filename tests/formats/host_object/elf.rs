@@ -1,6 +1,8 @@
 //! ELF: LLVM's and GNU's readers and linkers, and programs that run.
 
-use super::{LLVM_AND_GNU, assert_line, hip_pack, library, llvm_pack, object, plain, quietly, some_bytes, symbol};
+use super::{
+    LLVM_AND_GNU, assert_line, hip_pack, library, llvm_pack, object, plain, quietly, section_bytes, some_bytes, symbol,
+};
 use offload_format::archive;
 use offload_format::bundle::Bundle;
 use offload_format::host_object::{CargoTarget, DeviceSection};
@@ -71,14 +73,6 @@ const HOSTS: [Host; 4] = [
     },
 ];
 
-/// The bytes of a section of an ELF file.
-fn section_bytes(folder: &Path, file: &str, section: DeviceSection) -> Vec<u8> {
-    let mut objcopy = llvm("llvm-objcopy");
-    objcopy.current_dir(folder).arg(format!("--dump-section={}=dump", section.elf_name())).args([file, "copy"]);
-    succeed(&mut objcopy);
-    fs::read(folder.join("dump")).unwrap()
-}
-
 fn has_section(file: &Path, section: DeviceSection) -> bool {
     let sections = stdout(&succeed(llvm("llvm-readelf").args(["-S", "-W"]).arg(file)));
     sections.split_whitespace().any(|word| word == section.elf_name())
@@ -118,7 +112,11 @@ fn elf_readers_agree_on_the_object() {
                 );
                 assert_line(&lines, "Symbol table '.symtab' contains 2 entries:");
                 assert_line(&lines, &format!("1: 0000000000000000 {size} OBJECT GLOBAL HIDDEN 1 {}", symbol(section)));
-                assert!(section_bytes(&folder, "offload.o", section) == payload, "{} {name} {size}", host.arch);
+                assert!(
+                    section_bytes(&folder, "offload.o", section.elf_name()) == payload,
+                    "{} {name} {size}",
+                    host.arch
+                );
             }
         }
     }
@@ -216,8 +214,8 @@ fn elf_lld_links_for_every_machine() {
             quietly(lld().args([mode, "start.o"]).args(libraries).args(["-o", "program"]));
             let symbols = quietly(llvm("llvm-nm").current_dir(&folder).arg("program"));
             for section in DeviceSection::ALL {
-                assert!(section_bytes(&folder, "both.o", section) == payload, "{} -r", host.arch);
-                assert!(section_bytes(&folder, "program", section) == payload, "{} {mode}", host.arch);
+                assert!(section_bytes(&folder, "both.o", section.elf_name()) == payload, "{} -r", host.arch);
+                assert!(section_bytes(&folder, "program", section.elf_name()) == payload, "{} {mode}", host.arch);
                 let line = symbols.lines().find(|line| line.ends_with(symbol(section))).expect("a symbol");
                 let address = u64::from_str_radix(line.split(' ').next().unwrap_or(""), 16).unwrap();
                 assert_ne!(address, 0, "{} {mode}: {line}", host.arch);

@@ -1,8 +1,8 @@
 //! Mach-O: LLVM's readers, `ld64.lld`, and the libraries that it links. No program is run.
 
 use super::{
-    NO_USER, USER, assert_line, library, named_library, named_object, object, plain, quietly, some_bytes, symbol,
-    target, three_packs,
+    NO_USER, USER, assert_line, library, named_library, named_object, object, plain, quietly, section_bytes,
+    some_bytes, symbol, target, three_packs,
 };
 use object::{Object, ObjectSection, ObjectSymbol};
 use offload_format::host_object::{CargoTarget, DeviceSection, ObjectFormat};
@@ -88,10 +88,8 @@ fn macho_readers_agree_on_the_object() {
                 let commands = quietly(llvm("llvm-objdump").args(["--macho", "--private-headers"]).arg(&file));
                 assert!(!commands.contains("past end"), "{commands}");
 
-                let mut objcopy = llvm("llvm-objcopy");
-                objcopy.current_dir(&folder).arg(format!("--dump-section={segment},{name}=dump"));
-                quietly(objcopy.args(["offload.o", "copy.o"]));
-                assert!(fs::read(folder.join("dump")).unwrap() == payload, "{} {name} {size}", host.arch);
+                let bytes = section_bytes(&folder, "offload.o", &format!("{segment},{name}"));
+                assert!(bytes == payload, "{} {name} {size}", host.arch);
             }
         }
     }

@@ -10,7 +10,9 @@ use offload_format::archive;
 use offload_format::bundle::{BundleBuilder, HIP_ENTRY_PREFIX};
 use offload_format::host_object::{self, CargoTarget, DeviceSection, Machine, ObjectFormat};
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
-use offload_tests::tools::{Tool, stdout, succeed};
+use offload_tests::tools::{Tool, llvm, stdout, succeed};
+use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 pub(crate) const LLVM_AND_GNU: &[Tool] = &[Tool::Llvm22, Tool::Gcc];
@@ -104,6 +106,13 @@ pub(crate) fn quietly(command: &mut Command) -> String {
     let output = succeed(command);
     assert!(output.stderr.is_empty(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
     stdout(&output)
+}
+
+/// The bytes of a section of an object or a program in this folder. Mach-O's sections are named with their segments.
+pub(crate) fn section_bytes(folder: &Path, file: &str, section: &str) -> Vec<u8> {
+    let mut objcopy = llvm("llvm-objcopy");
+    quietly(objcopy.current_dir(folder).arg(format!("--dump-section={section}=dump")).args([file, "copy"]));
+    fs::read(folder.join("dump")).expect("llvm-objcopy has written it")
 }
 
 pub(crate) const AMD_TARGETS: [&str; 2] = ["gfx90a:xnack-", "gfx1100"];

@@ -137,10 +137,6 @@ impl<'a> Run<'a> {
     pub fn traced(mut self, trace: &Path) -> Self {
         const CALLS: &str = "trace=process,openat,open,creat,mkdir,mkdirat,rename,renameat,renameat2,unlink,unlinkat,link,linkat,\
                              symlink,symlinkat,connect";
-        // Cargo compiles the project's crates before.
-        if self.is_cargo {
-            target_folders::prepare(self.scenario, self.is_release);
-        }
         let mut strace = Command::new("strace");
         strace.args(["-f", "-qq", "-s", "4096", "-e", CALLS, "-o"]).arg(trace).arg(self.command.get_program());
         strace.args(self.command.get_args());

@@ -3,35 +3,8 @@
  *   hip_load RUNTIME FILE KERNEL
  *
  * Exit status: 0 if the runtime loads the file and finds the kernel. */
-#include <dlfcn.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-
-static void fail(const char *what) {
-  fprintf(stderr, "hip_load: %s\n", what);
-  exit(2);
-}
-
-static void *contents(const char *path) {
-  struct stat status;
-  int file = open(path, O_RDONLY);
-  if (file < 0 || fstat(file, &status))
-    fail(path);
-  void *bytes = mmap(NULL, status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
-  if (bytes == MAP_FAILED)
-    fail(path);
-  return bytes;
-}
-
-static void *find(void *runtime, const char *name) {
-  void *function = dlsym(runtime, name);
-  if (!function)
-    fail(name);
-  return function;
-}
+#define PROGRAM "hip_load"
+#include "load.h"
 
 /* Declares a function of the runtime. All return a hipError_t. */
 #define FUNCTION(name, ...) int (*name)(__VA_ARGS__) = (int (*)(__VA_ARGS__))find(runtime, #name)

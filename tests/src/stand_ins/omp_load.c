@@ -4,13 +4,9 @@
  *   omp_load LIBRARY FILE OFFSET:SIZE...
  *
  * Prints the number that the kernel of the image has written. Ends with a status other than 0 if no image runs. */
-#include <dlfcn.h>
-#include <fcntl.h>
+#define PROGRAM "omp_load"
+#include "load.h"
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 
 enum { MOST = 64, COUNT = 8 };
 
@@ -43,29 +39,6 @@ struct arguments {
 };
 /* What an argument is: an argument of the kernel, given by value or copied there and back. */
 enum { TO = 1, FROM = 2, PARAMETER = 0x20, LITERAL = 0x100 };
-
-static void fail(const char *what) {
-  fprintf(stderr, "omp_load: %s\n", what);
-  exit(2);
-}
-
-static void *find(void *library, const char *name) {
-  void *function = dlsym(library, name);
-  if (!function)
-    fail(name);
-  return function;
-}
-
-static const char *contents(const char *path) {
-  struct stat status;
-  int file = open(path, O_RDONLY);
-  if (file < 0 || fstat(file, &status))
-    fail(path);
-  void *bytes = mmap(NULL, status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
-  if (bytes == MAP_FAILED)
-    fail(path);
-  return bytes;
-}
 
 int main(int count, char **words) {
   static char key;
