@@ -51,6 +51,11 @@ pub enum ErrorKind {
         /// The feature of this crate that the method takes: `zlib` or `zstd`.
         feature: &'static str,
     },
+    /// What takes a feature of this crate that is off: the part says what it is.
+    Disabled {
+        /// The feature: `containers` or `object`.
+        feature: &'static str,
+    },
     /// The compressed bytes do not decompress.
     Compression {
         /// What the decompressor says.
@@ -132,6 +137,10 @@ impl fmt::Display for Error {
                 f,
                 "{what} (at offset {offset}) is compressed with {feature}, which is not built in: add the feature \
                  `{feature}` of offload (of offload-format where that is used alone)"
+            ),
+            ErrorKind::Disabled { feature } => write!(
+                f,
+                "{what} (at offset {offset}): it is read with the feature `{feature}` of offload-format, which is off"
             ),
             ErrorKind::Compression { reason } => write!(f, "{what} does not decompress: {reason} (at offset {offset})"),
             ErrorKind::LimitExceeded { need, limit } => {

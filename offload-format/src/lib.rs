@@ -9,7 +9,8 @@
 //! | [`offload_binary`] | the container with magic `10 FF 10 AD` |
 //! | [`nv_fatbin`] | NVIDIA's container, `.nv_fatbin` |
 //! | `device_archive` | libraries of bundles, and the library for one target that is taken from them |
-//! | `fat_file` | all of these wherever they lie: executables, shared objects, objects, archives |
+//! | [`fat_file`] | where any of these lie: executables, shared objects, objects, archives |
+//! | [`inventory`] | all containers and images of a file, as one list |
 //! | [`image`] | what an image says of itself: AMD code object, cubin, PTX; its kernels |
 //! | [`mod@select`] | which image a device gets, and why not the others |
 //! | [`host_object`], [`archive`] | the relocatable object, and the library around it, that carry device code into a link |
@@ -25,7 +26,7 @@
 //! | `select`, on by default | [`mod@select`], [`target::product`]: build scripts and macros do without |
 //! | `containers` | [`compressed`], [`text_bundle`], [`nv_fatbin`], reading of [`archive`]s: what packs are not made of |
 //! | `zlib`, `zstd`, or both as `compression` | what is inside compressed containers, and writing them; needs std |
-//! | `object` | `object_bundle`, `device_archive`, `fat_file`: all that reads host files |
+//! | `object` | `object_bundle`, `device_archive`, and host files in [`fat_file`] |
 //!
 //! The others are off by default; the last two lines bring `containers`. Only they bring dependencies.
 //!
@@ -56,10 +57,10 @@ pub mod compression;
 #[cfg(feature = "object")]
 pub mod device_archive;
 mod error;
-#[cfg(feature = "object")]
 pub mod fat_file;
 pub mod host_object;
 pub mod image;
+pub mod inventory;
 pub mod layout;
 #[cfg(feature = "containers")]
 pub mod nv_fatbin;

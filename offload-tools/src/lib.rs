@@ -16,8 +16,8 @@
 
 pub mod bundler;
 pub mod compress;
+pub mod describe;
 pub mod files;
-pub mod inventory;
 pub mod llvm_args;
 pub mod offload;
 pub mod packager;

@@ -1,11 +1,16 @@
 //! Puts images together: the pack, the host object around it, and the index that the macro reads.
 
-#[cfg_attr(not(feature = "compression"), path = "compression_disabled.rs")]
+#[cfg(feature = "compression")]
 mod compression;
+#[cfg(not(feature = "compression"))]
+mod compression_disabled;
 pub(crate) mod image;
 mod kernels;
 pub(crate) mod layout;
 mod linker;
+
+#[cfg(not(feature = "compression"))]
+use compression_disabled as compression;
 
 use self::compression::compress;
 use self::image::Image;

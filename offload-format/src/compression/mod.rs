@@ -8,9 +8,9 @@
 //! to a power of two, each by itself: no buffer that a hostile file asks for is larger.
 
 // Each method's module has the same functions; what stands in for one that is not built in refuses in all of them.
-#[cfg(not(all(feature = "zlib", feature = "zstd")))]
-mod absent;
 mod decompressor;
+#[cfg(not(all(feature = "zlib", feature = "zstd")))]
+mod disabled;
 mod method;
 mod whole;
 #[cfg(feature = "zlib")]
@@ -19,9 +19,9 @@ mod zlib;
 mod zstd;
 
 #[cfg(not(feature = "zlib"))]
-use absent as zlib;
+use disabled as zlib;
 #[cfg(not(feature = "zstd"))]
-use absent as zstd;
+use disabled as zstd;
 
 pub use decompressor::Decompressor;
 pub use method::Method;

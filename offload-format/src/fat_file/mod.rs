@@ -14,15 +14,18 @@
 //! | an AMD code object, cubin, PTX, SPIR-V or bitcode | its header | `Image` |
 //! | a member of a thin archive | | `Elsewhere` |
 //!
-//! [`sections`] says what takes how much of one object, whatever it has.
+//! Archives and text bundles take the feature `containers`, and host files `object`.
+//!
+//! `sections` says what takes how much of one object, whatever it has.
 //!
 //! Not looked for are the offload binaries that bitcode for a host has among its constants:
-//! [`Bitcode::variables_in_section`](crate::image::Bitcode::variables_in_section) takes them out.
+//! `Bitcode::variables_in_section` takes them out.
 //!
 //! (Names and types: `clang` and `clang-linker-wrapper` 22.1.8, nvcc 13.5; how LLVM's tools look: docs/formats.md,
 //! "Sections".)
 //!
 //! ```
+//! # #[cfg(feature = "object")] {
 //! use offload_format::compressed::Bundles;
 //! use offload_format::fat_file::{Container, find};
 //!
@@ -38,14 +41,36 @@
 //! });
 //! assert_eq!(ids.len(), 1);
 //! assert!(ids[0].contains("hipv4-amdgcn-amd-amdhsa--gfx906"));
+//! # }
 //! ```
 
+#[cfg(feature = "containers")]
+mod containers;
+#[cfg(not(feature = "containers"))]
+mod containers_disabled;
 mod find;
+mod found;
+#[cfg(feature = "object")]
+mod host;
+#[cfg(not(feature = "object"))]
+mod host_disabled;
+mod identify;
 mod kind;
+#[cfg(feature = "object")]
 mod sections;
+#[cfg(feature = "object")]
 mod wrapper;
 
-pub use find::{Container, Place, find};
+#[cfg(not(feature = "containers"))]
+use containers_disabled as containers;
+#[cfg(not(feature = "object"))]
+use host_disabled as host;
+
+pub use find::find;
+pub(crate) use found::within;
+pub use found::{Container, Place};
 pub use kind::FileKind;
+#[cfg(feature = "object")]
 pub use sections::{SectionExtent, sections};
+#[cfg(feature = "object")]
 pub use wrapper::{Wrapper, WrapperKind, wrappers};

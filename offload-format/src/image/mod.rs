@@ -30,9 +30,9 @@ pub use ptx::PtxHeader;
 use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
 
-/// What an image is. Containers (bundles, offload binaries) are none; NVIDIA's fatbin is, as others contain it.
+/// What an image is. Containers (bundles, offload binaries) are none; NVIDIA's fatbin is, as others contain it. A match names
+/// all kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Image {
     /// Machine code for AMD GPUs.
     CodeObject(CodeObjectHeader),

@@ -3,9 +3,9 @@
 use super::{Error, Result};
 use super::{bundle, completions, doctor, extract, ls, out, pack, select, size, verify};
 use crate::files::Input;
-use crate::inventory::Inventory;
 use clap::builder::Styles;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
+use offload_format::inventory::Inventory;
 use std::path::Path;
 use std::process::ExitCode;
 

@@ -3,11 +3,10 @@
 use super::parts::{Part, Target};
 use super::progress::Busy;
 use super::{Context, Error, Result, out};
+use crate::describe::{Header, stated_kind};
 use crate::files::{Output, Source};
-use crate::inventory::Header;
 use crate::text;
 use offload_format::compression::Method;
-use offload_format::image::Image;
 use offload_format::layout::{Layout, Piece};
 use offload_format::offload_binary::{ALIGN, ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
 use offload_format::target::{OffloadArch, TargetId, amdgpu};
@@ -63,7 +62,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
     let mut builder = OffloadBinaryBuilder::new();
     let mut tails = Vec::with_capacity(parts.len());
     for (number, part) in parts.iter().enumerate() {
-        let described = describe(part)?;
+        let described = problem_text(part)?;
         let tail = tail(part, version, number + 1 == parts.len());
         let size = part.input.size() + tail.len() as u64;
         let image = builder.image(image_kind(part), described.kind, size);
@@ -117,7 +116,7 @@ struct Described {
     arch: String,
 }
 
-fn describe(part: &Part<'_>) -> Result<Described> {
+fn problem_text(part: &Part<'_>) -> Result<Described> {
     let described = |kind, triple: &str, arch: String| Described { kind, triple: triple.to_owned(), arch };
     Ok(match &part.target {
         Target::Arch(OffloadArch::Amdgpu(id)) if id.processor() == amdgpu::SPIRV => {
@@ -170,20 +169,12 @@ fn host_triple() -> Result<String> {
 
 /// What kind of image the file is: by its bytes, else by its name as LLVM's tool does.
 fn image_kind(part: &Part<'_>) -> ImageKind {
-    match Image::parse(part.input.bytes()) {
-        Ok(Image::CodeObject(_) | Image::Elf { .. }) => ImageKind::OBJECT,
-        Ok(Image::Cubin(_)) => ImageKind::CUBIN,
-        Ok(Image::Ptx(_)) => ImageKind::PTX,
-        Ok(Image::Fatbin) => ImageKind::FATBINARY,
-        Ok(Image::Bitcode) => ImageKind::BITCODE,
-        Ok(Image::SpirV { .. }) => ImageKind::SPIRV,
-        _ => {
-            let extension = part.path.extension().and_then(|it| it.to_str()).unwrap_or("");
-            let kind = ImageKind::from_extension(extension);
-            out::note(&format!("{}: no image of a known kind; packed as kind '{kind}'", part.name()));
-            kind
-        }
-    }
+    stated_kind(part.input.bytes()).unwrap_or_else(|| {
+        let extension = part.path.extension().and_then(|it| it.to_str()).unwrap_or("");
+        let kind = ImageKind::from_extension(extension);
+        out::note(&format!("{}: no image of a known kind; packed as kind '{kind}'", part.name()));
+        kind
+    })
 }
 
 /// What goes behind an image so that a NUL follows where a driver reads up to one. In version 1 zeros fill the file up to
@@ -203,7 +194,7 @@ fn tail(part: &Part<'_>, version: Version, is_last: bool) -> &'static [u8] {
 fn check_together(parts: &[Part<'_>]) -> Result<()> {
     for (number, part) in parts.iter().enumerate() {
         for earlier in &parts[..number] {
-            let same = match (describe(part), describe(earlier)) {
+            let same = match (problem_text(part), problem_text(earlier)) {
                 (Ok(a), Ok(b)) => (a.kind, a.triple, a.arch) == (b.kind, b.triple, b.arch),
                 _ => false,
             };

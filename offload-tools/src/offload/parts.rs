@@ -1,8 +1,8 @@
 //! `TARGET=FILE` arguments: what `pack` and `bundle` put together.
 
 use super::{Context, Error, Result, out};
+use crate::describe::{Header, by_name};
 use crate::files::Input;
-use crate::inventory::{Header, by_name};
 use crate::text;
 use offload_format::bundle::EntryId;
 use offload_format::select::Code;

@@ -1,9 +1,10 @@
 //! `offload select`: which image a device gets, and why not the others.
 
 use super::{Context, Error, Result, out};
+use crate::describe::{ImageRecord, Named, problem_text};
 use crate::files::{Input, Output, Source};
-use crate::inventory::{Image, ImageKind, ImageRecord, Images, Inventory, Named};
 use crate::text::{self, BAD, FAINT, GOOD, HEADING, TARGET, styled};
+use offload_format::inventory::{Image, ImageKind, Images, Inventory};
 use offload_format::select::{DeviceInfo, Fit, Refusal, is_before, judge};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -40,13 +41,13 @@ pub fn run(args: &Args, context: &Context) -> Result {
     let device = DeviceInfo::parse(&args.device).map_err(|error| Error::text(format!("--device {error}")))?;
     let input = context.open(&args.file)?;
     let inventory = context.inventory(&input);
-    inventory.problems.iter().for_each(|problem| context.warn_of(&args.file, problem));
+    inventory.problems.iter().for_each(|problem| context.warn_of(&args.file, problem_text(problem)));
     for member in &inventory.elsewhere {
         out::note(&format!("{}: not looked at, as it is in a file of its own", text::escaped(member)));
     }
     let mut images = Images::new(context.max_size);
     let verdicts = judge_all(&inventory, &mut images, &device, |image, error| {
-        context.warn_of(&args.file, inventory.problem_of(image, error));
+        context.warn_of(&args.file, problem_text(&inventory.problem_of(image, error)));
     });
     let chosen = best(&verdicts);
     if let (Some(path), Some((image, _))) = (&args.output, chosen) {
@@ -57,7 +58,9 @@ pub fn run(args: &Args, context: &Context) -> Result {
         true => {
             let record = chosen.map(|(image, _)| {
                 let (record, error) = ImageRecord::new(&inventory, image, &mut images);
-                error.into_iter().for_each(|error| context.warn_of(&args.file, inventory.problem_of(image, error)));
+                error
+                    .into_iter()
+                    .for_each(|error| context.warn_of(&args.file, problem_text(&inventory.problem_of(image, error))));
                 record
             });
             super::ls::print_json(&mut out, &record)?;
@@ -132,7 +135,7 @@ fn write<'a>(
     image: &Image<'a>,
     images: &mut Images<'a>,
 ) -> Result<()> {
-    let bytes = images.read(image).map_err(|error| Error::text(inventory.problem_of(image, error).to_string()))?;
+    let bytes = images.read(image).map_err(|error| Error::text(problem_text(&inventory.problem_of(image, error))))?;
     let source = match (image.in_file(), image.offset) {
         (Some(here), Some(offset)) => Source::Part(input, offset..offset + here.len() as u64),
         _ => Source::Bytes(&bytes),

@@ -1,12 +1,6 @@
 //! Ready-made images: what a file has, as the images' own headers say.
 
-#[cfg(feature = "containers")]
-mod containers;
-#[cfg(not(feature = "containers"))]
-mod disabled;
-
-#[cfg(not(feature = "containers"))]
-use disabled as containers;
+mod walk;
 
 use crate::error::Error;
 use crate::targets::Target;
@@ -113,6 +107,9 @@ pub(crate) fn image(path: &Path, target: &Target) -> Result<Vec<u8>, Error> {
     }
 }
 
+/// An ELF file for a CPU, in words.
+const HOST_FILE: &str = "an ELF file for a CPU ('offload extract' takes device code out of one)";
+
 /// What is found in a file.
 enum Part<'a> {
     Image(Name, &'a [u8]),
@@ -122,7 +119,7 @@ enum Part<'a> {
 
 fn read(path: &Path, visit: &mut dyn FnMut(Part<'_>)) -> Result<(), Error> {
     let bytes = fs::read(path).map_err(|error| Error::io("read the source", path, error))?;
-    containers::walk(&bytes, visit)
+    walk::walk(&bytes, visit)
         .map_err(|reason| Error::config(format!("the source {} cannot be taken apart: {reason}", path.display())))
 }
 
@@ -138,8 +135,8 @@ fn single(bytes: &[u8]) -> Part<'_> {
         Ok(Image::Ptx(header)) => Part::Image(Name::Target(header.arch().to_string()), bytes),
         Ok(Image::Bitcode) => other("LLVM bitcode (as a source of its own, .bc, it is compiled)"),
         Ok(Image::SpirV { .. }) => other("SPIR-V"),
-        Ok(Image::Elf { .. }) => other("an ELF file for a CPU ('offload extract' takes device code out of one)"),
-        Ok(_) => other("something of another kind"),
+        Ok(Image::Elf { .. }) => other(HOST_FILE),
+        Ok(Image::Fatbin) => other("a fatbin"),
         Err(error) => Part::Other(format!("something that cannot be read ({error})")),
     }
 }

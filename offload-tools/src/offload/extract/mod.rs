@@ -5,10 +5,11 @@ mod wanted;
 
 use super::progress::Progress;
 use super::{Context, Error, Result, out};
+use crate::describe::problem_text;
 use crate::files::{Input, Output, Source};
-use crate::inventory::{Image, ImageKind, Images, Inventory};
 use crate::text::{self, FAINT, TARGET, styled};
 use names::Names;
+use offload_format::inventory::{Image, ImageKind, Images, Inventory};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -48,7 +49,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
     let input = context.open(&args.file)?;
     let inventory = context.inventory(&input);
     let mut all_read = inventory.problems.is_empty();
-    inventory.problems.iter().for_each(|problem| context.warn_of(&args.file, problem));
+    inventory.problems.iter().for_each(|problem| context.warn_of(&args.file, problem_text(problem)));
 
     let is_there = |image: &Image<'_>| args.empty || !(image.size == 0 || image.is_placeholder());
     let chosen: Vec<&Image<'_>> = inventory
@@ -76,7 +77,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
         let bytes = match images.read(image) {
             Ok(bytes) => bytes,
             Err(error) => {
-                context.warn_of(&args.file, inventory.problem_of(image, error));
+                context.warn_of(&args.file, problem_text(&inventory.problem_of(image, error)));
                 all_read = false;
                 continue;
             }

@@ -1,7 +1,7 @@
 //! What files are called.
 
-use crate::inventory::{Container, Image, ImageKind};
 use offload_format::image;
+use offload_format::inventory::{Container, Image, ImageKind};
 use std::collections::HashMap;
 use std::path::Path;
 

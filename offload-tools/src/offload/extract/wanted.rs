@@ -1,9 +1,10 @@
 //! Which images are asked for.
 
-use crate::inventory::{Image, Named};
+use crate::describe::Named;
 use crate::offload::{Error, Result};
 use crate::text;
 use offload_format::bundle::EntryId;
+use offload_format::inventory::Image;
 use offload_format::select::{Candidate, Code, DeviceInfo, judge};
 use offload_format::target::{NvidiaArch, NvidiaCode, TargetId, TargetTriple, amdgpu};
 

@@ -1,7 +1,7 @@
 //! Kernels, under the image that has them.
 
 use super::size_text;
-use crate::inventory::KernelRecord;
+use crate::describe::KernelRecord;
 use crate::offload::out::Out;
 use crate::text::{self, FAINT, styled};
 use anstyle::Style;

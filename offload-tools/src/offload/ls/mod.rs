@@ -5,9 +5,10 @@ mod table;
 
 use super::progress::Progress;
 use super::{Context, Result, out};
+use crate::describe::{FileRecord, ImageRecord, problem_text};
 use crate::files::Input;
-use crate::inventory::{FileRecord, ImageRecord, Images, Inventory};
 use crate::text;
+use offload_format::inventory::{Images, Inventory};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -48,7 +49,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
             }
         };
         let inventory = context.inventory(&input);
-        let mut problems: Vec<String> = inventory.problems.iter().map(ToString::to_string).collect();
+        let mut problems: Vec<String> = inventory.problems.iter().map(problem_text).collect();
         if args.json {
             records.push(record(path, &input, &inventory, context, &mut problems));
         } else {
@@ -91,7 +92,7 @@ fn record(
     let mut records = Vec::new();
     for image in &inventory.images {
         let (record, error) = ImageRecord::new(inventory, image, &mut images);
-        problems.extend(error.map(|error| inventory.problem_of(image, error).to_string()));
+        problems.extend(error.map(|error| problem_text(&inventory.problem_of(image, error))));
         records.push(record);
         progress.add(image.size);
     }

@@ -2,11 +2,12 @@
 
 use super::kernels::KernelTable;
 use super::size_text;
+use crate::describe::{KernelRecord, problem_text};
 use crate::files::Input;
-use crate::inventory::{Container, ContainerKind, Image, ImageKind, Images, Inventory, KernelRecord, Place};
 use crate::offload::out::{self, Out};
 use crate::text::{self, FAINT, HEADING, TARGET, styled};
 use anstyle::Style;
+use offload_format::inventory::{Container, ContainerKind, Image, ImageKind, Images, Inventory, Place};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -84,7 +85,7 @@ pub(super) fn print(
             match found {
                 Ok((_, Some(found))) => kernels.print(out, &found)?,
                 Ok((_, None)) => {}
-                Err(error) => problems.push(inventory.problem_of(image, error).to_string()),
+                Err(error) => problems.push(problem_text(&inventory.problem_of(image, error))),
             }
         }
     }
@@ -164,19 +165,11 @@ fn heading(group: &Group<'_, '_>, options: &Options, terminal: Option<usize>) ->
         1 => format!("[{}] ", group.number),
         _ => format!("[{}-{}] {count} ", group.number, group.number + count - 1),
     };
-    line.push_str(match (first.kind, count) {
-        (ContainerKind::Bundle, 1) => "bundle",
-        (ContainerKind::Bundle, _) => "bundles",
-        (ContainerKind::CompressedBundle, _) => "compressed bundle",
-        (ContainerKind::TextBundle, _) => "bundle in text",
-        (ContainerKind::ObjectBundle, _) => "bundle in the object's sections",
-        (ContainerKind::OffloadBinary, 1) if first.method.is_some() => "compressed offload binary",
-        (ContainerKind::OffloadBinary, 1) => "offload binary",
-        (ContainerKind::OffloadBinary, _) => "offload binaries",
-        (ContainerKind::Fatbin, 1) => "fatbin",
-        (ContainerKind::Fatbin, _) => "fatbins",
-        (ContainerKind::Raw, _) if first.place.member.is_some() => "the member itself",
-        (ContainerKind::Raw, _) => "the file itself",
+    line.push_str(match first.kind {
+        ContainerKind::Raw if first.place.member.is_some() => "the member itself",
+        ContainerKind::Raw => "the file itself",
+        ContainerKind::OffloadBinary if first.method.is_some() => "compressed offload binary",
+        kind => kind.words(count),
     });
     if let Some(section) = first.place.section {
         let _ = write!(line, " in {}", fitting(&text::escaped(section), 60, terminal));

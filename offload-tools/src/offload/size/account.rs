@@ -3,8 +3,9 @@
 use super::contents::{Reader, may_have_kernels};
 use super::divide::Division;
 use super::part::{Kernels, Part, Share, Vendor};
-use crate::inventory::{Image, Inventory};
+use crate::describe::problem_text;
 use crate::offload::progress::Progress;
+use offload_format::inventory::{Image, Inventory};
 
 /// All bytes of a file. Those of the parts, of the containers and of the rest come to its size together.
 #[derive(Debug)]
@@ -58,7 +59,7 @@ impl Account {
             };
             if reader.wants(image) {
                 if let Err(error) = reader.read(image, &mut part) {
-                    problems.push(inventory.problem_of(image, error).to_string());
+                    problems.push(problem_text(&inventory.problem_of(image, error)));
                 }
                 progress.add(image.size);
             } else {

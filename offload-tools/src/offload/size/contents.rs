@@ -2,8 +2,9 @@
 
 use super::claims::{Claims, Split};
 use super::part::{Kernels, Part, Share};
-use crate::inventory::{Image, ImageKind, Images, KernelRecord};
+use crate::describe::KernelRecord;
 use offload_format::fat_file;
+use offload_format::inventory::{Image, ImageKind, Images};
 use std::collections::{HashMap, HashSet};
 
 /// Whether an image is of a kind that has kernels with sizes. PTX has none, and bitcode is not compiled yet.

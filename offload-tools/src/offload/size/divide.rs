@@ -1,7 +1,7 @@
 //! The bytes of a file, divided among its containers and images.
 
 use super::claims::{Claims, Split};
-use crate::inventory::{Container, Image, Inventory, View};
+use offload_format::inventory::{Container, Image, Inventory, View};
 use offload_format::nv_fatbin::{Compression, NvFatbin};
 use std::ops::Range;
 

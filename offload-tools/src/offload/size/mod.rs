@@ -11,6 +11,7 @@ mod record;
 mod tree;
 
 use super::{Context, Error, Result, out};
+use crate::describe::problem_text;
 use crate::files::Output;
 use crate::text::{self, FAINT, HEADING, escaped, styled};
 use account::Account;
@@ -59,7 +60,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
     };
     let every = args.kernels || page.is_some();
     let kernels = if every { Kernels::OfAllImages } else { Kernels::OfPlainImages };
-    let mut problems = inventory.problems.iter().map(ToString::to_string).collect();
+    let mut problems = inventory.problems.iter().map(problem_text).collect();
     let account = Account::of(input.bytes(), &inventory, kernels, context.max_size, &mut problems);
 
     let mut out = out::stdout();

@@ -1,6 +1,6 @@
 //! What an image, a kernel and a section take of a file.
 
-use crate::inventory::{Image, ImageKind};
+use offload_format::inventory::{Image, ImageKind};
 use offload_format::target::{OffloadArch, TargetTriple};
 
 /// An image's share of a file.

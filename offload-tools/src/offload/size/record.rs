@@ -2,10 +2,10 @@
 
 use super::account::Account;
 use super::part::Share;
-use crate::inventory::Inventory;
 use crate::offload::Result;
 use crate::offload::ls::print_json;
 use crate::offload::out::Out;
+use offload_format::inventory::Inventory;
 use serde::Serialize;
 use std::path::Path;
 

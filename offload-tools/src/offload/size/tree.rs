@@ -2,8 +2,8 @@
 
 use super::account::Account;
 use super::part::{Part, Vendor};
-use crate::inventory::ImageKind;
 use clap::ValueEnum;
+use offload_format::inventory::ImageKind;
 use std::collections::HashMap;
 
 /// What comes first in the tree.

@@ -1,9 +1,9 @@
 //! The entries of bundles.
 
 use super::check::{Check, Report, Subject};
-use crate::inventory::{Image, Place};
 use offload_format::bundle::{Bundle, Composition, EntryId, HIP_ALIGN, HIP_ENTRY_PREFIX, HIP_TABLE_LIMIT};
 use offload_format::host_object::{ObjectFormat, SectionNames};
+use offload_format::inventory::{Image, Place};
 use offload_format::target::{TargetId, amdgpu};
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
 //! What is checked, and what was found.
 
-use crate::inventory::{Container, Image, Place};
 use crate::text::{self, HEADING, styled};
+use offload_format::inventory::{Container, Image, Place};
 
 /// A kind of thing that can be wrong: its name, and what it means. The table is what `--checks` prints.
 macro_rules! checks {

@@ -3,9 +3,9 @@
 use super::bundles::{self, Entry};
 use super::check::{Check, Report, Subject};
 use super::images;
-use crate::inventory::{Container, Image, ImageKind, Images, Inventory, View};
 use offload_format::bundle::{self, Bundle};
 use offload_format::compressed::{self, CompressedBundle};
+use offload_format::inventory::{Container, Image, ImageKind, Images, Inventory, View};
 use offload_format::offload_binary::{self, Compressed, OffloadBinary, Version};
 use offload_format::{ErrorKind, nv_fatbin};
 use std::collections::BTreeSet;

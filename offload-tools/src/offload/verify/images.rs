@@ -1,8 +1,9 @@
 //! What an image's own bytes say, beside what is said of it.
 
 use super::check::{Check, Report, Subject};
-use crate::inventory::{Header, Image, ImageKind, KernelRecord, Named};
+use crate::describe::{self, Header, KernelRecord, Named};
 use offload_format::image;
+use offload_format::inventory::{Image, ImageKind};
 use offload_format::offload_binary;
 use offload_format::select::{Candidate, Code};
 use offload_format::target::amdgpu;
@@ -73,15 +74,7 @@ pub(super) fn stated_kind(
     bytes: &[u8],
 ) {
     use offload_binary::ImageKind as Stated;
-    let found = match image::Image::parse(bytes) {
-        Ok(image::Image::CodeObject(_) | image::Image::Elf { .. }) => Stated::OBJECT,
-        Ok(image::Image::Cubin(_)) => Stated::CUBIN,
-        Ok(image::Image::Ptx(_)) => Stated::PTX,
-        Ok(image::Image::Fatbin) => Stated::FATBINARY,
-        Ok(image::Image::Bitcode) => Stated::BITCODE,
-        Ok(image::Image::SpirV { .. }) => Stated::SPIRV,
-        _ => return,
-    };
+    let Some(found) = describe::stated_kind(bytes) else { return };
     let is_so = match stated {
         // LLVM's tool goes by the file's name, and says nothing of most.
         Stated::NONE => true,

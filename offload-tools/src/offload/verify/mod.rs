@@ -16,10 +16,11 @@ mod wrappers;
 
 use super::progress::Progress;
 use super::{Context, Result, out};
-use crate::inventory::{ImageKind, Images, Inventory, Problem};
+use crate::describe::problem_text;
 use crate::text::{self, BAD, FAINT, styled};
 use check::{Check, Finding, Report};
 use offload_format::ErrorKind;
+use offload_format::inventory::{ImageKind, Images, Inventory, Problem};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -123,5 +124,5 @@ fn finding_of(problem: &Problem<'_>) -> Finding {
         | ErrorKind::LimitExceeded { .. } => Check::Decompress,
         _ => Check::Unreadable,
     };
-    Finding { at: problem.place.offset, place: String::new(), check, text: problem.to_string(), is_note: false }
+    Finding { at: problem.place.offset, place: String::new(), check, text: problem_text(problem), is_note: false }
 }

@@ -194,7 +194,7 @@ const table = () => {
   const all = words ? matches : here.kids;
   const largest = all.length ? all[0].bytes : 0;
   const within = here === root ? 'the file' : here.name;
-  $('caption').textContent = words ? `What has “${words}” in its name` : here.kids.length ? `What is in ${within}` : describe(here);
+  $('caption').textContent = words ? `What has “${words}” in its name` : here.kids.length ? `What is in ${within}` : problem_text(here);
   $('rows').replaceChildren(...all.slice(0, shown).map(at => {
     const row = make('tr'), name = make('td'), bytes = make('td', undefined, 'number');
     if (at.kids.length) {
@@ -217,7 +217,7 @@ const table = () => {
   $('more').textContent = `Show more of the ${(all.length - shown).toLocaleString('en')} that are left`;
 };
 
-const show = at => { $('status').textContent = at ? describe(at) : ''; };
+const show = at => { $('status').textContent = at ? problem_text(at) : ''; };
 
 const go = at => {
   if (!at.kids.length && at.parent) at = at.parent;
@@ -226,7 +226,7 @@ const go = at => {
   shown = ROWS;
   tip.hidden = true;
   show(here);
-  map.setAttribute('aria-label', `Map of ${describe(here)}. The table below has the same.`);
+  map.setAttribute('aria-label', `Map of ${problem_text(here)}. The table below has the same.`);
   crumbs();
   table();
   arrange();

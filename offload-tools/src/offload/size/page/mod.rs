@@ -4,11 +4,11 @@
 //! The script puts it into the document as text, and the policy of the page lets nothing run or load but its own script
 //! and style.
 
-use crate::inventory::Inventory;
 use crate::offload::size::account::Account;
 use crate::offload::size::part::{Share, Vendor};
 use crate::offload::size::tree;
 use crate::text::{escaped, escaped_str};
+use offload_format::inventory::Inventory;
 use serde::Serialize;
 use serde_json::ser::Formatter;
 use sha2::{Digest, Sha256};

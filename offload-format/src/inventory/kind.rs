@@ -1,8 +1,8 @@
 //! What an image is.
 
-use offload_format::image;
+use crate::image;
 
-/// What an image is, as JSON names it: judged from its bytes.
+/// What an image is, judged from its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ImageKind {
     /// An ELF file that is no cubin: an AMD code object, or code for a CPU.
@@ -33,11 +33,11 @@ impl ImageKind {
             Ok(image::Image::SpirV { .. }) => ImageKind::Spirv,
             // For an operating system that nothing here knows, or damaged.
             Err(_) if bytes.starts_with(b"\x7fELF") => ImageKind::Elf,
-            _ => ImageKind::Unknown,
+            Ok(image::Image::Fatbin) | Err(_) => ImageKind::Unknown,
         }
     }
 
-    /// The name in JSON: `elf`, `cubin`, `ptx`, `bitcode`, `spirv`, `empty`, `unknown`.
+    /// Its name in the JSON of `offload ls`: `elf`, `cubin`, `ptx`, `bitcode`, `spirv`, `empty`, `unknown`.
     pub fn name(self) -> &'static str {
         match self {
             ImageKind::Elf => "elf",

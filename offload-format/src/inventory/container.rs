@@ -1,13 +1,18 @@
 //! Containers.
 
 use super::Place;
-use offload_format::bundle::Bundle;
-use offload_format::compressed::CompressedBundle;
-use offload_format::nv_fatbin::NvFatbin;
-use offload_format::object_bundle::ObjectBundle;
-use offload_format::offload_binary::OffloadBinary;
-use offload_format::text_bundle::TextBundle;
-use std::ops::Range;
+use crate::bundle::Bundle;
+#[cfg(feature = "containers")]
+use crate::compressed::CompressedBundle;
+#[cfg(feature = "containers")]
+use crate::nv_fatbin::NvFatbin;
+#[cfg(feature = "object")]
+use crate::object_bundle::ObjectBundle;
+use crate::offload_binary::OffloadBinary;
+#[cfg(feature = "containers")]
+use crate::text_bundle::TextBundle;
+use alloc::string::String;
+use core::ops::Range;
 
 /// One container of a file.
 #[derive(Debug)]
@@ -25,11 +30,11 @@ pub struct Container<'a> {
     pub method: Option<String>,
     /// Its images: indices of [`Inventory::images`](super::Inventory::images).
     pub images: Range<usize>,
-    /// What offload-format says of it.
+    /// Its view, for those who look closer.
     pub view: View<'a>,
 }
 
-/// What a container is, as JSON names it.
+/// What a container is. A match names all of them: who forgets one does not compile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ContainerKind {
     /// A binary bundle.
@@ -49,7 +54,7 @@ pub enum ContainerKind {
 }
 
 impl ContainerKind {
-    /// The name in JSON: `bundle`, `compressed-bundle`, `text-bundle`, `object-bundle`, `offload-binary`, `fatbin`, `raw`.
+    /// Its name in the JSON of `offload ls`: `bundle`, `compressed-bundle`, `text-bundle`, `object-bundle`, `offload-binary`, `fatbin`, `raw`.
     pub fn name(self) -> &'static str {
         match self {
             ContainerKind::Bundle => "bundle",
@@ -61,22 +66,58 @@ impl ContainerKind {
             ContainerKind::Raw => "raw",
         }
     }
+
+    /// What people call so many of them.
+    pub fn words(self, count: usize) -> &'static str {
+        match (self, count) {
+            (ContainerKind::Bundle, 1) => "bundle",
+            (ContainerKind::Bundle, _) => "bundles",
+            (ContainerKind::CompressedBundle, 1) => "compressed bundle",
+            (ContainerKind::CompressedBundle, _) => "compressed bundles",
+            (ContainerKind::TextBundle, 1) => "bundle in text",
+            (ContainerKind::TextBundle, _) => "bundles in text",
+            (ContainerKind::ObjectBundle, 1) => "bundle in the object's sections",
+            (ContainerKind::ObjectBundle, _) => "bundles in sections of objects",
+            (ContainerKind::OffloadBinary, 1) => "offload binary",
+            (ContainerKind::OffloadBinary, _) => "offload binaries",
+            (ContainerKind::Fatbin, 1) => "fatbin",
+            (ContainerKind::Fatbin, _) => "fatbins",
+            (ContainerKind::Raw, 1) => "image by itself",
+            (ContainerKind::Raw, _) => "images by themselves",
+        }
+    }
+
+    /// Whether this is a binary bundle, compressed or not: what HIP's runtime loads as a whole.
+    pub fn is_binary_bundle(self) -> bool {
+        match self {
+            ContainerKind::Bundle | ContainerKind::CompressedBundle => true,
+            ContainerKind::TextBundle
+            | ContainerKind::ObjectBundle
+            | ContainerKind::OffloadBinary
+            | ContainerKind::Fatbin
+            | ContainerKind::Raw => false,
+        }
+    }
 }
 
-/// The view of a container, for those who look closer.
+/// The view of a container.
 #[derive(Debug, Clone, Copy)]
 pub enum View<'a> {
     /// Of a [`ContainerKind::Bundle`].
     Bundle(Bundle<'a>),
     /// Of a [`ContainerKind::CompressedBundle`].
+    #[cfg(feature = "containers")]
     CompressedBundle(CompressedBundle<'a>),
     /// Of a [`ContainerKind::TextBundle`].
+    #[cfg(feature = "containers")]
     TextBundle(TextBundle<'a>),
     /// Of a [`ContainerKind::ObjectBundle`].
+    #[cfg(feature = "object")]
     ObjectBundle(ObjectBundle<'a>),
     /// Of a [`ContainerKind::OffloadBinary`].
     OffloadBinary(OffloadBinary<'a>),
     /// Of a [`ContainerKind::Fatbin`].
+    #[cfg(feature = "containers")]
     Fatbin(NvFatbin<'a>),
     /// The bytes of a [`ContainerKind::Raw`].
     Raw(&'a [u8]),

@@ -1,6 +1,7 @@
 //! The corpus, cut short and changed: nothing panics, and what is found lies where it is said to.
 
-use super::{ImageRecord, Images, Inventory};
+use super::{ImageRecord, problem_text};
+use offload_format::inventory::{Images, Inventory};
 use std::fs;
 use std::path::Path;
 
@@ -19,9 +20,9 @@ fn read_all(file: &[u8]) -> usize {
         }
         let (record, error) = ImageRecord::new(&inventory, image, &mut images);
         assert!(record.sha256.is_some() || error.is_some());
-        error.into_iter().for_each(|error| assert!(!inventory.problem_of(image, error).to_string().is_empty()));
+        error.into_iter().for_each(|error| assert!(!problem_text(&inventory.problem_of(image, error)).is_empty()));
     }
-    assert!(inventory.problems.iter().all(|problem| !problem.to_string().is_empty()));
+    assert!(inventory.problems.iter().all(|problem| !problem_text(problem).is_empty()));
     inventory.images.len()
 }
 

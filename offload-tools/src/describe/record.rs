@@ -1,8 +1,8 @@
 //! What JSON says of a file, and of an image.
 
-use super::{Image, ImageKind, Images, Inventory};
 use offload_format::Result;
 use offload_format::image::Kernels;
+use offload_format::inventory::{Image, ImageKind, Images, Inventory};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 

@@ -1,12 +1,18 @@
 //! Images.
 
 use super::ImageKind;
-use offload_format::bundle::EntryId;
-use offload_format::compressed::CompressedBundle;
-use offload_format::nv_fatbin;
-use std::borrow::Cow;
-use std::ops::Range;
-use std::sync::Arc;
+use crate::Result;
+use crate::bundle::EntryId;
+#[cfg(feature = "containers")]
+use crate::compressed::CompressedBundle;
+use crate::image as header;
+#[cfg(feature = "containers")]
+use crate::nv_fatbin;
+use crate::target::PtxVersion;
+use alloc::borrow::Cow;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::ops::Range;
 
 /// One device image, or what a container has in the place of one (the host's entry of a bundle).
 #[derive(Debug, Clone)]
@@ -32,6 +38,8 @@ pub struct Image<'a> {
     /// Fatbins: what the compressed payload takes in the file, in bytes; images that were compressed together all have that
     /// of their payload.
     pub stored_size: Option<u64>,
+    /// Fatbins: the version of the PTX. `None` where nothing says it.
+    pub ptx_version: Option<PtxVersion>,
     pub(super) bytes: Bytes<'a>,
     /// What the container says that it is.
     pub(super) said: Option<ImageKind>,
@@ -45,8 +53,10 @@ pub(super) enum Bytes<'a> {
     /// In something that had to be decompressed to be listed.
     Inflated(Arc<Vec<u8>>, Range<usize>),
     /// At this offset in a compressed bundle.
+    #[cfg(feature = "containers")]
     Bundle(CompressedBundle<'a>, u64),
     /// This image in a compressed payload.
+    #[cfg(feature = "containers")]
     Fatbin(nv_fatbin::Entry<'a>, nv_fatbin::Image<'a>),
 }
 
@@ -63,6 +73,7 @@ impl<'a> Image<'a> {
             offset: None,
             size,
             stored_size: None,
+            ptx_version: None,
             bytes,
             said: None,
         }
@@ -76,6 +87,11 @@ impl<'a> Image<'a> {
         }
     }
 
+    /// What its own header says, if it lies in the file as it is.
+    pub fn header(&self) -> Option<Result<header::Image>> {
+        self.in_file().map(header::Image::parse)
+    }
+
     /// What it is, as far as that is known without decompressing anything. Inside a fatbin, where it is compressed, this is
     /// what the fatbin says.
     pub fn known_kind(&self) -> Option<ImageKind> {
@@ -83,6 +99,7 @@ impl<'a> Image<'a> {
             _ if self.size == 0 || self.is_placeholder() => Some(ImageKind::Empty),
             Bytes::Here(bytes) => Some(ImageKind::of(bytes)),
             Bytes::Inflated(whole, range) => Some(ImageKind::of(&whole[range.clone()])),
+            #[cfg(feature = "containers")]
             Bytes::Bundle(..) | Bytes::Fatbin(..) => self.said,
         }
     }

@@ -2,10 +2,10 @@
 
 use super::Image;
 use super::image::Bytes;
-use offload_format::Result;
-use offload_format::compressed::{CodeObjects, CompressedBundle};
-use offload_format::nv_fatbin::{Entry, Payload};
-use std::borrow::Cow;
+use crate::Result;
+use crate::compressed::{CodeObjects, CompressedBundle};
+use crate::nv_fatbin::{Entry, Payload};
+use alloc::borrow::Cow;
 
 /// Reads the bytes of images. It keeps what the last one was decompressed from: in file order each container is
 /// decompressed once, and no more than an image (a fatbin's payload) is held.
@@ -57,7 +57,7 @@ impl<'a> Images<'a> {
     }
 
     fn code_objects(&mut self, bundle: &CompressedBundle<'a>) -> Result<&mut CodeObjects<'a>> {
-        if !matches!(&self.open, Open::Bundle(open, _) if std::ptr::eq(open.payload(), bundle.payload())) {
+        if !matches!(&self.open, Open::Bundle(open, _) if core::ptr::eq(open.payload(), bundle.payload())) {
             self.open = Open::Bundle(*bundle, bundle.code_objects(self.limit)?);
         }
         match &mut self.open {
@@ -67,7 +67,7 @@ impl<'a> Images<'a> {
     }
 
     fn payload(&mut self, entry: &Entry<'a>) -> Result<&Payload<'a>> {
-        if !matches!(&self.open, Open::Payload(open, _) if std::ptr::eq(open.stored(), entry.stored())) {
+        if !matches!(&self.open, Open::Payload(open, _) if core::ptr::eq(open.stored(), entry.stored())) {
             self.open = Open::Payload(*entry, entry.decompress(self.limit)?);
         }
         match &self.open {

@@ -41,8 +41,8 @@ impl Header {
             Ok(image::Image::Ptx(header)) => Header::Ptx(header),
             Ok(image::Image::SpirV { .. }) => Header::SpirV,
             Ok(image::Image::Elf { machine }) => Header::Cpu(machine),
-            // Bitcode and fatbins are for what their container says.
-            _ => Header::None,
+            // They are for what their container says.
+            Ok(image::Image::Bitcode | image::Image::Fatbin) | Err(_) => Header::None,
         }
     }
 

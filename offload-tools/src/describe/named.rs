@@ -1,9 +1,9 @@
 //! What the rules of selection need to know of an image.
 
-use super::image::Bytes;
-use super::{Header, Image, ImageKind};
+use super::Header;
+use offload_format::inventory::{Image, ImageKind};
 use offload_format::select::{Candidate, Code};
-use offload_format::target::{NvidiaArch, NvidiaCode, PtxVersion, TargetId, TargetTriple, amdgpu};
+use offload_format::target::{NvidiaArch, NvidiaCode, TargetId, TargetTriple, amdgpu};
 
 /// An image by its header and, where that says nothing, by its names: a candidate of
 /// [`offload_format::select`](mod@offload_format::select). Nothing is decompressed for it.
@@ -12,8 +12,6 @@ pub struct Named<'i> {
     image: &'i Image<'i>,
     header: Header,
     is_ptx: bool,
-    /// What a fatbin says of PTX.
-    ptx_version: Option<PtxVersion>,
 }
 
 impl<'i> Named<'i> {
@@ -26,14 +24,7 @@ impl<'i> Named<'i> {
     pub fn with_header(image: &'i Image<'i>, bytes: Option<&[u8]>) -> Self {
         let header = bytes.map_or(Header::None, Header::of);
         let is_ptx = matches!(header, Header::Ptx(_)) || image.known_kind() == Some(ImageKind::Ptx);
-        let ptx_version = match &image.bytes {
-            Bytes::Fatbin(_, said) => {
-                let (major, minor) = said.version();
-                Some(PtxVersion::new(major.into(), minor.into()))
-            }
-            _ => None,
-        };
-        Self { image, header, is_ptx, ptx_version }
+        Self { image, header, is_ptx }
     }
 
     /// The image.
@@ -44,7 +35,7 @@ impl<'i> Named<'i> {
     /// What the image's names say.
     pub fn by_name(&self) -> Code<'_> {
         match by_name(self.image.target_id.as_deref(), self.image.triple.as_deref(), self.is_ptx) {
-            Code::Ptx { arch, version: None } => Code::Ptx { arch, version: self.ptx_version },
+            Code::Ptx { arch, version: None } => Code::Ptx { arch, version: self.image.ptx_version },
             code => code,
         }
     }

@@ -1,48 +1,59 @@
-//! What device images a file has: the one model that `ls`, `extract`, `select`, `verify` and `size` share.
+//! All containers and images of a file: the one walk that `offload ls`, `extract`, `select`, `verify` and `size`, the macro
+//! and offload-build share.
 //!
 //! ```
-//! use offload_tools::inventory::{Inventory, Images};
+//! # #[cfg(feature = "compression")] {
+//! use offload_format::inventory::{Inventory, Images};
 //!
-//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/corpus/fat_file/hip_nordc_compressed.o");
-//! let file = std::fs::read(path).unwrap();
+//! # #[cfg(feature = "object")] {
+//! let file = include_bytes!("../../../tests/corpus/fat_file/hip_nordc_compressed.o");
 //! let limit = 1 << 30;
-//! let inventory = Inventory::of(&file, limit);
+//! let inventory = Inventory::of(file, limit);
 //! let mut images = Images::new(limit);
 //! for image in &inventory.images {
-//!     let container = &inventory.containers[image.container];
+//!     let container = inventory.container(image);
 //!     let bytes = images.read(image).unwrap();
 //!     println!("{} in a {}: {} bytes", image.label(), container.kind.name(), bytes.len());
 //! }
 //! assert!(inventory.problems.is_empty());
+//! # assert_eq!(inventory.images.len(), 2);
+//! # }
+//! # }
 //! ```
 //!
 //! * [`Inventory::of`] reads headers and tables, and of a compressed bundle the entry table. What an image is and what its bytes
-//!   are costs nothing until it is asked for: [`Image::known_kind`], [`Images::read`].
-//! * Text is as the file has it. It may hold anything: what shows it on a terminal escapes it
-//!   ([`text`](crate::text)).
-//! * What cannot be read is a [`Problem`] beside what can.
+//!   are costs nothing until it is asked for: [`Image::known_kind`], [`Image::header`], `Images::read`.
+//! * Text is as the file has it. It may hold anything: what shows it on a terminal escapes it.
+//! * What cannot be read is a [`Problem`] beside what can; so is what takes a feature that is off
+//!   ([`ErrorKind::Disabled`](crate::ErrorKind::Disabled)).
 //! * A fatbin inside an offload binary or a bundle is one image, of an unknown kind: it is not gone into.
 
-mod code;
 mod container;
-mod header;
+#[cfg(feature = "containers")]
+mod containers;
+#[cfg(not(feature = "containers"))]
+mod containers_disabled;
+mod declared;
 mod image;
 mod kind;
+mod listing;
+mod plain;
+#[cfg(feature = "containers")]
 mod read;
-mod record;
 mod walk;
 
-pub use code::{Named, by_name};
+#[cfg(not(feature = "containers"))]
+use containers_disabled as containers;
+
+pub use crate::fat_file::Place;
 pub use container::{Container, ContainerKind, View};
-pub use header::Header;
 pub use image::Image;
 pub use kind::ImageKind;
-pub use offload_format::fat_file::Place;
+#[cfg(feature = "containers")]
 pub use read::Images;
-pub use record::{FileRecord, ImageRecord, KernelRecord};
 
-use offload_format::{Error, ErrorKind};
-use std::fmt;
+use crate::Error;
+use alloc::vec::Vec;
 
 /// All containers and images of a file, in file order.
 #[derive(Debug, Default)]
@@ -68,7 +79,7 @@ impl<'a> Inventory<'a> {
         &self.containers[image.container]
     }
 
-    /// The problem that reading an image had, from the error that [`Images::read`] returned.
+    /// The problem that reading an image had, from the error that `Images::read` returned.
     pub fn problem_of(&self, image: &Image<'a>, error: Error) -> Problem<'a> {
         let place = self.container(image).place;
         // In an image that lies in the file, offsets are its own.
@@ -94,34 +105,3 @@ pub struct Problem<'a> {
     /// It is in a compressed container: its offsets count from where that starts, or from where its content does.
     pub decompressed: bool,
 }
-
-/// `member a.o, section .hip_fatbin: code object: ...`, without the name of the file.
-impl fmt::Display for Problem<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        use crate::text::escaped;
-        if let Some(slice) = self.place.slice {
-            write!(f, "slice for processor {slice:#x}: ")?;
-        }
-        if let Some(member) = self.place.member {
-            write!(f, "member {}: ", escaped(member))?;
-        }
-        if let Some(section) = self.place.section {
-            write!(f, "section {}: ", escaped(section))?;
-        }
-        if self.decompressed {
-            write!(f, "compressed container at offset {}: ", self.place.offset)?;
-        }
-        self.error.fmt(f)?;
-        match self.error.kind() {
-            ErrorKind::LimitExceeded { need, limit } if need <= limit => f.write_str("; the system does not give them"),
-            // Of kernels it is the work that is limited.
-            ErrorKind::LimitExceeded { .. } if self.error.part() != "work to find kernels" => {
-                f.write_str("; --max-size allows more")
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests;

@@ -1,0 +1,84 @@
+//! Images in fatbins, bundles, offload binaries, archives, and these in each other.
+
+use super::{HOST_FILE, Name, Part, single};
+use offload_format::fat_file::FileKind;
+#[cfg(feature = "containers")]
+use offload_format::inventory::Images;
+use offload_format::inventory::{ContainerKind, Image, ImageKind, Inventory};
+use offload_format::{Error, ErrorKind};
+
+/// More than any image decompresses to.
+const LIMIT: u64 = 1 << 32;
+/// Containers in containers: an archive of bundles of offload binaries of fatbins.
+const DEPTH: u32 = 4;
+
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION_MAJOR"), ".", env!("CARGO_PKG_VERSION_MINOR"));
+
+/// Shows every image in these bytes, or says why they cannot be taken apart.
+pub(super) fn walk(bytes: &[u8], visit: &mut dyn FnMut(Part<'_>)) -> Result<(), String> {
+    walk_in(bytes, DEPTH, visit)
+}
+
+fn walk_in(bytes: &[u8], depth: u32, visit: &mut dyn FnMut(Part<'_>)) -> Result<(), String> {
+    let inventory = Inventory::of(bytes, LIMIT);
+    for problem in &inventory.problems {
+        match problem.error.kind() {
+            ErrorKind::Disabled { feature: "object" } => visit(Part::Other(HOST_FILE.to_owned())),
+            _ => return Err(text(&problem.error)),
+        }
+    }
+    if inventory.containers.is_empty() && inventory.problems.is_empty() {
+        visit(single(bytes));
+    }
+    #[cfg(feature = "containers")]
+    let mut images = Images::new(LIMIT);
+    for image in &inventory.images {
+        // The host's entry of a bundle is most often empty, and never an image.
+        if image.is_host() {
+            continue;
+        }
+        if inventory.container(image).kind == ContainerKind::Fatbin && !is_loaded(image) {
+            visit(Part::Other(format!("{} in a fatbin, which no driver loads", image.label())));
+            continue;
+        }
+        #[cfg(feature = "containers")]
+        let bytes = &images.read(image).map_err(|error| text(&inventory.problem_of(image, error).error))?;
+        #[cfg(not(feature = "containers"))]
+        let bytes = image.in_file().ok_or_else(|| disabled("containers", "compressed image"))?;
+        match (inventory.container(image).kind, &image.target_id) {
+            // A fatbin says it with the letter behind the number, which no header has.
+            (ContainerKind::Fatbin, Some(target)) => {
+                visit(Part::Image(Name::Target(target.clone().into_owned()), bytes))
+            }
+            _ if !FileKind::identify(bytes).is_some_and(FileKind::has_images) => visit(single(bytes)),
+            _ => match depth.checked_sub(1) {
+                Some(depth) => walk_in(bytes, depth, visit)?,
+                None => visit(Part::Other("containers in containers in containers".to_owned())),
+            },
+        }
+    }
+    Ok(())
+}
+
+/// Whether a fatbin says that this is a cubin or PTX. What else there is, LTO-IR, is scrambled.
+fn is_loaded(image: &Image<'_>) -> bool {
+    matches!(image.said_kind(), Some(ImageKind::Cubin | ImageKind::Ptx)) && image.target_id.is_some()
+}
+
+fn text(error: &Error) -> String {
+    match error.kind() {
+        ErrorKind::NotBuiltIn { feature } => format!(
+            "{} is compressed with {feature}; offload-build reads compressed files with its feature `compression`",
+            error.part()
+        ),
+        ErrorKind::Disabled { feature } => disabled(feature, error.part()),
+        _ => error.to_string(),
+    }
+}
+
+fn disabled(feature: &str, what: &str) -> String {
+    format!(
+        "offload-build reads what it has ({what}) with its feature `{feature}`:\n  \
+         offload-build = {{ version = \"{VERSION}\", features = [\"{feature}\"] }}"
+    )
+}

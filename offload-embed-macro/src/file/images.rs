@@ -1,0 +1,212 @@
+//! The images of a file that is embedded as it is.
+
+use super::FileKind;
+use offload_format::fat_file;
+use offload_format::image::{Image as Header, Kernels};
+use offload_format::inventory::{ContainerKind, Image, Inventory};
+use offload_format::offload_binary;
+use offload_format::pack_index::{IndexImage, IndexModule, Origin, PackImageKind};
+use offload_format::{Error, ErrorKind};
+
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION_MAJOR"), ".", env!("CARGO_PKG_VERSION_MINOR"));
+
+const COMPRESSED: &str = "the file is compressed, and nothing of it is read when the program is compiled: \
+                          PACK.bytes() has it whole";
+const FATBIN: &str = "the file is a fatbin, of which the CUDA driver chooses: PACK.bytes() has it whole";
+
+/// What may be decompressed while a program is compiled.
+const LIMIT: u64 = 0;
+
+/// What is found in a file.
+pub(super) struct Images<'a> {
+    /// The file's name.
+    name: &'a str,
+    pub(super) modules: Vec<IndexModule>,
+    /// What no driver loads, in words.
+    pub(super) left_out: Vec<String>,
+    /// Why images are not known.
+    pub(super) closed: Option<&'static str>,
+}
+
+impl<'a> Images<'a> {
+    /// Takes up what is in the file of this name, or says what is wrong with it, in words that follow its path.
+    pub(super) fn of(file: &[u8], name: &'a str) -> Result<(FileKind, Self), String> {
+        let kind = kind(file)?;
+        let inventory = Inventory::of(file, LIMIT);
+        let mut images = Self { name, modules: Vec::new(), left_out: Vec::new(), closed: None };
+        for problem in &inventory.problems {
+            match problem.error.kind() {
+                // A compressed bundle of version 1 ends where its stream does.
+                ErrorKind::LimitExceeded { .. }
+                | ErrorKind::NotBuiltIn { .. }
+                | ErrorKind::UnsupportedCompression { .. } => images.closed = Some(COMPRESSED),
+                _ => return Err(in_words(&problem.error)),
+            }
+        }
+        for container in &inventory.containers {
+            match container.kind {
+                ContainerKind::Fatbin => images.closed = Some(FATBIN),
+                _ if container.inflated_size.is_some() => images.closed = Some(COMPRESSED),
+                _ => {}
+            }
+        }
+        let bundles = inventory.containers.iter().filter(|it| it.kind.is_binary_bundle()).count();
+        for (number, container) in inventory.containers.iter().enumerate() {
+            if container.kind.is_binary_bundle() {
+                let name = if bundles == 1 { name.to_owned() } else { format!("{name}.{number}") };
+                images.module(&name, Some(container.place.offset));
+            }
+            for image in inventory.images_of(container) {
+                // The host's entry of a bundle is no image.
+                if !image.is_host() {
+                    images.take(container.kind, image, file)?;
+                }
+            }
+        }
+        if images.modules.is_empty() {
+            let bundle = (kind == FileKind::Bundles).then_some(0);
+            images.module(name, bundle);
+        }
+        Ok((kind, images))
+    }
+
+    /// The number of the module of this name.
+    fn module(&mut self, name: &str, bundle: Option<u64>) -> usize {
+        let found = self.modules.iter().position(|module| module.name == name);
+        found.unwrap_or_else(|| {
+            self.modules.push(IndexModule { name: name.to_owned(), bundle, stream: None, images: Vec::new() });
+            self.modules.len() - 1
+        })
+    }
+
+    /// Takes up one image, where all are known, and the module that it belongs to.
+    fn take(&mut self, container: ContainerKind, image: &Image<'_>, file: &[u8]) -> Result<(), String> {
+        let module = match image.module.as_deref() {
+            _ if container.is_binary_bundle() => self.modules.len() - 1,
+            Some(name) if container == ContainerKind::OffloadBinary => self.module(name, None),
+            _ => self.module(self.name, None),
+        };
+        let (Some(data), Some(offset), None) = (image.in_file(), image.offset, self.closed) else { return Ok(()) };
+        let Some((target, kind)) = self.target(container, image, data) else { return Ok(()) };
+        let is_ptx = matches!(kind, PackImageKind::Ptx { .. });
+        let end = usize::try_from(offset).unwrap_or(usize::MAX).saturating_add(data.len());
+        // Behind a file that is PTX, a NUL is put.
+        let ends = container == ContainerKind::Raw || data.last() == Some(&0) || file.get(end) == Some(&0);
+        if is_ptx && !ends {
+            return Err(format!(
+                "has PTX for {target} at offset {offset} without the NUL behind it that drivers need: a build script mends \
+                 that, .file(\"...\"), and so does embedding the PTX as a file of its own"
+            ));
+        }
+        if !is_ptx && !offset.is_multiple_of(offload_binary::ALIGN) {
+            let remedy = match container {
+                ContainerKind::OffloadBinary => "a build script mends that, .file(\"...\")",
+                _ => "clang-offload-bundler's -bundle-align=4096 sees to that",
+            };
+            return Err(format!(
+                "has the image for {target} at offset {offset}, which is no multiple of 8, as drivers need it: {remedy}"
+            ));
+        }
+        let kernels = match kind {
+            PackImageKind::SharedObject { .. } => None,
+            PackImageKind::CodeObject { .. } | PackImageKind::Cubin | PackImageKind::Ptx { .. } => kernels(data),
+        };
+        // The NUL behind PTX may be in it, and is no part of the image: a pack may end with it.
+        let size = data.len() as u64 - u64::from(is_ptx && data.last() == Some(&0));
+        let image = IndexImage { target, offset, size, origin: Origin::Supplied, kind, kernels };
+        self.modules[module].images.push(image);
+        Ok(())
+    }
+
+    /// What an image is for, and what it is; `None` of one that no driver loads.
+    fn target(
+        &mut self,
+        container: ContainerKind,
+        image: &Image<'_>,
+        data: &[u8],
+    ) -> Option<(String, PackImageKind<String>)> {
+        let named = image.target_id.as_deref();
+        // Bundles have the host's code for compilers. In an offload binary it is a shared object.
+        let triple = image.triple.as_deref().filter(|_| container == ContainerKind::OffloadBinary);
+        const ET_REL: [u8; 2] = [1, 0];
+        let whom = named.unwrap_or("a target that is not named");
+        let left_out = match Header::parse(data) {
+            Ok(Header::CodeObject(_) | Header::Cubin(_)) if data.get(16..18) == Some(&ET_REL) => {
+                format!("an object for {} that is not linked", named.unwrap_or("a GPU"))
+            }
+            Ok(Header::CodeObject(header)) => match header.target_id().or_else(|| named.map(str::to_owned)) {
+                Some(target) => return Some((target, PackImageKind::CodeObject { version: header.version() })),
+                None => "a code object for a processor that is not known".to_owned(),
+            },
+            Ok(Header::Cubin(header)) => {
+                // The header does not say whether a letter follows.
+                let plain = format!("sm_{}", header.number());
+                let named = named.filter(|name| name.starts_with(&plain)).map(str::to_owned);
+                return Some((named.unwrap_or(plain), PackImageKind::Cubin));
+            }
+            Ok(Header::Ptx(header)) => {
+                return Some((header.arch().to_string(), PackImageKind::Ptx { version: header.version() }));
+            }
+            Ok(Header::Elf { .. }) => match triple {
+                Some(triple) => {
+                    return Some(("cpu".to_owned(), PackImageKind::SharedObject { triple: triple.to_owned() }));
+                }
+                None => format!("a file for a CPU for {whom}"),
+            },
+            Ok(Header::Fatbin) => format!("a fatbin for {whom}"),
+            Ok(Header::Bitcode) => format!("LLVM bitcode for {whom}"),
+            Ok(Header::SpirV { .. }) => format!("SPIR-V for {whom}"),
+            Err(_) if data.is_empty() => return None,
+            Err(_) => format!("something unknown for {whom}"),
+        };
+        self.left_out.push(left_out);
+        None
+    }
+}
+
+fn kernels(image: &[u8]) -> Option<Vec<String>> {
+    let mut names: Vec<String> = Kernels::parse(image).ok()?.map(|kernel| kernel.name.to_owned()).collect();
+    names.sort_unstable();
+    names.dedup();
+    Some(names)
+}
+
+/// What the file is; or why it is not embedded, in words that follow its path.
+fn kind(file: &[u8]) -> Result<FileKind, String> {
+    if file.is_empty() {
+        return Err("is empty: what makes it has to run before".to_owned());
+    }
+    let why_not = match fat_file::FileKind::identify(file) {
+        Some(fat_file::FileKind::Bundle | fat_file::FileKind::CompressedBundle) => return Ok(FileKind::Bundles),
+        Some(fat_file::FileKind::OffloadBinary) => return Ok(FileKind::OffloadBinaries),
+        Some(fat_file::FileKind::NvFatbin) => return Ok(FileKind::Fatbins),
+        Some(fat_file::FileKind::Archive) => "is an archive: `offload extract` takes device code out of one",
+        Some(fat_file::FileKind::TextBundle) => "is a text bundle: `offload extract` takes device code out of one",
+        Some(fat_file::FileKind::Universal | fat_file::FileKind::Host) => {
+            "is an ELF file for a CPU: `offload extract` takes device code out of one"
+        }
+        Some(fat_file::FileKind::Image) | None => match Header::parse(file) {
+            Ok(Header::CodeObject(_) | Header::Cubin(_)) => return Ok(FileKind::Image),
+            Ok(Header::Ptx(_)) => return Ok(FileKind::Ptx),
+            Ok(Header::Bitcode) => "is LLVM bitcode, which no driver loads: a build script compiles it, .file(\"...\")",
+            Ok(Header::SpirV { .. }) => "is SPIR-V, which include_offload! does not embed",
+            Err(error) if error.kind() != ErrorKind::BadMagic => return Err(in_words(&error)),
+            Ok(Header::Fatbin | Header::Elf { .. }) | Err(_) => {
+                "is of no kind that can be embedded: there are offload bundles, compressed ones too, offload binaries, \
+                 fatbins, AMD code objects, cubins and PTX"
+            }
+        },
+    };
+    Err(why_not.to_owned())
+}
+
+fn in_words(error: &Error) -> String {
+    match error.kind() {
+        ErrorKind::Disabled { feature } => format!(
+            "has a {}, which offload reads with its feature `{feature}`:\n  \
+             offload = {{ version = \"{VERSION}\", features = [\"{feature}\"] }}",
+            error.part()
+        ),
+        _ => format!("is damaged: {error}"),
+    }
+}

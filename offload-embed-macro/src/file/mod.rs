@@ -1,0 +1,139 @@
+//! A file that is embedded by its path: where it is, and what is in it.
+
+mod images;
+
+use crate::error::Error;
+use images::Images;
+use offload_format::bundle;
+use offload_format::host_object::{DeviceSection, SectionNames};
+use offload_format::image::Image;
+use offload_format::offload_binary;
+use offload_format::pack_index::IndexModule;
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What is known of the file.
+pub(crate) struct File {
+    pub(crate) path: PathBuf,
+    /// The file's name without its extension.
+    pub(crate) name: String,
+    pub(crate) size: u64,
+    pub(crate) kind: FileKind,
+    pub(crate) modules: Vec<IndexModule>,
+    /// Why its images are not known.
+    pub(crate) closed: Option<&'static str>,
+}
+
+/// What the file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FileKind {
+    /// Offload bundles, compressed or not.
+    Bundles,
+    /// Offload binaries.
+    OffloadBinaries,
+    /// NVIDIA's fatbins.
+    Fatbins,
+    /// A code object or cubin.
+    Image,
+    /// PTX.
+    Ptx,
+}
+
+impl FileKind {
+    /// The section where tools look for it.
+    pub(crate) fn section(self) -> Option<SectionNames> {
+        match self {
+            FileKind::Bundles => Some(DeviceSection::HipFatbin.names()),
+            FileKind::OffloadBinaries => Some(DeviceSection::LlvmOffloading.names()),
+            FileKind::Fatbins => Some(SectionNames::NV_FATBIN),
+            FileKind::Image | FileKind::Ptx => None,
+        }
+    }
+
+    /// The alignment in bytes that it has without a word from the user.
+    pub(crate) fn align(self) -> u64 {
+        match self {
+            FileKind::Bundles => DeviceSection::HipFatbin.align(),
+            // AMD's code objects are mapped in pages by some runtimes.
+            FileKind::Image => bundle::HIP_ALIGN,
+            FileKind::OffloadBinaries | FileKind::Fatbins | FileKind::Ptx => offload_binary::ALIGN,
+        }
+    }
+
+    /// In messages.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            FileKind::Bundles => "an offload bundle",
+            FileKind::OffloadBinaries => "an offload binary",
+            FileKind::Fatbins => "a fatbin",
+            FileKind::Image => "an image without a container",
+            FileKind::Ptx => "PTX",
+        }
+    }
+}
+
+/// What compiles, and is not embedded as it is.
+pub(crate) const SOURCES: [&str; 9] = ["cu", "hip", "cl", "c", "cpp", "cc", "ll", "s", "rs"];
+
+/// Reads the file at `path`, as the user wrote it in this source file. `for_linkers` says whether what only linkers can use
+/// is enough.
+pub(crate) fn read(path: &str, source: Option<PathBuf>, for_linkers: bool) -> Result<File, Error> {
+    if path.is_empty() {
+        return Err(Error::NoPath);
+    }
+    let (path, hint) = place(path, source)?;
+    let extension = path.extension().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
+    let is_source = SOURCES.contains(&extension.as_str());
+    let bytes = match fs::read(&path) {
+        // PTX is called `.s` by clang.
+        Ok(bytes) if is_source && !matches!(Image::parse(&bytes), Ok(Image::Ptx(_))) => {
+            return Err(Error::Source(path));
+        }
+        Ok(bytes) => bytes,
+        Err(_) if is_source => return Err(Error::Source(path)),
+        Err(error) => {
+            let others = path.parent().map(files_in).unwrap_or_default();
+            return Err(Error::File { path, error, others, hint });
+        }
+    };
+    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let (kind, images) = Images::of(&bytes, &name).map_err(|what| Error::Content { path: path.clone(), what })?;
+    let Images { modules, left_out, closed, .. } = images;
+    if closed.is_none() && !for_linkers && modules.iter().all(|module| module.images.is_empty()) {
+        return Err(Error::NoImage { path, left_out });
+    }
+    Ok(File { size: bytes.len() as u64, path, name, kind, modules, closed })
+}
+
+/// Beside the source file that calls the macro, absolute, or in a folder that Cargo names; and what to tell a user of
+/// such a path if no file is there.
+fn place(path: &str, source: Option<PathBuf>) -> Result<(PathBuf, &'static str), Error> {
+    if let Some(rest) = path.strip_prefix('$') {
+        let (name, rest) = rest.split_once('/').unwrap_or((rest, ""));
+        let folder = ["OUT_DIR", "CARGO_MANIFEST_DIR"].into_iter().find(|it| *it == name);
+        let folder = folder.and_then(env::var_os).ok_or_else(|| Error::Variable(name.to_owned()))?;
+        let hint = match name {
+            "OUT_DIR" => "; build.rs, or what it calls, has to make it",
+            _ => "",
+        };
+        return Ok((Path::new(&folder).join(rest), hint));
+    }
+    if Path::new(path).is_absolute() {
+        return Ok((path.into(), ""));
+    }
+    let source = source.filter(|source| !source.as_os_str().is_empty()).ok_or(Error::NoSourceFile)?;
+    let beside = source.parent().unwrap_or(Path::new("")).join(path);
+    // Compilers name sources from where they run.
+    let path = env::current_dir().map_or(beside.clone(), |here| here.join(beside));
+    Ok((path, "; paths are relative to the source file that this stands in"))
+}
+
+fn files_in(folder: &Path) -> Vec<String> {
+    let files = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let files = files.filter(|path| path.is_file() && path.extension().is_none_or(|it| it != "rs"));
+    let mut names: Vec<String> =
+        files.filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned())).collect();
+    names.sort_unstable();
+    names
+}

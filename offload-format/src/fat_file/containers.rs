@@ -1,0 +1,34 @@
+//! With the feature `containers`: members of archives, and text bundles.
+
+use super::found::{Part, within};
+use super::{Container, Place};
+use crate::archive::Archive;
+use crate::text_bundle::TextBundle;
+use crate::{Error, ErrorKind, Result};
+
+/// Whether this is a text bundle: the one kind that is looked for in all of a file.
+pub(super) fn is_text_bundle(data: &[u8]) -> bool {
+    TextBundle::detect(data).is_some()
+}
+
+/// Reads a text bundle.
+pub(super) fn text_bundle(data: &[u8]) -> Result<Container<'_>> {
+    let leader = TextBundle::detect(data).ok_or(Error::new(ErrorKind::BadMagic, "text bundle", 0))?;
+    Ok(Container::TextBundle(TextBundle::parse(data, leader)?))
+}
+
+/// Shows the members of an archive.
+pub(super) fn archive<'data>(
+    data: &'data [u8],
+    place: Place<'data>,
+    visit: &mut dyn FnMut(Place<'data>, Part<'data>),
+) -> Result<()> {
+    for member in Archive::parse(data)?.members() {
+        let place = Place { member: Some(member.name()), ..place };
+        match member.data() {
+            Some(inside) => visit(within(place, member.data_offset()), Part::File(inside)),
+            None => visit(place, Part::Found(Ok(Container::Elsewhere(member.name())))),
+        }
+    }
+    Ok(())
+}

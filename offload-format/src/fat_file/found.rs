@@ -1,0 +1,78 @@
+//! What is found in a file, and where.
+
+#[cfg(feature = "object")]
+use crate::object_bundle::ObjectBundle;
+#[cfg(feature = "containers")]
+use crate::text_bundle::TextBundle;
+use crate::{Error, ErrorKind, Result};
+
+/// Where in the file something is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Place<'data> {
+    /// The processor of the slice of a universal file, Mach-O's `cputype`.
+    pub slice: Option<u32>,
+    /// The name of the archive's member, the innermost one.
+    pub member: Option<&'data [u8]>,
+    /// The name of the section's segment in a Mach-O file.
+    pub segment: Option<&'data [u8]>,
+    /// The name of the section; for an object bundle, none.
+    pub section: Option<&'data [u8]>,
+    /// Offset in bytes from the start of the file.
+    pub offset: u64,
+}
+
+/// What was found. A match names all of them: a reader that forgets one does not compile.
+#[derive(Debug, Clone, Copy)]
+pub enum Container<'data> {
+    /// Bundles and compressed bundles in a row, for [`Bundles`](crate::compressed::Bundles).
+    Bundles(&'data [u8]),
+    /// Offload binaries in a row, for [`OffloadBinaries`](crate::offload_binary::OffloadBinaries).
+    OffloadBinaries(&'data [u8]),
+    /// NVIDIA's containers in a row, for [`NvFatbins`](crate::nv_fatbin::NvFatbins).
+    NvFatbins(&'data [u8]),
+    /// A host object with bundle entries in sections.
+    #[cfg(feature = "object")]
+    ObjectBundle(ObjectBundle<'data>),
+    /// A text bundle.
+    #[cfg(feature = "containers")]
+    TextBundle(TextBundle<'data>),
+    /// A code object, cubin, PTX, SPIR-V or bitcode by itself.
+    Image(&'data [u8]),
+    /// A member of a thin archive: the path of its file, from the archive's folder.
+    Elsewhere(&'data [u8]),
+}
+
+/// The place of something `at` bytes further on.
+pub(crate) fn within(mut place: Place<'_>, at: u64) -> Place<'_> {
+    place.offset = place.offset.saturating_add(at);
+    place
+}
+
+/// What a file of several has: other files, and containers.
+#[cfg_attr(
+    not(feature = "containers"),
+    expect(dead_code, reason = "what stands in for features that are off has no parts")
+)]
+pub(super) enum Part<'data> {
+    File(&'data [u8]),
+    Found(Result<Container<'data>>),
+}
+
+/// Sections, slices and members may share bytes. All that is found may have this many times the file's size together.
+const SHARED_LIMIT: u64 = 64;
+
+/// How many bytes may still be looked at.
+pub(super) struct Budget(u64);
+
+impl Budget {
+    pub(super) fn of(file: &[u8]) -> Self {
+        Self((file.len() as u64).saturating_mul(SHARED_LIMIT))
+    }
+
+    pub(super) fn spend(&mut self, data: &[u8]) -> Result<()> {
+        let error = Error::new(ErrorKind::Malformed, "file (its parts share too many bytes)", 0);
+        self.0 = self.0.checked_sub(data.len() as u64).ok_or(error)?;
+        Ok(())
+    }
+}

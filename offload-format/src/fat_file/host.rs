@@ -1,0 +1,102 @@
+//! Host files, with the feature `object`: the slices of universal Mach-O files, and the sections of objects and programs.
+
+use super::found::{Budget, Part, within};
+use super::{Container, FileKind, Place};
+use crate::Result;
+use crate::host_object::{DeviceSection, ObjectFormat, SectionNames};
+use crate::image::Image;
+use crate::object_bundle::{self, ObjectBundle};
+use crate::object_file::{Section, Sections, Slices};
+use crate::offload_binary;
+use object::FileKind as Object;
+
+pub(super) fn is_universal(data: &[u8]) -> bool {
+    Slices::are_in(data)
+}
+
+/// Whether this is an object or program; `_header` is what it says as an image.
+pub(super) fn is_host_file(data: &[u8], _header: Option<Image>) -> bool {
+    matches!(
+        object::FileKind::parse(data),
+        Ok(Object::Elf32
+            | Object::Elf64
+            | Object::Coff
+            | Object::CoffBig
+            | Object::Pe32
+            | Object::Pe64
+            | Object::MachO32
+            | Object::MachO64)
+    )
+}
+
+/// Shows the slices of a universal Mach-O file.
+pub(super) fn universal<'data>(
+    data: &'data [u8],
+    place: Place<'data>,
+    visit: &mut dyn FnMut(Place<'data>, Part<'data>),
+) -> Result<()> {
+    for slice in Slices::parse(data)? {
+        let in_slice = Place { slice: Some(slice.processor), ..place };
+        match slice.data {
+            Ok(inside) => visit(within(in_slice, slice.offset), Part::File(inside)),
+            Err(error) => visit(in_slice, Part::Found(Err(error.shifted(place.offset)))),
+        }
+    }
+    Ok(())
+}
+
+/// Shows what the sections of an object or program have.
+pub(super) fn host_file<'data>(
+    data: &'data [u8],
+    place: Place<'data>,
+    budget: &mut Budget,
+    visit: &mut dyn FnMut(Place<'data>, Result<Container<'data>>),
+) -> Result<()> {
+    let sections = Sections::parse(data)?;
+    let format = sections.format();
+    let mut has_bundle_entry = false;
+    for section in sections {
+        let section = section?;
+        let segment = Some(section.segment).filter(|name| !name.is_empty());
+        let in_section = Place { segment, section: Some(section.name), ..place };
+        let contents = match section.data {
+            Ok(contents) => contents,
+            Err(error) => {
+                visit(in_section, Err(error.shifted(place.offset)));
+                continue;
+            }
+        };
+        budget.spend(contents)?;
+        if section.name.starts_with(object_bundle::SECTION_PREFIX.as_bytes()) {
+            has_bundle_entry = true;
+        } else if let Some(container) = container(&section, contents, format) {
+            visit(within(in_section, section.offset), Ok(container));
+        }
+    }
+    if has_bundle_entry {
+        visit(place, Ok(Container::ObjectBundle(ObjectBundle::parse(data)?)));
+    }
+    Ok(())
+}
+
+/// What is in a section.
+fn container<'data>(section: &Section<'data>, data: &'data [u8], format: ObjectFormat) -> Option<Container<'data>> {
+    if data.is_empty() {
+        return None;
+    }
+    let name = str::from_utf8(section.name).unwrap_or("");
+    let segment = str::from_utf8(section.segment).unwrap_or("");
+    let is = |names: SectionNames| names.matches(format, segment, name);
+    // What the section starts with counts before its name, which images for Windows cut short.
+    match FileKind::of_container(data) {
+        Some(FileKind::Bundle | FileKind::CompressedBundle) => Some(Container::Bundles(data)),
+        Some(FileKind::OffloadBinary) => Some(Container::OffloadBinaries(data)),
+        Some(FileKind::NvFatbin) => Some(Container::NvFatbins(data)),
+        _ if section.elf_type == Some(offload_binary::SHT_LLVM_OFFLOADING) => Some(Container::OffloadBinaries(data)),
+        // A linker may have put zeros first; of a name that was cut short, not even that is sure.
+        _ if is(DeviceSection::HipFatbin.names()) => Some(Container::Bundles(data)),
+        _ if name == DeviceSection::LlvmOffloading.elf_name() => Some(Container::OffloadBinaries(data)),
+        _ if is(SectionNames::NV_FATBIN) || is(SectionNames::NV_RELFATBIN) => Some(Container::NvFatbins(data)),
+        _ => None,
+    }
+}

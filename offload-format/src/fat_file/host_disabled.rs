@@ -1,0 +1,36 @@
+//! What stands in for `host` without the feature `object`.
+
+use super::found::{Budget, Part};
+use super::{Container, Place};
+use crate::image::Image;
+use crate::{Error, ErrorKind, Result};
+
+pub(super) fn is_universal(_data: &[u8]) -> bool {
+    false
+}
+
+/// ELF files say what they are in the header that images have, too.
+pub(super) fn is_host_file(_data: &[u8], header: Option<Image>) -> bool {
+    matches!(header, Some(Image::Elf { .. }))
+}
+
+pub(super) fn universal<'data>(
+    _: &'data [u8],
+    _: Place<'data>,
+    _: &mut dyn FnMut(Place<'data>, Part<'data>),
+) -> Result<()> {
+    disabled("universal Mach-O file")
+}
+
+pub(super) fn host_file<'data>(
+    _: &'data [u8],
+    _: Place<'data>,
+    _: &mut Budget,
+    _: &mut dyn FnMut(Place<'data>, Result<Container<'data>>),
+) -> Result<()> {
+    disabled("ELF file for a CPU")
+}
+
+fn disabled(what: &'static str) -> Result<()> {
+    Err(Error::new(ErrorKind::Disabled { feature: "object" }, what, 0))
+}

@@ -1,0 +1,25 @@
+//! Which kind a file is of.
+
+use super::{FileKind, containers, host};
+use crate::archive;
+use crate::image::Image;
+
+impl FileKind {
+    /// The kind of a file by its first bytes; `None` if it is none of these. Only a text bundle is looked for in all of it.
+    pub fn identify(data: &[u8]) -> Option<Self> {
+        if let Some(kind) = Self::of_container(data) {
+            return Some(kind);
+        }
+        if data.starts_with(archive::MAGIC) || data.starts_with(archive::THIN_MAGIC) {
+            return Some(FileKind::Archive);
+        }
+        match Image::parse(data) {
+            Ok(Image::CodeObject(_) | Image::Cubin(_) | Image::Ptx(_) | Image::Bitcode | Image::SpirV { .. }) => {
+                Some(FileKind::Image)
+            }
+            _ if host::is_universal(data) => Some(FileKind::Universal),
+            image if host::is_host_file(data, image.ok()) => Some(FileKind::Host),
+            _ => containers::is_text_bundle(data).then_some(FileKind::TextBundle),
+        }
+    }
+}

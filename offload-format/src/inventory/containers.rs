@@ -1,0 +1,196 @@
+//! With the feature `containers`: bundles that are compressed or several, text bundles, fatbins; with `object`, object bundles.
+
+use super::declared::name;
+use super::image::Bytes;
+use super::listing::{IMAGE, Listing};
+use super::{ContainerKind, Image, ImageKind, Place, Problem, View, plain};
+use crate::bundle::EntryTable;
+use crate::compressed::{Bundles, CompressedBundle, Found};
+use crate::fat_file::within;
+use crate::nv_fatbin::{self, Compression, NvFatbin, NvFatbins};
+#[cfg(feature = "object")]
+use crate::object_bundle::ObjectBundle;
+use crate::target::PtxVersion;
+use crate::text_bundle::TextBundle;
+use crate::{Error, ErrorKind};
+use alloc::borrow::{Cow, ToOwned};
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+/// What may be decompressed for an entry table, the decoder's window among it.
+const TABLE_LIMIT: u64 = 1 << 28;
+
+/// What an entry table may have, in bytes. Those of linked programs have some thousand.
+const LARGEST_TABLE: usize = 1 << 24;
+
+/// Bundles in a row.
+pub(super) fn bundles<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a [u8]) {
+    for found in Bundles::new(section, list.limit) {
+        match found {
+            Ok((at, Found::Plain(bundle))) => plain::bundle(list, within(place, at), bundle),
+            Ok((at, Found::Compressed(bundle))) => compressed_bundle(list, within(place, at), bundle),
+            Err(error) => list.problem(place, error),
+        }
+    }
+}
+
+/// Fatbins in a row.
+pub(super) fn fatbins<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a [u8]) {
+    for found in NvFatbins::new(section) {
+        match found {
+            Ok((at, found)) => fatbin(list, within(place, at), found),
+            Err(error) => list.problem(place, error),
+        }
+    }
+}
+
+fn compressed_bundle<'a>(list: &mut Listing<'a>, place: Place<'a>, bundle: CompressedBundle<'a>) {
+    let inflated = bundle.uncompressed_size();
+    // Where the size is not stored, it has been found already.
+    let size = bundle.find_size(list.limit).unwrap_or(bundle.payload().len() as u64);
+    let added = list.add(place, ContainerKind::CompressedBundle, size, View::CompressedBundle(bundle));
+    added.inflated_size = Some(inflated);
+    added.method = Some(match bundle.method() {
+        Some(method) => method.to_string(),
+        None => format!("method {}", bundle.method_number()),
+    });
+    if inflated > list.limit {
+        // The table could be had. The images could not, and nobody asks for so much but by mistake.
+        let error = bundle.decompress(list.limit).err();
+        error.into_iter().for_each(|error| list.problem(place, error));
+        return;
+    }
+    match bundle.entry_table(list.limit.min(TABLE_LIMIT)) {
+        Ok(table) if table.len() > LARGEST_TABLE => {
+            let error = Error::new(ErrorKind::Malformed, "bundle's entry table (of millions of entries)", 0);
+            list.inflated_problem(place, error);
+        }
+        Ok(table) => compressed_entries(list, place, bundle, &table),
+        Err(error) if error.kind() == ErrorKind::BadMagic => compressed_text(list, place, bundle, error),
+        Err(error) => list.inflated_problem(place, error),
+    }
+}
+
+fn compressed_entries<'a>(list: &mut Listing<'a>, place: Place<'a>, bundle: CompressedBundle<'a>, table: &[u8]) {
+    // `entry_table` has parsed it.
+    let Ok(table) = EntryTable::parse(table) else { return };
+    let (container, inflated) = (list.last(), bundle.uncompressed_size());
+    let mut images = Vec::new();
+    for entry in table.entries() {
+        let (start, size) = (entry.offset(), entry.size());
+        if start.checked_add(size).is_none_or(|end| end > inflated) {
+            let error = Error::new(ErrorKind::OutOfBounds { start, size, len: inflated }, "code object", 0);
+            list.inventory.problems.push(Problem { place, error, decompressed: true });
+            continue;
+        }
+        let mut image = Image::new(container, Bytes::Bundle(bundle, start), size);
+        name(&mut image, Cow::Owned(entry.id_str().to_owned()));
+        images.push(image);
+    }
+    list.add_images(Some(inflated), images);
+}
+
+/// A text bundle in a compressed one. If it is none, the error is why it is no binary bundle either.
+fn compressed_text<'a>(list: &mut Listing<'a>, place: Place<'a>, bundle: CompressedBundle<'a>, error: Error) {
+    let whole = match bundle.decompress(list.left) {
+        Ok(whole) => Arc::new(whole),
+        Err(error) => return list.problem(place, error),
+    };
+    let Some(leader) = TextBundle::detect(&whole) else { return list.inflated_problem(place, error) };
+    let text = match TextBundle::parse(&whole, leader) {
+        Ok(text) => text,
+        Err(error) => return list.inflated_problem(place, error),
+    };
+    let container = list.last();
+    let images: Vec<Image<'a>> = text
+        .entries()
+        .map(|entry| {
+            let start = entry.offset() as usize;
+            let size = entry.payload().len();
+            let bytes = Bytes::Inflated(Arc::clone(&whole), start..start + size);
+            let mut image = Image::new(container, bytes, size as u64);
+            name(&mut image, Cow::Owned(entry.id_str().to_owned()));
+            image
+        })
+        .collect();
+    list.left = list.left.saturating_sub(whole.len() as u64);
+    list.add_images(Some(whole.len() as u64), images);
+}
+
+pub(super) fn text_bundle<'a>(list: &mut Listing<'a>, place: Place<'a>, bundle: TextBundle<'a>) {
+    let size = bundle.entries().map(|entry| entry.payload().len() as u64).sum();
+    list.add(place, ContainerKind::TextBundle, size, View::TextBundle(bundle));
+    let container = list.last();
+    let images = bundle.entries().map(|entry| {
+        let bytes = entry.payload();
+        let mut image = Image::new(container, Bytes::Here(bytes), bytes.len() as u64);
+        image.offset = Some(place.offset.saturating_add(entry.offset()));
+        name(&mut image, Cow::Borrowed(entry.id_str()));
+        image
+    });
+    list.add_images(None, images);
+}
+
+#[cfg(feature = "object")]
+pub(super) fn object_bundle<'a>(list: &mut Listing<'a>, place: Place<'a>, bundle: ObjectBundle<'a>) {
+    let sizes = bundle.entries().map(|entry| entry.code_object().len() as u64);
+    let size = sizes.fold(0, u64::saturating_add);
+    list.add(place, ContainerKind::ObjectBundle, size, View::ObjectBundle(bundle));
+    let container = list.last();
+    let images = bundle.entries().map(|entry| {
+        let bytes = entry.code_object();
+        let mut image = Image::new(container, Bytes::Here(bytes), bytes.len() as u64);
+        image.offset = Some(place.offset.saturating_add(entry.offset()));
+        image.said = entry.is_host_placeholder().then_some(ImageKind::Empty);
+        name(&mut image, Cow::Borrowed(entry.id_str()));
+        image
+    });
+    list.add_images(None, images);
+}
+
+fn fatbin<'a>(list: &mut Listing<'a>, place: Place<'a>, fatbin: NvFatbin<'a>) {
+    list.add(place, ContainerKind::Fatbin, fatbin.size(), View::Fatbin(fatbin));
+    let container = list.last();
+    for entry in fatbin.entries() {
+        match entry.compression() {
+            Compression::None => {
+                let images = entry.images_in_place().map(|(found, offset, bytes)| {
+                    let mut image = Image::new(container, Bytes::Here(bytes), bytes.len() as u64);
+                    image.offset = Some(place.offset.saturating_add(offset));
+                    describe_nvidia(&mut image, &found);
+                    image
+                });
+                list.add_images(None, images);
+            }
+            _ => {
+                let images = entry.images().map(|found| {
+                    let mut image = Image::new(container, Bytes::Fatbin(entry, found), found.size());
+                    image.stored_size = Some(entry.stored().len() as u64);
+                    describe_nvidia(&mut image, &found);
+                    image
+                });
+                list.add_images(Some(entry.size().saturating_add(IMAGE)), images);
+            }
+        }
+    }
+}
+
+/// Takes what a fatbin says.
+fn describe_nvidia<'a>(image: &mut Image<'a>, found: &nv_fatbin::Image<'a>) {
+    image.module = Some(found.name()).filter(|name| !name.is_empty()).map(String::from_utf8_lossy);
+    image.offload_kind = Some(Cow::Borrowed("cuda"));
+    image.triple = Some(Cow::Borrowed(if found.is_64_bit() { "nvptx64-nvidia-cuda" } else { "nvptx-nvidia-cuda" }));
+    image.target_id = match found.kind() {
+        nv_fatbin::ImageKind::LTO_IR => Some(Cow::Owned(format!("lto_{}", found.compute_capability()))),
+        _ => found.arch().map(|arch| Cow::Owned(arch.to_string())),
+    };
+    let (major, minor) = found.version();
+    image.ptx_version = found.kind().is_ptx().then(|| PtxVersion::new(major.into(), minor.into()));
+    image.said = Some(match found.kind() {
+        nv_fatbin::ImageKind::CUBIN => ImageKind::Cubin,
+        kind if kind.is_ptx() => ImageKind::Ptx,
+        _ => ImageKind::Unknown,
+    });
+}

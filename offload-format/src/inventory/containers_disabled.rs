@@ -1,0 +1,31 @@
+//! What stands in for `containers` without the feature of that name: one plain bundle is read.
+
+use super::listing::Listing;
+use super::{Place, plain};
+use crate::bundle::{self, Bundle};
+use crate::{Error, ErrorKind};
+
+/// The bundle in a file, with zeros behind it at most.
+pub(super) fn bundles<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a [u8]) {
+    if section.starts_with(&bundle::COMPRESSED_MAGIC) {
+        return takes(list, place, "compressed bundle");
+    }
+    let bundle = match Bundle::parse(section) {
+        Ok(bundle) => bundle,
+        Err(error) => return list.problem(place, error),
+    };
+    let size = bundle.size();
+    plain::bundle(list, place, bundle);
+    let behind = usize::try_from(size).ok().and_then(|size| section.get(size..)).unwrap_or_default();
+    if behind.iter().any(|byte| *byte != 0) {
+        takes(list, place, "second bundle");
+    }
+}
+
+pub(super) fn fatbins<'a>(list: &mut Listing<'a>, place: Place<'a>, _section: &'a [u8]) {
+    takes(list, place, "fatbin");
+}
+
+fn takes<'a>(list: &mut Listing<'a>, place: Place<'a>, what: &'static str) {
+    list.problem(place, Error::new(ErrorKind::Disabled { feature: "containers" }, what, 0));
+}

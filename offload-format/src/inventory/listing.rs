@@ -1,0 +1,106 @@
+//! The list of containers and images as it grows.
+
+use super::{Container, ContainerKind, Image, Inventory, Place, Problem, View};
+use crate::{Error, ErrorKind};
+
+/// Images may share bytes. All that lie in the file may together have this many times its size, and all of something that
+/// is compressed this many times its own.
+const SHARED_LIMIT: u64 = 64;
+
+/// What is kept of an image, generously. It counts as bytes that images have: there may be very many that are empty.
+pub(super) const IMAGE: u64 = 1024;
+
+/// The inventory as it grows.
+pub(super) struct Listing<'a> {
+    pub(super) inventory: Inventory<'a>,
+    /// What may be decompressed at once.
+    #[cfg(feature = "containers")]
+    pub(super) limit: u64,
+    /// What may still be kept.
+    pub(super) left: u64,
+    /// How many bytes images in the file may still have.
+    in_file: u64,
+}
+
+impl<'a> Listing<'a> {
+    pub(super) fn new(file: &[u8], limit: u64) -> Self {
+        Self {
+            inventory: Inventory::default(),
+            #[cfg(feature = "containers")]
+            limit,
+            left: limit,
+            in_file: (file.len() as u64).saturating_mul(SHARED_LIMIT),
+        }
+    }
+
+    pub(super) fn problem(&mut self, place: Place<'a>, error: Error) {
+        self.inventory.problems.push(Problem { place, error: error.shifted(place.offset), decompressed: false });
+    }
+
+    /// Adds a container and its images.
+    pub(super) fn add(
+        &mut self,
+        place: Place<'a>,
+        kind: ContainerKind,
+        size: u64,
+        view: View<'a>,
+    ) -> &mut Container<'a> {
+        let at = self.inventory.images.len();
+        self.inventory.containers.push(Container {
+            kind,
+            place,
+            size,
+            inflated_size: None,
+            method: None,
+            images: at..at,
+            view,
+        });
+        self.inventory.containers.last_mut().expect("one was just added")
+    }
+
+    /// Adds images to the last container. Those that lie in the file as they are share what it has; others have
+    /// `inflated_size` bytes between them. Where they share them beyond all reason, the rest is a problem.
+    pub(super) fn add_images(&mut self, inflated_size: Option<u64>, images: impl IntoIterator<Item = Image<'a>>) {
+        let mut left = inflated_size.map_or(self.in_file, |size| size.saturating_mul(SHARED_LIMIT));
+        let Some(container) = self.inventory.containers.last_mut() else { return };
+        let mut too_much = false;
+        for image in images {
+            match left.checked_sub(image.size.saturating_add(IMAGE)) {
+                Some(rest) => left = rest,
+                None => {
+                    too_much = true;
+                    break;
+                }
+            }
+            self.inventory.images.push(image);
+        }
+        container.images.end = self.inventory.images.len();
+        let place = container.place;
+        if inflated_size.is_none() {
+            self.in_file = left;
+        }
+        if too_much {
+            self.problem(place, Error::new(ErrorKind::Malformed, "images (they share too many bytes)", 0));
+        }
+    }
+
+    /// The index that the container being added has.
+    pub(super) fn last(&self) -> usize {
+        self.inventory.containers.len() - 1
+    }
+
+    /// A problem of something compressed, or of what came out of it.
+    pub(super) fn inflated_problem(&mut self, place: Place<'a>, error: Error) {
+        let in_stream = matches!(
+            error.kind(),
+            ErrorKind::Compression { .. }
+                | ErrorKind::UnsupportedCompression { .. }
+                | ErrorKind::NotBuiltIn { .. }
+                | ErrorKind::LimitExceeded { .. }
+        );
+        match in_stream {
+            true => self.problem(place, error),
+            false => self.inventory.problems.push(Problem { place, error, decompressed: true }),
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! The containers that packs are made of, and images by themselves.
+
+use super::declared::{describe, name};
+use super::image::Bytes;
+use super::listing::Listing;
+use super::{ContainerKind, Image, Place, View};
+use crate::bundle::Bundle;
+use crate::image;
+use crate::offload_binary::OffloadBinary;
+use alloc::borrow::Cow;
+use alloc::format;
+use alloc::string::ToString;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+/// A binary bundle.
+pub(super) fn bundle<'a>(list: &mut Listing<'a>, place: Place<'a>, bundle: Bundle<'a>) {
+    list.add(place, ContainerKind::Bundle, bundle.size(), View::Bundle(bundle));
+    let container = list.last();
+    let images = bundle.entries().map(|entry| {
+        let bytes = entry.code_object();
+        let mut image = Image::new(container, Bytes::Here(bytes), bytes.len() as u64);
+        image.offset = Some(place.offset.saturating_add(entry.offset()));
+        name(&mut image, Cow::Borrowed(entry.id_str()));
+        image
+    });
+    list.add_images(None, images);
+}
+
+/// An offload binary, compressed or not.
+pub(super) fn offload_binary<'a>(list: &mut Listing<'a>, place: Place<'a>, binary: OffloadBinary<'a>) {
+    let added = list.add(place, ContainerKind::OffloadBinary, binary.size(), View::OffloadBinary(binary));
+    let Some(compressed) = binary.compressed() else {
+        let container = list.last();
+        let images = binary.images().map(|found| {
+            let bytes = found.data();
+            let mut image = Image::new(container, Bytes::Here(bytes), bytes.len() as u64);
+            image.offset = Some(place.offset.saturating_add(found.offset()));
+            describe(&mut image, &found);
+            image
+        });
+        return list.add_images(None, images);
+    };
+    added.inflated_size = Some(compressed.inflated_size());
+    added.method = Some(compressed.method().to_string());
+    let whole = match compressed.decompress(list.left) {
+        Ok(whole) => Arc::new(whole),
+        Err(error) => return list.problem(place, error),
+    };
+    let inflated = match OffloadBinary::parse(&whole) {
+        Ok(inflated) => inflated,
+        Err(error) => return list.inflated_problem(place, error),
+    };
+    let container = list.last();
+    let images: Vec<Image<'a>> = inflated
+        .images()
+        .map(|found| {
+            let (start, size) = (found.offset() as usize, found.data().len());
+            let bytes = Bytes::Inflated(Arc::clone(&whole), start..start + size);
+            let mut image = Image::new(container, bytes, size as u64);
+            let mut declared = Image::new(container, Bytes::Here(&[]), 0);
+            describe(&mut declared, &found);
+            image.module = owned(declared.module);
+            image.offload_kind = owned(declared.offload_kind);
+            image.triple = owned(declared.triple);
+            image.target_id = owned(declared.target_id);
+            image
+        })
+        .collect();
+    list.left = list.left.saturating_sub(whole.len() as u64);
+    list.add_images(Some(whole.len() as u64), images);
+}
+
+/// An image by itself.
+pub(super) fn raw<'a>(list: &mut Listing<'a>, place: Place<'a>, bytes: &'a [u8]) {
+    let size = bytes.len() as u64;
+    list.add(place, ContainerKind::Raw, size, View::Raw(bytes));
+    let mut image = Image::new(list.last(), Bytes::Here(bytes), size);
+    image.offset = Some(place.offset);
+    image.target_id = match image::Image::parse(bytes) {
+        Ok(image::Image::CodeObject(header)) => header.target_id().map(Cow::Owned),
+        Ok(image::Image::Cubin(header)) => Some(Cow::Owned(format!("sm_{}", header.number()))),
+        Ok(image::Image::Ptx(header)) => Some(Cow::Owned(header.arch().to_string())),
+        _ => None,
+    };
+    list.add_images(None, [image]);
+}
+
+fn owned<'a>(text: Option<Cow<'_, str>>) -> Option<Cow<'a, str>> {
+    text.map(|text| Cow::Owned(text.into_owned()))
+}

@@ -1,0 +1,36 @@
+//! The walk through a file, container by container.
+
+use super::listing::Listing;
+use super::{Inventory, Place, Problem, containers, plain};
+use crate::fat_file::{Container as Found, find, within};
+use crate::offload_binary::OffloadBinaries;
+
+pub(super) fn walk(file: &[u8], limit: u64) -> Inventory<'_> {
+    let mut list = Listing::new(file, limit);
+    find(file, |place, container| match container {
+        Ok(container) => found(&mut list, place, container),
+        Err(error) => list.inventory.problems.push(Problem { place, error, decompressed: false }),
+    });
+    list.inventory
+}
+
+fn found<'a>(list: &mut Listing<'a>, place: Place<'a>, found: Found<'a>) {
+    match found {
+        Found::Bundles(section) => containers::bundles(list, place, section),
+        Found::OffloadBinaries(section) => {
+            for found in OffloadBinaries::new(section) {
+                match found {
+                    Ok((at, binary)) => plain::offload_binary(list, within(place, at), binary),
+                    Err(error) => list.problem(place, error),
+                }
+            }
+        }
+        Found::NvFatbins(section) => containers::fatbins(list, place, section),
+        #[cfg(feature = "object")]
+        Found::ObjectBundle(bundle) => containers::object_bundle(list, place, bundle),
+        #[cfg(feature = "containers")]
+        Found::TextBundle(bundle) => containers::text_bundle(list, place, bundle),
+        Found::Image(bytes) => plain::raw(list, place, bytes),
+        Found::Elsewhere(path) => list.inventory.elsewhere.push(path),
+    }
+}

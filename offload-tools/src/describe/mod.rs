@@ -1,0 +1,16 @@
+//! What the commands say of what [`offload_format::inventory`] finds: in JSON, to the rules of selection, of problems.
+
+mod header;
+mod named;
+mod problem;
+mod record;
+mod stated_kind;
+
+pub use header::Header;
+pub use named::{Named, by_name};
+pub use problem::problem_text;
+pub use record::{FileRecord, ImageRecord, KernelRecord};
+pub use stated_kind::stated_kind;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,16 @@
+//! The kinds of images that offload binaries state.
+
+use offload_format::image::Image;
+use offload_format::offload_binary::ImageKind;
+
+/// What an offload binary should state of an image with these bytes; `None` of one that is not known.
+pub fn stated_kind(bytes: &[u8]) -> Option<ImageKind> {
+    Some(match Image::parse(bytes).ok()? {
+        Image::CodeObject(_) | Image::Elf { .. } => ImageKind::OBJECT,
+        Image::Cubin(_) => ImageKind::CUBIN,
+        Image::Ptx(_) => ImageKind::PTX,
+        Image::Fatbin => ImageKind::FATBINARY,
+        Image::Bitcode => ImageKind::BITCODE,
+        Image::SpirV { .. } => ImageKind::SPIRV,
+    })
+}
