@@ -93,7 +93,8 @@
 //! | `.s`: assembly | yes | | |
 //! | `.ptx`: PTX | | for its own target; through ptxas, machine code of that and later ones | |
 //! | code objects, cubins | by their own headers | by their own headers | |
-//! | fatbins, bundles, offload binaries, archives of these (feature `containers`; `compression` for compressed ones) | by their own headers | by their own headers | |
+//! | bundles, offload binaries | by their own headers | by their own headers | |
+//! | fatbins, bundles in a row, archives (feature `containers`); compressed ones (feature `compression`) | by their own headers | by their own headers | |
 //!
 //! The extensions of supplied files are on [`Language::Image`]. [`Source::language`] says it for a file of another name. What
 //! a file says of its targets counts as if build.rs had said it. Supplied images, PTX, and assembly that has kernels are not
@@ -146,7 +147,7 @@
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `containers` | supplied images in fatbins, bundles, offload binaries and archives |
+//! | `containers` | supplied images in fatbins, archives, and bundles in a row |
 //! | `compression` | [`Build::compress`], and supplied files that are compressed; brings `containers` |
 //! | `doctor` | the module `doctor`: what a build would find on this machine, as `offload doctor` shows it |
 //!

@@ -103,7 +103,7 @@ impl Build {
     /// `.supports(["nvidia"])`, `.supports(["sm_90a"])`. If the list is that of `OFFLOAD_ARCH`, a line says what is left
     /// of it. That nothing is left is an error, unless [`Build::allow_empty`] was called.
     pub fn supports<S: Into<String>>(&mut self, selectors: impl IntoIterator<Item = S>) -> &mut Self {
-        self.request.targets.extend(selectors.into_iter().map(Selector::new));
+        self.request.supports.extend(selectors.into_iter().map(Selector::new));
         self
     }
 

@@ -167,17 +167,17 @@ pub(crate) fn plan(
         let mut it = PlannedModule { name, prefix, options, sources, targets: Vec::new(), required: module.required };
         for target in targets {
             let may_be = |list: &[Selector]| list.is_empty() || list.iter().any(|selector| selector.selects(target));
-            if may_be(&request.targets) && may_be(&module.targets) && is_built(&it, target)? {
+            if may_be(&request.supports) && may_be(&module.supports) && is_built(&it, target)? {
                 it.targets.push(target.clone());
             }
         }
         if it.targets.is_empty() && !module.may_be_empty && !request.may_be_empty {
             let mut limits = Vec::new();
-            if !request.targets.is_empty() {
-                limits.push(format!("the pack is for {}, as build.rs says", list(&request.targets)));
+            if !request.supports.is_empty() {
+                limits.push(format!("the pack is for {}, as build.rs says", list(&request.supports)));
             }
-            if !module.targets.is_empty() {
-                limits.push(format!("the module is for {}, as build.rs says", list(&module.targets)));
+            if !module.supports.is_empty() {
+                limits.push(format!("the module is for {}, as build.rs says", list(&module.supports)));
             }
             let is_limited =
                 |source: &&PlannedSource| !source.declared.is_empty() || source.constraints.limit().is_some();
@@ -303,7 +303,7 @@ fn look_into(source: &Source, compilers: &[Compiler], cargo: &Cargo) -> Result<P
         path: path.clone(),
         language,
         options: source.options.clone(),
-        declared: source.targets.clone(),
+        declared: source.supports.clone(),
         compilers: compilers.to_owned(),
         constraints: Constraints::read(path, language)?,
     })
@@ -312,12 +312,12 @@ fn look_into(source: &Source, compilers: &[Compiler], cargo: &Cargo) -> Result<P
 fn check_selectors(request: &Request, module: &Module) -> Result<(), Error> {
     let mut all = Vec::new();
     for source in &module.sources {
-        all.extend(&source.targets);
+        all.extend(&source.supports);
         source.options.add_selectors(&mut all);
     }
     all.extend(module.required.iter().filter_map(|kernel| kernel.only.as_ref()));
-    all.extend(&module.targets);
-    all.extend(&request.targets);
+    all.extend(&module.supports);
+    all.extend(&request.supports);
     request.options.add_selectors(&mut all);
     module.options.add_selectors(&mut all);
     all.into_iter().try_for_each(Selector::check).map_err(Error::config)

@@ -25,7 +25,7 @@ pub struct Module {
     pub(crate) name: Option<String>,
     pub(crate) sources: Vec<Source>,
     pub(crate) options: Options,
-    pub(crate) targets: Vec<Selector>,
+    pub(crate) supports: Vec<Selector>,
     pub(crate) may_be_empty: bool,
     pub(crate) required: Vec<RequiredKernel>,
 }
@@ -49,7 +49,7 @@ impl Module {
             name: None,
             sources: Vec::new(),
             options: Options::default(),
-            targets: Vec::new(),
+            supports: Vec::new(),
             may_be_empty: false,
             required: Vec::new(),
         }
@@ -101,7 +101,7 @@ impl Module {
     /// The targets that it supports, as [selectors](crate#selectors): it is built for those of the pack's targets. That
     /// none is left is an error, unless [`Module::allow_empty`] was called.
     pub fn supports<S: Into<String>>(&mut self, selectors: impl IntoIterator<Item = S>) -> &mut Self {
-        self.targets.extend(selectors.into_iter().map(Selector::new));
+        self.supports.extend(selectors.into_iter().map(Selector::new));
         self
     }
 

@@ -77,7 +77,7 @@ pub(crate) struct Request {
     /// For all modules.
     pub(crate) options: Options,
     /// The targets that the pack supports; none for all.
-    pub(crate) targets: Vec<Selector>,
+    pub(crate) supports: Vec<Selector>,
     /// Whether the pack is compressed.
     pub(crate) compressed: bool,
     /// Whether it may have no images.
@@ -101,7 +101,7 @@ impl Default for Request {
             modules: Vec::new(),
             exclude: Vec::new(),
             options: Options::default(),
-            targets: Vec::new(),
+            supports: Vec::new(),
             compressed: false,
             may_be_empty: false,
             code_object_version: None,

@@ -16,14 +16,14 @@ pub struct Source {
     pub(crate) path: PathBuf,
     pub(crate) language: Option<Language>,
     pub(crate) options: Options,
-    pub(crate) targets: Vec<Selector>,
+    pub(crate) supports: Vec<Selector>,
 }
 
 impl Source {
     /// The source at this path: relative to the package's folder, or absolute. One that the build script has generated lies
     /// in `OUT_DIR`.
     pub fn new(path: impl AsRef<Path>) -> Self {
-        Self { path: path.as_ref().to_owned(), language: None, options: Options::default(), targets: Vec::new() }
+        Self { path: path.as_ref().to_owned(), language: None, options: Options::default(), supports: Vec::new() }
     }
 
     /// What it is written in, whatever its extension is.
@@ -52,7 +52,7 @@ impl Source {
 
     /// The targets that it supports, as [selectors](crate#selectors). Images for others are made without it.
     pub fn supports<S: Into<String>>(&mut self, selectors: impl IntoIterator<Item = S>) -> &mut Self {
-        self.targets.extend(selectors.into_iter().map(Selector::new));
+        self.supports.extend(selectors.into_iter().map(Selector::new));
         self
     }
 }

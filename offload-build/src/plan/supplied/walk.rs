@@ -82,3 +82,30 @@ fn disabled(feature: &str, what: &str) -> String {
          offload-build = {{ version = \"{VERSION}\", features = [\"{feature}\"] }}"
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn targets(file: &[u8]) -> Result<Vec<String>, String> {
+        let mut targets = Vec::new();
+        walk(file, &mut |part| match part {
+            Part::Image(name, _) => targets.push(name.to_string()),
+            Part::Other(what) => targets.push(what),
+        })?;
+        Ok(targets)
+    }
+
+    #[test]
+    fn bundles_and_offload_binaries_take_no_feature() {
+        let bundle = include_bytes!("../../../../tests/corpus/bundle/hip_dev.hipfb");
+        assert_eq!(targets(bundle), Ok(vec!["gfx1100".to_owned(), "gfx906".to_owned()]));
+    }
+
+    #[test]
+    #[cfg(not(feature = "containers"))]
+    fn fatbins_take_the_feature() {
+        let why = targets(&[0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0]).unwrap_err();
+        assert!(why.starts_with("offload-build reads what it has (fatbin) with its feature `containers`:\n"), "{why}");
+    }
+}
