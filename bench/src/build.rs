@@ -57,7 +57,8 @@ fn again(folder: &Path, clang: &Path) {
     const AGAIN: &str = "println!(\"cargo::rerun-if-env-changed=AGAIN\");";
     let full = package(folder, "again", OFFLOAD_BUILD);
     let targets = r#"["gfx90a", "gfx942", "gfx1100", "gfx1201", "compute_80", "compute_90", "compute_100", "cpu"]"#;
-    full.write("build.rs", &script(targets).replacen("{\n", &format!("{{\n    {AGAIN}\n"), 1));
+    let text = script(targets).replacen("{\n", &format!("{{\n    {AGAIN}\n"), 1);
+    full.write("build.rs", &text);
     for name in ["one", "two"] {
         full.write(format!("kernels/{name}.cu"), &kernel(name, 0));
     }
@@ -68,18 +69,28 @@ fn again(folder: &Path, clang: &Path) {
         command.env("OFFLOAD_CLANG", clang).env("AGAIN", round.to_string());
         time(|| succeed(&mut command))
     };
-    let mut times = [Vec::new(), Vec::new()];
+    // The same with headers: each is looked at once, however many images there are.
+    const HEADERS: usize = 200;
+    let headers = self::package(folder, "headers", OFFLOAD_BUILD);
+    let includes: String = (0..HEADERS).map(|number| format!("#include <h{number}.h>\n")).collect();
+    (0..HEADERS).for_each(|number| headers.write(format!("inc/h{number}.h"), &format!("#define H{number} {number}\n")));
+    headers.write("build.rs", &text.replace(".archs(", ".include(\"inc\").archs("));
+    for name in ["one", "two"] {
+        headers.write(format!("kernels/{name}.cu"), &(includes.clone() + &kernel(name, 0)));
+    }
+    let mut times = [Vec::new(), Vec::new(), Vec::new()];
     for round in 0..12 {
-        for (package, times) in [&empty, &full].into_iter().zip(&mut times) {
+        for (package, times) in [&empty, &full, &headers].into_iter().zip(&mut times) {
             let time = build(package, round);
             // The first compiles.
             times.extend((round > 0).then_some(time));
         }
     }
-    let [empty, full] = times;
+    let [empty, full, headers] = times;
     let empty = print_row("an empty build script that runs again, cargo build", empty);
     let full = print_row("one with 16 images and nothing to do", full);
     println!("  {:<58} {:>22.1} ms   (at most 50 ms more)", "", (full.as_secs_f64() - empty.as_secs_f64()) * 1e3);
+    print_row("one with 16 images of 200 headers and nothing to do", headers);
 }
 
 pub const OFFLOAD_BUILD: &str =

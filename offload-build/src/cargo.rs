@@ -4,6 +4,7 @@ use crate::error::{Error, ErrorKind};
 use std::cell::RefCell;
 use std::env;
 use std::ffi::OsString;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -97,6 +98,21 @@ impl Cargo {
         env::var(name).ok().filter(|value| !value.is_empty())
     }
 
+    /// The folders in a variable that has a list of them; an empty one is the working folder.
+    pub(crate) fn user_paths(&self, name: &str) -> Vec<PathBuf> {
+        self.user_var(name).map(|list| env::split_paths(&list).collect()).unwrap_or_default()
+    }
+
+    /// Whether everything is to be made again, whatever an earlier run has made.
+    pub(crate) fn rebuilds(&self) -> bool {
+        let rebuilds = self.user_var("OFFLOAD_REBUILD").is_some();
+        if rebuilds {
+            // Also the next time, with the same value.
+            self.run_again();
+        }
+        rebuilds
+    }
+
     /// An environment variable that makes no difference to what is built, so that nothing is to be done when it changes.
     pub(crate) fn untracked_var(&self, name: &str) -> Option<String> {
         env::var(name).ok().filter(|value| !value.is_empty())
@@ -156,10 +172,43 @@ impl Cargo {
     pub(crate) fn watch_search_path(&self) {
         for folder in self.search_path() {
             // Cargo looks at all that lies in a folder: one around the build itself would change with each.
-            if folder.is_absolute() && folder.is_dir() && !self.out_dir.starts_with(&folder) {
+            let is_of_builds = folder.starts_with(self.target_folder());
+            if folder.is_absolute() && folder.is_dir() && !is_of_builds && !self.out_dir.starts_with(&folder) {
                 self.watch(&folder);
             }
         }
+    }
+
+    /// The folder in which Cargo builds. It tells of itself by a file; else `OUT_DIR` is
+    /// `<folder>/<profile>/build/<package>/out` in it.
+    fn target_folder(&self) -> &Path {
+        let folders = || self.out_dir.ancestors().skip(1);
+        folders().find(|it| it.join("CACHEDIR.TAG").is_file()).or_else(|| folders().nth(3)).unwrap_or(&self.out_dir)
+    }
+
+    /// The build script runs again when something is put into a folder for headers, or changes there. Cargo looks at all that
+    /// lies in it: not where that is much, nor where builds write. A folder that is not there would be one that changes each
+    /// time.
+    pub(crate) fn watch_folder(&self, folder: &Path) {
+        const MOST_ENTRIES: usize = 2000;
+        let Ok(absolute) = self.manifest_dir.join(folder).canonicalize() else { return };
+        let target = self.target_folder();
+        let target = target.canonicalize().unwrap_or_else(|_| target.to_owned());
+        let (mut waiting, mut entries) = (vec![absolute.clone()], 0);
+        let has_builds = target.starts_with(&absolute) || self.out_dir.starts_with(&absolute);
+        if !absolute.is_dir() || has_builds || absolute.starts_with(&self.out_dir) {
+            return;
+        }
+        while let Some(folder) = waiting.pop() {
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                entries += 1;
+                if entries > MOST_ENTRIES {
+                    return;
+                }
+                waiting.extend(entry.file_type().is_ok_and(|it| it.is_dir()).then(|| entry.path()));
+            }
+        }
+        self.watch(folder);
     }
 
     /// The build script runs again when this file changes. Cargo takes a missing file for one that changes each time.

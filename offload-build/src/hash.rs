@@ -33,7 +33,8 @@ impl ContentHash {
         Self::of_bytes(File::open(path)?)
     }
 
-    fn of_bytes(mut file: impl Read) -> io::Result<Self> {
+    /// Of all that can be read.
+    pub(crate) fn of_bytes(mut file: impl Read) -> io::Result<Self> {
         let mut buffer = vec![0; BLOCKS * BLOCK];
         let mut hasher = SipHasher13::new();
         let mut size = 0;

@@ -171,13 +171,31 @@
 //! | `OFFLOAD_PREBUILT_<package>`, `OFFLOAD_PREBUILT` | `update`: write the prebuilt set; `only`: take every GPU image from it; `never`: don't look at it |
 //! | `OFFLOAD_SKIP=1`, `DOCS_RS` | compile nothing: an empty pack, whose `select` says so. For rust-analyzer: `"rust-analyzer.cargo.extraEnv": {"OFFLOAD_SKIP": "1"}` |
 //!
+//! | `CPATH`, `C_INCLUDE_PATH`, `CPLUS_INCLUDE_PATH`, `OBJC_INCLUDE_PATH`, `OBJCPLUS_INCLUDE_PATH`, `COMPILER_PATH`, `LIBRARY_PATH`, `GCC_EXEC_PREFIX`, `SOURCE_DATE_EPOCH`, `SDKROOT`, `MACOSX_DEPLOYMENT_TARGET`, `CCC_OVERRIDE_OPTIONS`, `QA_OVERRIDE_GCC3_OPTIONS`, `INCLUDE`, `LIB`, `LIBPATH`, `CL`, `_CL_` | what compilers read by themselves: images of another value are made again. `DEPENDENCIES_OUTPUT` and `SUNPRO_DEPENDENCIES` are kept from them |
+//! | `OFFLOAD_REBUILD=1` | make everything again, whatever there is |
+//!
 //! `CARGO_TERM_COLOR=always` gives compilers' messages their colours.
 //!
-//! Cargo runs the build script again when one of them, `PATH`, a source, a header or a compiler changes, by the time stamps of
-//! files. Then only what would come out different is compiled; if that is nothing, no tool is started. What Cargo does not
-//! notice: a compiler that is replaced by one with an older time stamp, one that is put into a folder of `PATH` before the
-//! one that was found, a toolkit that is installed elsewhere than in `PATH` (`/usr/local/cuda`, `/opt/rocm`) while prebuilt
-//! images stand in, and for `native` another GPU. Then touch build.rs.
+//! # What makes a build script run again
+//!
+//! Cargo runs it again when one of the variables above, `PATH`, a source, a header, another input, or a compiler changes, by the time
+//! stamps of files; and when something changes in a folder of [`Build::include`], unless the folder holds Cargo's own `target` or
+//! more than 2000 entries.
+//!
+//! Then only what would come out different is compiled; if that is nothing, no tool is started but those that are scripts or
+//! links to ccache and its like. What counts:
+//!
+//! - the bytes of sources, of all that they include, of files named in flags (`@options.txt`, `-fmodule-map-file=x`,
+//!   `-mlink-builtin-bitcode x`), of what assembly takes in with `.include` and `.incbin`, and of [`Build::input`];
+//! - whether there is a file that would be found before one of these, or for which `__has_include` asks;
+//! - options, the variables that compilers read, and compilers: what they report, their files, and for a wrapper the files of
+//!   the program that it starts.
+//!
+//! What Cargo does not notice is compared at the next run of the script, which any other change brings about: a header that
+//! appears in a folder that Cargo is not told of, a compiler that is replaced by one with an older time stamp, one that is put
+//! into a folder of `PATH` before the one that was found, a toolkit that is installed elsewhere than in `PATH` (`/usr/local/cuda`,
+//! `/opt/rocm`) while prebuilt images stand in, and for `native` another GPU. Then touch build.rs. What always makes everything
+//! again: `OFFLOAD_REBUILD=1 cargo build`.
 //!
 //! # Compiler launchers
 //!
@@ -204,6 +222,7 @@
 //!
 //! ```text
 //! offload/
+//! ├── lock                           held while a build script runs
 //! ├── include/                       the header offload/kernel.h and its parts, cuda_fp16.h and its kin
 //! ├── probes.cache                   what compilers reported about themselves
 //! ├── saxpy.index                    what include_offload!("saxpy") reads

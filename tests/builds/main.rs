@@ -13,6 +13,7 @@ mod footprint;
 mod kernel_header;
 mod languages;
 mod large_packs;
+mod model;
 mod modules;
 mod nvcc;
 mod prebuilt;
@@ -31,6 +32,7 @@ fn main() -> std::process::ExitCode {
         kernel_header::tests(),
         languages::tests(),
         large_packs::tests(),
+        model::tests(),
         modules::tests(),
         nvcc::tests(),
         prebuilt::tests(),

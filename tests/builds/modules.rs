@@ -353,6 +353,7 @@ fn each_module_has_a_prebuilt_set() {
     assert_eq!(
         files,
         [
+            ".gitattributes",
             "pack.affine.compute_80.ptx",
             "pack.affine.gfx90a.hsaco",
             "pack.affine.manifest",

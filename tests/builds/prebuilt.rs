@@ -16,7 +16,12 @@ offload_tests::tests! {
     HIDDEN.slow() => [a_package_is_installed_without_a_compiler],
     COMPILERS => [a_set_that_is_left_out_of_the_package],
     COMPILERS.slow() => [a_stale_set_cannot_be_packaged],
-    CLANG => [a_prebuilt_set_can_travel, a_prebuilt_set_of_a_generated_source],
+    CLANG => [
+        a_prebuilt_set_can_travel,
+        folders_outside_go_by_their_position,
+        line_ends_of_windows,
+        a_prebuilt_set_of_a_generated_source,
+    ],
 }
 
 const ARCHS: &str = r#".archs(["gfx90a", "sm_80", "compute_80", "cpu"])"#;
@@ -179,7 +184,7 @@ fn a_prebuilt_set_can_travel() {
         .map(|path| path.file_name().expect("a file has a name").to_string_lossy().into_owned())
         .collect();
     files.sort_unstable();
-    assert_eq!(files, ["add.cu", "add.gfx90a.hsaco", "add.manifest", "add.notes.txt"]);
+    assert_eq!(files, [".gitattributes", "add.cu", "add.gfx90a.hsaco", "add.manifest", "add.notes.txt"]);
     let manifest = there.text("kernels/add.manifest");
     assert!(!manifest.contains(&*there.folder.to_string_lossy()), "{manifest}");
 
@@ -188,6 +193,56 @@ fn a_prebuilt_set_can_travel() {
     }
     let printed = here.pack("add", &one_target).build().release().env("OFFLOAD_PREBUILT", "only").passes();
     printed.has("gfx90a from kernels/, because OFFLOAD_PREBUILT=only");
+}
+
+/// The package's own folder, and one that lies elsewhere on each machine.
+fn folders_outside_go_by_their_position() {
+    const CALLS: &str = r#"
+        .file("kernels/add.cu")
+        .include(env!("CARGO_MANIFEST_DIR"))
+        .include(std::env::var("SDK").unwrap())
+        .archs(["gfx90a"])"#;
+    let [there, here] = ["set_sdk_there", "set_sdk_here"].map(|name| {
+        let scenario = Scenario::new(name);
+        scenario
+            .pack("add", CALLS)
+            .write("kernels/add.cu", format!("#include <sdk/value.h>\n#include <own.h>\n{}", kernel("add", "VALUE")))
+            .write("own.h", "");
+        scratch::write(scratch::folder(&format!("{name}_sdk")).join("sdk/value.h"), "#define VALUE 1.0f\n");
+        scenario
+    });
+    let build = |scenario: &Scenario, prebuilt: &str| {
+        let sdk = scenario.folder.with_file_name(format!("{}_sdk", scenario.name()));
+        scenario.build().release().env("SDK", sdk).env("OFFLOAD_PREBUILT", prebuilt).passes()
+    };
+    build(&there, "update");
+    let manifest = there.text("prebuilt/add.manifest");
+    assert!(manifest.contains("-I<folder 1>") && manifest.contains(" <folder 1>/sdk/value.h"), "{manifest}");
+    assert!(!manifest.contains(&*scratch::target_dir().to_string_lossy()), "{manifest}");
+    for file in ["add.manifest", "add.gfx90a.hsaco"] {
+        here.write(&format!("prebuilt/{file}"), read(there.folder.join("prebuilt").join(file)));
+    }
+    build(&here, "only").has("gfx90a from prebuilt/, because OFFLOAD_PREBUILT=only");
+
+    // What goes by no position is refused where the set is made.
+    here.write("flags.txt", "-DX=1");
+    let elsewhere = here.folder.join("flags.txt").display().to_string();
+    there.pack("add", &format!("{CALLS}.flag(\"@{elsewhere}\")"));
+    let sdk = there.folder.with_file_name("set_sdk_there_sdk");
+    let refused = there.build().release().env("SDK", sdk).env("OFFLOAD_PREBUILT", "update").fails();
+    refused.has(&format!("a prebuilt set is for every machine, and {elsewhere} is a path of this one"));
+}
+
+/// git's core.autocrlf changes a source, and what is said of that.
+fn line_ends_of_windows() {
+    let scenario = Scenario::new("set_crlf");
+    scenario.pack("add", r#".file("kernels/add.cu").archs(["gfx90a"])"#).kernel("add", "1.0f");
+    scenario.build().release().env("OFFLOAD_PREBUILT", "update").passes();
+    assert!(scenario.text("prebuilt/.gitattributes").contains("* -text"));
+    let text = scenario.text("kernels/add.cu").replace('\n', "\r\n");
+    scenario.write("kernels/add.cu", text);
+    let refused = scenario.build().release().env("OFFLOAD_PREBUILT", "only").fails();
+    refused.has("kernels/add.cu has the line ends of Windows (CRLF)").has("kernels/add.cu text eol=lf");
 }
 
 /// What build scripts write themselves is no reason to run them again.

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// A step: its name, and Cargo's arguments. Features, tests, Rust kernels and fuzzing are steps of their own kind.
-const STEPS: [(&str, &[&str]); 10] = [
+const STEPS: [(&str, &[&str]); 11] = [
     ("fmt", &["fmt", "--all", "--check"]),
     (
         "clippy",
@@ -58,7 +58,9 @@ const STEPS: [(&str, &[&str]); 10] = [
         ],
     ),
     ("doc", &["doc", "--workspace", "--no-deps", "--locked"]),
-    ("test", &["--locked"]),
+    ("test", &["--locked", "--", "--skip", "model::stand_in"]),
+    // 500 sequences of edits, of which the test suite tries 89.
+    ("model", &["--locked", "--test", "builds", "--", "model::stand_in"]),
     ("rust-kernels", &[]),
     ("fuzz", &[]),
 ];
@@ -121,9 +123,11 @@ fn step(setup: &Setup, name: &str, arguments: &[&str]) -> Result {
     let failed = |line: &str| {
         Failure::Failed(format!("step `{name}` failed: {line}\nTo repeat only this step: cargo xtask ci {name}"))
     };
-    if name == "test" {
+    if name == "test" || name == "model" {
         let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
-        return test::run(setup, &arguments).map_err(|_| failed(&format!("cargo xtask test {}", arguments.join(" "))));
+        let variables: &[(&str, &str)] = if name == "model" { &[("OFFLOAD_TEST_SEQUENCES", "113")] } else { &[] };
+        return test::run_with(setup, &arguments, variables)
+            .map_err(|_| failed(&format!("cargo xtask test {}", arguments.join(" "))));
     }
     if name == "rust-kernels" {
         return rust_kernels::in_ci(setup);

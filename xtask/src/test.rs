@@ -15,8 +15,13 @@ pub fn command(args: &[String]) -> Result {
 
 /// Runs the tests. Cargo prints what failed, so nothing is added to it.
 pub fn run(setup: &Setup, args: &[String]) -> Result {
+    run_with(setup, args, &[])
+}
+
+/// The same with these variables.
+pub fn run_with(setup: &Setup, args: &[String], variables: &[(&str, &str)]) -> Result {
     let mut cargo = setup.cargo();
-    cargo.arg("test");
+    cargo.arg("test").envs(variables.iter().copied());
     if !names_packages(args) {
         cargo.args(["--workspace", FEATURES]);
     }

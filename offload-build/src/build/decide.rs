@@ -88,7 +88,7 @@ impl Run<'_> {
     }
 
     fn fresh_or_stale(&self, compilation: Compilation) -> Source {
-        match cache::fresh(&compilation, self.output, self.cargo) {
+        match cache::fresh(&compilation, &self.seen, self.output, self.cargo) {
             Some(made) => Source::Fresh(compilation, made),
             None => Source::Compile(compilation),
         }

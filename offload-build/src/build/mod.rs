@@ -129,6 +129,13 @@ impl Build {
         self
     }
 
+    /// Names a file that compilers read without saying so, a table that a plugin reads, say: when it changes, so do the images.
+    /// It has to be there. What is known without is on the [front page](crate#what-makes-a-build-script-run-again).
+    pub fn input(&mut self, file: impl AsRef<Path>) -> &mut Self {
+        self.request.options.inputs.push(file.as_ref().to_owned());
+        self
+    }
+
     /// Defines a macro; without a value it is 1.
     pub fn define<'a>(&mut self, name: &str, value: impl Into<Option<&'a str>>) -> &mut Self {
         self.request.options.define(name, value.into());

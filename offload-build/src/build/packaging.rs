@@ -25,7 +25,7 @@ impl Run<'_> {
         for (module, set) in modules.iter().zip(sets) {
             for target in module.targets.iter().filter(|target| is_compiled(module, target)) {
                 let misfit = match &set {
-                    Some(set) => match set.image(target, &self.prebuilt_options(module), self.output, self.cargo)? {
+                    Some(set) => match set.image(target, &self.prebuilt_setting(module))? {
                         StandIn::Image(_) => None,
                         StandIn::Misfit(why) => Some(why),
                     },

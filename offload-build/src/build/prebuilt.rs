@@ -15,12 +15,13 @@
 //! ```
 //!
 //! Our own headers go by the names that sources include them by: they lie in `OUT_DIR`, which is elsewhere for
-//! everybody. An image is used if the options are the same and every input has the same bytes. Compiler and
+//! everybody. A folder outside of the package that build.rs names goes by its position, `<folder 1>`; headers of the system are
+//! no inputs of a set. Beside the manifests lies a `.gitattributes`, so that git leaves the files as they are. An image is used if the options are the same and every input has the same bytes. Compiler and
 //! optimization are there to be read: they are what is missing, or Cargo's profile. Our headers count while somebody
 //! works on the package; a published one may be built with another version of this crate.
 
 use crate::cargo::Cargo;
-use crate::compile::cache::Input;
+use crate::compile::inputs::Input;
 use crate::error::{Error, ErrorKind};
 use crate::hash::ContentHash;
 use crate::output::{OutDir, image_file_name, remove, write_if_changed};
@@ -45,6 +46,55 @@ pub(crate) struct Prebuilt {
     images: Vec<(String, ContentHash, String)>,
     /// Why the set does not fit this build, once it is known.
     misfit: OnceCell<Option<String>>,
+}
+
+/// What a set has to fit: the options of a module, and where its inputs lie on this machine.
+#[derive(Debug)]
+pub(crate) struct Setting<'a> {
+    pub(crate) options: String,
+    /// The folders outside of the package that build.rs names.
+    pub(crate) folders: Vec<PathBuf>,
+    pub(crate) output: &'a OutDir,
+    pub(crate) cargo: &'a Cargo,
+}
+
+impl Setting<'_> {
+    /// Text with paths as they are on every machine.
+    fn portable(&self, text: &str) -> String {
+        let mut folders: Vec<(usize, String)> =
+            self.folders.iter().map(|folder| folder.display().to_string()).enumerate().collect();
+        // One may lie in another.
+        folders.sort_by_key(|(_, folder)| std::cmp::Reverse(folder.len()));
+        let text = folders
+            .into_iter()
+            .fold(text.to_owned(), |text, (index, folder)| text.replace(&folder, &format!("<folder {}>", index + 1)));
+        self.cargo.portable(&text)
+    }
+
+    /// The path that [`Setting::portable`] made this of.
+    fn here(&self, name: &str) -> PathBuf {
+        let numbered = name.strip_prefix("<folder ").and_then(|rest| rest.split_once('>'));
+        let folder = numbered.and_then(|(number, _)| self.folders.get(number.parse::<usize>().ok()?.checked_sub(1)?));
+        match (folder, numbered) {
+            (Some(folder), Some((_, rest))) => folder.join(rest.trim_start_matches('/')),
+            _ => self.cargo.here(name),
+        }
+    }
+
+    /// Our own header that goes by this name.
+    fn header<'n>(&self, name: &'n str) -> Option<&'n str> {
+        let header = name.strip_prefix('<')?.strip_suffix('>')?;
+        self.output.header_name(&self.output.include().join(header)).is_some().then_some(header)
+    }
+}
+
+/// An absolute path in the options of a manifest, if there is one; what macros are defined as is text.
+fn absolute_path(options: &str) -> Option<&str> {
+    let words = options.split(' ').filter(|word| !word.starts_with("-D"));
+    words.flat_map(|word| word.split(['=', ','])).find_map(|part| {
+        let path = part.trim_start_matches("-I").trim_start_matches("-isystem").trim_start_matches('@');
+        Path::new(path).is_absolute().then_some(path)
+    })
 }
 
 /// What a prebuilt set has in place of an image that cannot be compiled.
@@ -123,25 +173,33 @@ impl Prebuilt {
     }
 
     /// Why no image of the set can be used: options or inputs are not those that it was made from.
-    fn misfit(&self, options: &str, output: &OutDir, cargo: &Cargo) -> Option<String> {
+    fn misfit(&self, setting: &Setting<'_>) -> Option<String> {
         let manifest = self.manifest.display();
+        let cargo = setting.cargo;
         cargo.watch(&self.manifest);
-        if self.options != cargo.portable(options) {
+        if self.options != setting.portable(&setting.options) {
             return Some(format!("{manifest} was made with other options ({})", self.options));
         }
         let is_published = cargo.is_packaged() && !cargo.is_packaging();
         for (name, recorded) in &self.inputs {
-            let ours = name.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
+            let ours = setting.header(name);
             if ours.is_some() && is_published {
                 continue;
             }
             let path = match ours {
-                Some(header) => output.include().join(header),
-                None => cargo.here(name),
+                Some(header) => setting.output.include().join(header),
+                None => setting.here(name),
             };
             match ContentHash::of_file(&path) {
                 Ok(hash) if hash == *recorded && ours.is_some() => {}
                 Ok(hash) if hash == *recorded => cargo.watch_input(&path),
+                Ok(_) if has_other_line_ends(&path, *recorded) => {
+                    return Some(format!(
+                        "{name} has the line ends of Windows (CRLF), and {manifest} was made of it without them; git's \
+                         core.autocrlf does that: write '{name} text eol=lf' into the package's .gitattributes, and check the \
+                         file out again"
+                    ));
+                }
                 Ok(_) => return Some(format!("{name} has changed since {manifest} was made")),
                 Err(error) => return Some(format!("{name}, an input of {manifest}, cannot be read: {error}")),
             }
@@ -150,14 +208,8 @@ impl Prebuilt {
     }
 
     /// The image for a target.
-    pub(crate) fn image(
-        &self,
-        target: &Target,
-        options: &str,
-        output: &OutDir,
-        cargo: &Cargo,
-    ) -> Result<StandIn, Error> {
-        if let Some(misfit) = self.misfit.get_or_init(|| self.misfit(options, output, cargo)) {
+    pub(crate) fn image(&self, target: &Target, setting: &Setting<'_>) -> Result<StandIn, Error> {
+        if let Some(misfit) = self.misfit.get_or_init(|| self.misfit(setting)) {
             return Ok(StandIn::Misfit(misfit.clone()));
         }
         let manifest = self.manifest.display();
@@ -172,21 +224,40 @@ impl Prebuilt {
             }
             Err(error) => return Ok(StandIn::Misfit(format!("{} cannot be read: {error}", path.display()))),
         }
-        cargo.watch(&path);
-        Image::open(target, &path, *recorded, Origin::Prebuilt, &cargo.target).map(StandIn::Image)
+        setting.cargo.watch(&path);
+        Image::open(target, &path, *recorded, Origin::Prebuilt, &setting.cargo.target).map(StandIn::Image)
     }
 }
 
+/// Whether a file is the one with this hash, but for line ends.
+fn has_other_line_ends(path: &Path, recorded: ContentHash) -> bool {
+    let Ok(text) = fs::read_to_string(path) else { return false };
+    ContentHash::of_bytes(text.replace("\r\n", "\n").as_bytes()).is_ok_and(|hash| hash == recorded)
+}
+
 /// Writes the prebuilt set: every image but the CPU's, and the manifest.
+///
+/// Returns an error if it would have a path of this machine alone.
 pub(crate) fn update(
     folder: &Path,
     stem: &str,
-    options: &str,
+    setting: &Setting<'_>,
     tools: &[(&str, String)],
     images: &[(&Image, &[Input])],
-    output: &OutDir,
-    cargo: &Cargo,
 ) -> Result<(), Error> {
+    let refuse = |path: &str| {
+        Error::new(
+            ErrorKind::Prebuilt,
+            format!(
+                "a prebuilt set is for every machine, and {path} is a path of this one: name it relative to the package, or its \
+                 folder by .include(...), which goes by its position"
+            ),
+        )
+    };
+    let options = setting.portable(&setting.options);
+    if let Some(path) = absolute_path(&options) {
+        return Err(refuse(path));
+    }
     let earlier = Prebuilt::load(folder, stem).ok().flatten();
     fs::create_dir_all(folder).map_err(|error| Error::io("make the folder", folder, error))?;
     let mut text = format!("{FIRST_LINE}\n");
@@ -194,19 +265,26 @@ pub(crate) fn update(
     for (tool, version) in tools {
         let _ = writeln!(text, "{tool} {version}");
     }
-    let _ = writeln!(text, "optimization {}\noptions {}", cargo.opt_level, cargo.portable(options));
+    let _ = writeln!(text, "optimization {}\noptions {options}", setting.cargo.opt_level);
     let mut inputs: Vec<(String, ContentHash)> = Vec::new();
-    for input in images.iter().flat_map(|(_, inputs)| *inputs) {
-        let name = match output.header_name(&input.path) {
+    for input in images.iter().flat_map(|(_, inputs)| *inputs).filter(|input| !input.is_of_system) {
+        let name = match setting.output.header_name(&input.path) {
             Some(header) => format!("<{header}>"),
-            None => cargo.portable(&input.path.to_string_lossy()),
+            None => setting.portable(&input.path.to_string_lossy()),
         };
+        if Path::new(&name).is_absolute() {
+            return Err(refuse(&name));
+        }
         if !inputs.iter().any(|(other, _)| *other == name) {
             inputs.push((name, input.hash));
         }
     }
     for (name, hash) in inputs {
         let _ = writeln!(text, "input {hash} {name}");
+    }
+    let attributes = folder.join(".gitattributes");
+    if !attributes.exists() {
+        write_if_changed(&attributes, b"# Images and hashes are as they are, on every system.\n* -text\n")?;
     }
     let mut kept = Vec::new();
     for (image, _) in images {

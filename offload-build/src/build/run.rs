@@ -1,10 +1,12 @@
 //! The order of a build: decide for each target where its image comes from, make what must be made, pack.
 
 use super::missing_tool::{self, NotMade};
-use super::prebuilt::{self, Prebuilt, StandIn};
+use super::prebuilt::{self, Prebuilt, Setting, StandIn};
 use crate::cargo::Cargo;
 use crate::compile::Compilation;
-use crate::compile::cache::{self, Input, Made};
+use crate::compile::cache::{self, Before, Made};
+use crate::compile::inputs::Input;
+use crate::compile::seen::Seen;
 use crate::error::{Error, ErrorKind};
 use crate::exec::{self, How, Launcher};
 use crate::hash::ContentHash;
@@ -40,6 +42,8 @@ pub(crate) struct Run<'a> {
     pub(crate) cargo: &'a Cargo,
     pub(crate) output: &'a OutDir,
     pub(crate) tools: &'a Tools<'a>,
+    /// Files as they were before anything was compiled.
+    pub(super) seen: Seen,
     /// Probe results shared by all modules.
     probed: RefCell<Vec<(String, Option<String>)>>,
 }
@@ -73,7 +77,7 @@ impl<'a> Run<'a> {
         output: &'a OutDir,
         tools: &'a Tools<'a>,
     ) -> Self {
-        Self { request, archs, name, cargo, output, tools, probed: RefCell::default() }
+        Self { request, archs, name, cargo, output, tools, seen: Seen::default(), probed: RefCell::default() }
     }
 
     /// Makes the pack.
@@ -102,7 +106,7 @@ impl<'a> Run<'a> {
                     Err(NotMade::Fatal(error)) => return Err(error),
                 };
                 let stand_in = match (&set, prebuilt_use) {
-                    (Some(set), _) => set.image(target, &self.prebuilt_options(module), self.output, self.cargo)?,
+                    (Some(set), _) => set.image(target, &self.prebuilt_setting(module))?,
                     (None, PrebuiltUse::Never) => StandIn::Misfit("OFFLOAD_PREBUILT=never".into()),
                     (None, PrebuiltUse::Update) => StandIn::Misfit("OFFLOAD_PREBUILT=update is to make one".into()),
                     (None, _) => StandIn::Misfit(format!("the package has no prebuilt set in {}/", folder.display())),
@@ -139,11 +143,14 @@ impl<'a> Run<'a> {
         format!("{}.{}", self.name, module.prefix).trim_end_matches('.').to_owned()
     }
 
-    /// The options of a module as its manifest has them.
-    pub(crate) fn prebuilt_options(&self, module: &PlannedModule) -> String {
+    /// What the prebuilt set of a module has to fit.
+    pub(crate) fn prebuilt_setting(&self, module: &PlannedModule) -> Setting<'a> {
         let version = self.request.code_object_version;
         let version = version.map(|version| format!(" -mcode-object-version={version}")).unwrap_or_default();
-        format!("{module}{version}")
+        let mut folders = module.options.includes.clone();
+        folders.extend(module.sources.iter().flat_map(|source| &source.options.includes).cloned());
+        folders.retain(|folder| folder.is_absolute() && !folder.starts_with(&self.cargo.manifest_dir));
+        Setting { options: format!("{module}{version}"), folders, output: self.output, cargo: self.cargo }
     }
 
     fn prebuilt_use(&self) -> Result<PrebuiltUse, Error> {
@@ -209,6 +216,7 @@ impl<'a> Run<'a> {
             }
         }
         let start = self.run_steps(&stale)?;
+        let after = Seen::default();
 
         let open = |target, compilation: &Compilation, hash| {
             Image::open(target, &compilation.image, hash, Origin::Compiled, &self.cargo.target)
@@ -223,8 +231,8 @@ impl<'a> Run<'a> {
                     Image::seal(path)?;
                     let hash = ContentHash::of_file(path).map_err(|error| Error::io("read", path, error))?;
                     let image = open(target, &compilation, hash)?;
-                    let start = start.expect("a compilation has steps");
-                    (image, cache::record(&compilation, hash, start, self.output, self.cargo)?)
+                    let before = Before { seen: &self.seen, start: start.expect("a compilation has steps") };
+                    (image, cache::record(&compilation, hash, before, &after, self.output, self.cargo)?)
                 }
             };
             inputs.iter().for_each(|input| self.cargo.watch_input(&input.path));
@@ -307,8 +315,8 @@ impl<'a> Run<'a> {
         if images.is_empty() {
             return Ok(());
         }
-        let (stem, options) = (self.prebuilt_stem(module), self.prebuilt_options(module));
-        prebuilt::update(folder, &stem, &options, &tools, &images, self.output, self.cargo)
+        let setting = self.prebuilt_setting(module);
+        prebuilt::update(folder, &self.prebuilt_stem(module), &setting, &tools, &images)
     }
 }
 

@@ -6,8 +6,10 @@
 
 use super::missing_tool::{self, MissingTool, NotMade};
 use super::run::Run;
+use crate::compile::cache::{self, Before};
 use crate::compile::sdk::Sdk;
-use crate::compile::{Compilation, Compilations, cache};
+use crate::compile::seen::Seen;
+use crate::compile::{Compilation, Compilations};
 use crate::error::{Error, ErrorKind};
 use crate::hash::{ContentHash, Parts};
 use crate::output::{OutDir, record};
@@ -172,7 +174,7 @@ fn compile(run: &Run<'_>, module: &PlannedModule, first: &Target, family: Family
 fn by_nvcc(run: &Run<'_>, compilations: &Compilations<'_>, nvcc: &Nvcc) -> Result<Compilation, NotMade> {
     let ccbin = run.tools.ccbin(&run.cargo.target).map_err(|why| MissingTool::ccbin(nvcc, &why))?;
     let compilation = compilations.object_by_nvcc(nvcc, &ccbin)?;
-    if cache::fresh(&compilation, run.output, run.cargo).is_none() {
+    if cache::fresh(&compilation, &run.seen, run.output, run.cargo).is_none() {
         for target in compilations.targets {
             if let OffloadArch::Nvidia(arch) = target.arch()
                 && let Some(text) = run.ask(format!("nvcc {arch}"), || run.tools.nvcc_refusal(nvcc, arch, &ccbin))
@@ -189,9 +191,10 @@ const HOST: &str = "host";
 
 /// The objects, with the hash of each: those that are fresh, and those that are made now.
 fn objects(run: &Run<'_>, compilations: &[Compilation]) -> Result<Vec<(PathBuf, ContentHash)>, Error> {
-    let fresh: Vec<_> = compilations.iter().map(|it| cache::fresh(it, run.output, run.cargo)).collect();
+    let fresh: Vec<_> = compilations.iter().map(|it| cache::fresh(it, &run.seen, run.output, run.cargo)).collect();
     let stale = compilations.iter().zip(&fresh).filter(|(_, made)| made.is_none()).map(|(it, _)| it);
     let start = run.run_steps(&stale.collect::<Vec<_>>())?;
+    let after = Seen::default();
     let mut objects = Vec::new();
     for (compilation, made) in compilations.iter().zip(fresh) {
         let path = &compilation.image;
@@ -199,8 +202,8 @@ fn objects(run: &Run<'_>, compilations: &[Compilation]) -> Result<Vec<(PathBuf, 
             (Some(made), _) => (made.image, made.inputs),
             (None, start) => {
                 let hash = ContentHash::of_file(path).map_err(|error| Error::io("read", path, error))?;
-                let start = start.expect("what is stale was compiled");
-                (hash, cache::record(compilation, hash, start, run.output, run.cargo)?)
+                let before = Before { seen: &run.seen, start: start.expect("what is stale was compiled") };
+                (hash, cache::record(compilation, hash, before, &after, run.output, run.cargo)?)
             }
         };
         inputs.iter().for_each(|input| run.cargo.watch_input(&input.path));

@@ -1,35 +1,36 @@
 //! What each image was made from, so that a build script that runs again compiles only what has changed.
 //!
-//! Beside an image is a [record](crate::output::record): the hash of the command lines and the tools' identities, the hash of the image, and
-//! the hash and path of every file that the compiler read.
+//! Beside an image is a [record](crate::output::record):
+//!
+//! | line | has |
+//! |---|---|
+//! | `key` | the hash of the command lines, the tools' identities and the variables that compilers read |
+//! | `image` | the hash of the image |
+//! | `<hash> <path>` | a file that was read; `system:<hash>` for one of the system's headers |
+//! | `folder`, `name`, `any`, `found` | names, the folders in which each of them was looked for, and the hash of which are where |
 
 use super::Compilation;
+use super::inputs::{Collected, Input};
+use super::lookup::Lookup;
+use super::seen::Seen;
 use crate::cargo::Cargo;
 use crate::compile::depfile;
 use crate::error::Error;
 use crate::hash::{ContentHash, Parts};
 use crate::output::{OutDir, image_file_name, record, remove};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// The first two words of a record; each other one is the hash of an input.
 const KEY: &str = "key";
 const IMAGE: &str = "image";
-
-/// A file that went into an image.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Input {
-    pub(crate) path: PathBuf,
-    pub(crate) hash: ContentHash,
-}
-
-impl Input {
-    pub(crate) fn read(path: PathBuf) -> Result<Self, Error> {
-        let hash = ContentHash::of_file(&path).map_err(|error| Error::io("read", &path, error))?;
-        Ok(Self { path, hash })
-    }
-}
+const FOLDER: &str = "folder";
+const NAME: &str = "name";
+const ANY: &str = "any";
+/// Ends a list of folders and names.
+const FOUND: &str = "found";
+/// Before the hash of a file of the system.
+const SYSTEM: &str = "system:";
 
 /// What is known of an image that is there.
 #[derive(Debug)]
@@ -40,18 +41,31 @@ pub(crate) struct Made {
 }
 
 /// The image that is there, if it is what the compilation would make.
-pub(crate) fn fresh(compilation: &Compilation, output: &OutDir, cargo: &Cargo) -> Option<Made> {
+pub(crate) fn fresh(compilation: &Compilation, seen: &Seen, output: &OutDir, cargo: &Cargo) -> Option<Made> {
+    if cargo.rebuilds() {
+        return None;
+    }
     let mut lines = record::read(&record_path(compilation, output))?.into_iter();
     (lines.next()? == (KEY.to_owned(), key(compilation, cargo).to_string())).then_some(())?;
     let image = ContentHash::of_file(&compilation.image).ok()?;
     (lines.next()? == (IMAGE.to_owned(), image.to_string())).then_some(())?;
-    let inputs: Option<Vec<Input>> = lines
-        .map(|(hash, path)| {
-            let input = Input { path: cargo.here(&path), hash: ContentHash::parse(&hash)? };
-            (ContentHash::of_file(&input.path).ok()? == input.hash).then_some(input)
-        })
-        .collect();
-    inputs.filter(|inputs| !inputs.is_empty()).map(|inputs| Made { image, inputs })
+    let mut inputs = Vec::new();
+    let mut lookup = Lookup::default();
+    for (word, text) in lines {
+        match word.as_str() {
+            FOLDER => lookup.folders.push(cargo.here(&text)),
+            NAME => lookup.names.push(text.into()),
+            ANY => lookup.any = true,
+            FOUND => (std::mem::take(&mut lookup).state(seen) == ContentHash::parse(&text)?).then_some(())?,
+            hash => {
+                let (hash, is_of_system) = hash.strip_prefix(SYSTEM).map_or((hash, false), |hash| (hash, true));
+                let (path, hash) = (cargo.here(&text), ContentHash::parse(hash)?);
+                (seen.hash(&path)? == hash).then_some(())?;
+                inputs.push(Input { path, hash, is_of_system });
+            }
+        }
+    }
+    (!inputs.is_empty()).then_some(Made { image, inputs })
 }
 
 /// Before the steps run: the image counts as not there until they have ended.
@@ -68,35 +82,82 @@ pub(crate) fn file_time(output: &OutDir) -> Result<SystemTime, Error> {
         .map_err(|error| Error::io("write", &path, error))
 }
 
+/// What was seen before the steps ran, and when they began.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Before<'a> {
+    pub(crate) seen: &'a Seen,
+    pub(crate) start: SystemTime,
+}
+
 /// After the steps have made the image with this hash: reads the dependency files, writes the record, returns the
-/// inputs. There is no record if an input was saved after `start`: what the compiler read may be older.
+/// inputs. There is no record if an input changed after the steps began: what the compiler read may be older.
 pub(crate) fn record(
     compilation: &Compilation,
     image: ContentHash,
-    start: SystemTime,
+    before: Before<'_>,
+    after: &Seen,
     output: &OutDir,
     cargo: &Cargo,
 ) -> Result<Vec<Input>, Error> {
-    let mut paths = compilation.sources.clone();
+    let mut collected = Collected::new(compilation, cargo);
+    for path in compilation.sources.iter().chain(&compilation.named_files) {
+        collected.add(path, after)?;
+    }
     for file in compilation.steps.iter().filter_map(|step| Some(&step.depfile.as_ref()?.path)) {
         let text = fs::read_to_string(file).map_err(|error| Error::io("read the dependency file", file, error))?;
-        paths.extend(depfile::parse(&text));
-    }
-    paths.retain(|path| !compilation.tool_folders.iter().any(|folder| path.starts_with(folder)));
-    let mut inputs: Vec<Input> = Vec::new();
-    for path in paths {
-        if inputs.iter().all(|input| input.path != path) {
-            inputs.push(Input::read(path)?);
+        for path in depfile::parse(&text) {
+            collected.add(&path, after)?;
         }
     }
+    let (inputs, lookups) = collected.finish();
     let mut lines = vec![(KEY.to_owned(), key(compilation, cargo).to_string()), (IMAGE.to_owned(), image.to_string())];
-    let line = |input: &Input| (input.hash.to_string(), cargo.portable(&input.path.to_string_lossy()));
-    lines.extend(inputs.iter().map(line));
-    let saved = |input: &Input| fs::metadata(&input.path).and_then(|it| it.modified()).is_ok_and(|time| time >= start);
-    if !inputs.iter().any(saved) {
+    for input in &inputs {
+        let start = if input.is_of_system { SYSTEM } else { "" };
+        lines.push((format!("{start}{}", input.hash), cargo.portable(&input.path.to_string_lossy())));
+    }
+    for lookup in lookups {
+        lines.extend(lookup.folders.iter().map(|it| (FOLDER.to_owned(), cargo.portable(&it.to_string_lossy()))));
+        lines.extend(lookup.names.iter().map(|it| (NAME.to_owned(), it.to_string_lossy().into_owned())));
+        lines.extend(lookup.any.then(|| (ANY.to_owned(), String::new())));
+        lines.push((FOUND.to_owned(), lookup.state(after).to_string()));
+    }
+    if !inputs.iter().any(|input| has_changed(input, compilation, before, cargo)) {
         record::write(&record_path(compilation, output), lines)?;
     }
     Ok(inputs)
+}
+
+/// Whether a file is another one than before the steps ran, as far as can be seen: by its bytes, if they were seen then; by the
+/// time stamps of the file and of the folders that it lies in, since one that takes another's place may be older.
+fn has_changed(input: &Input, compilation: &Compilation, before: Before<'_>, cargo: &Cargo) -> bool {
+    if before.seen.known_hash(&input.path).is_some_and(|hash| hash != input.hash) {
+        return true;
+    }
+    let is_newer = |path: &Path| changed(path).is_some_and(|time| time >= before.start);
+    // Builds write into OUT_DIR and the folders around it; above those that build.rs names, everybody writes.
+    let is_ours = |folder: &Path| cargo.out_dir.starts_with(folder) || folder.starts_with(&cargo.out_dir);
+    let is_in = |folder: &Path| {
+        compilation.include_folders.iter().any(|root| folder.starts_with(cargo.manifest_dir.join(root)))
+    };
+    let is_watched = |folder: &&Path| !is_ours(folder) && (folder.starts_with(&cargo.manifest_dir) || is_in(folder));
+    let path = cargo.manifest_dir.join(&input.path);
+    is_newer(&path) || path.ancestors().skip(1).filter(is_watched).any(is_newer)
+}
+
+/// When a file, its name or its attributes last changed.
+#[cfg(unix)]
+fn changed(path: &Path) -> Option<SystemTime> {
+    use std::os::unix::fs::MetadataExt;
+    use std::time::{Duration, UNIX_EPOCH};
+    let metadata = fs::metadata(path).ok()?;
+    let seconds = Duration::from_secs(metadata.ctime().try_into().ok()?);
+    Some(UNIX_EPOCH + seconds + Duration::from_nanos(metadata.ctime_nsec().try_into().ok()?))
+}
+
+/// The same, as far as this system says it.
+#[cfg(not(unix))]
+fn changed(path: &Path) -> Option<SystemTime> {
+    fs::metadata(path).and_then(|metadata| metadata.modified()).ok()
 }
 
 fn record_path(compilation: &Compilation, output: &OutDir) -> PathBuf {

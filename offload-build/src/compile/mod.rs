@@ -13,18 +13,24 @@
 
 pub(crate) mod cache;
 mod depfile;
+pub(crate) mod inputs;
+mod lookup;
+mod mentions;
+mod named_files;
 mod nvcc;
 mod object;
 pub(crate) mod sdk;
+pub(crate) mod seen;
 
 use crate::cargo::Cargo;
+use crate::compile::named_files::NamedFiles;
 use crate::compile::sdk::Sdk;
-use crate::exec::{DepfileBy, Kind, Step};
+use crate::exec::{COUNTED, DepfileBy, INCLUDE_LISTS, Kind, Step};
 use crate::output::{OutDir, image_file_name};
 use crate::plan::{PlannedModule, PlannedSource};
 use crate::request::{Headers, Recipe};
 use crate::targets::{Family, Target};
-use crate::toolchain::{Clang, Cxx, Ptxas, identity};
+use crate::toolchain::{Clang, Cxx, Identity, Ptxas, identity};
 use offload_format::target::{NvidiaArch, NvidiaCode, TargetId, amdgpu};
 use std::ffi::OsString;
 use std::fs;
@@ -41,6 +47,10 @@ pub(crate) struct Compilation {
     pub(crate) source_bytes: u64,
     /// Sources that no dependency file speaks of.
     pub(crate) sources: Vec<PathBuf>,
+    /// Inputs that build.rs names beside the sources: as such, and in flags.
+    pub(crate) named_files: Vec<PathBuf>,
+    /// Where headers are looked for, but for the compiler's own folders: as build.rs and the environment have it.
+    pub(crate) include_folders: Vec<PathBuf>,
     /// What dependency files list from these folders is not watched: identities stand for it.
     pub(crate) tool_folders: Vec<PathBuf>,
     /// Of the tools, and of the vendor's headers and libraries, for the rebuild key.
@@ -95,14 +105,14 @@ impl<'a> Compilations<'a> {
     }
 
     pub(crate) fn ptx(&self, arch: NvidiaArch, clang: &Clang) -> Compilation {
-        let mut compilation = self.compilation("ptx", &[&clang.path]);
+        let mut compilation = self.compilation("ptx", &[&clang.identity]);
         let ptx = compilation.image.clone();
         self.compile_ptx(&mut compilation, arch, clang, &ptx);
         compilation
     }
 
     pub(crate) fn cubin(&self, arch: NvidiaArch, clang: &Clang, ptxas: &Ptxas) -> Compilation {
-        let mut compilation = self.compilation("cubin", &[&clang.path, &ptxas.path]);
+        let mut compilation = self.compilation("cubin", &[&clang.identity, &ptxas.identity]);
         let ptx = self.work("ptx");
         self.compile_ptx(&mut compilation, arch, clang, &ptx);
         self.assemble(&mut compilation, arch, ptxas, &ptx, &[]);
@@ -111,7 +121,7 @@ impl<'a> Compilations<'a> {
 
     /// A cubin of a source that is PTX.
     pub(crate) fn cubin_of_ptx(&self, arch: NvidiaArch, ptxas: &Ptxas, source: &PlannedSource) -> Compilation {
-        let mut compilation = self.compilation("cubin", &[&ptxas.path]);
+        let mut compilation = self.compilation("cubin", &[&ptxas.identity]);
         let flags: Vec<OsString> = source.options.flags_for(self.target()).map(OsString::from).collect();
         self.assemble(&mut compilation, arch, ptxas, &source.path, &flags);
         compilation.sources.push(source.path.clone());
@@ -135,7 +145,7 @@ impl<'a> Compilations<'a> {
     }
 
     pub(crate) fn cpu(&self, cxx: &Cxx) -> Compilation {
-        let mut compilation = self.compilation("so", &[&cxx.path]);
+        let mut compilation = self.compilation("so", &[&cxx.identity]);
         compilation.identities.extend(cxx.env_identities());
         let mut common = cxx.args.clone();
         common.extend(args(&["-fPIC"]));
@@ -165,13 +175,26 @@ impl<'a> Compilations<'a> {
         compilation
     }
 
-    fn compilation(&self, extension: &str, tools: &[&Path]) -> Compilation {
-        let of_sdk = self.sdk.stands_for.iter().map(PathBuf::as_path).filter(|file| file.is_file());
-        let mut identities = Vec::new();
-        for tool in tools.iter().copied().chain(of_sdk) {
-            self.cargo.watch(tool);
-            identities.push(identity(tool));
+    fn compilation(&self, extension: &str, tools: &[&Identity]) -> Compilation {
+        let of_sdk = self.sdk.stands_for.iter().filter(|file| file.is_file());
+        let mut identities: Vec<String> = tools.iter().map(|tool| tool.said.clone()).collect();
+        for file in tools.iter().flat_map(|tool| &tool.files).chain(of_sdk) {
+            self.cargo.watch(file);
+            identities.push(identity(file));
         }
+        for name in COUNTED {
+            identities.extend(self.cargo.user_var(name).map(|value| format!("{name}={value}")));
+        }
+        let (mut named_files, mut include_folders) = (Vec::new(), vec![self.output.include()]);
+        for options in self.sources().into_iter().flat_map(|source| [&self.module.options, &source.options]) {
+            let named = NamedFiles::of(options.flags_for(self.target()));
+            named_files.extend(options.inputs.iter().cloned().chain(named.files));
+            include_folders.extend(options.includes.iter().cloned().chain(named.include_folders));
+        }
+        for list in INCLUDE_LISTS {
+            include_folders.extend(self.cargo.user_paths(list));
+        }
+        include_folders[1..].iter().for_each(|folder| self.cargo.watch_folder(folder));
         let stem = self.module.file_stem(self.file_name);
         Compilation {
             image: self.output.images.join(image_file_name(&stem, extension)),
@@ -179,7 +202,15 @@ impl<'a> Compilations<'a> {
             steps: Vec::new(),
             source_bytes: self.sources().iter().filter_map(|it| fs::metadata(&it.path).ok()).map(|it| it.len()).sum(),
             sources: Vec::new(),
-            tool_folders: Vec::new(),
+            named_files,
+            include_folders,
+            tool_folders: self
+                .sdk
+                .root
+                .iter()
+                .cloned()
+                .chain(tools.iter().filter_map(|tool| resource_folder(tool)))
+                .collect(),
             identities,
         }
     }
@@ -269,7 +300,10 @@ impl<'a> Compilations<'a> {
             compilation.steps.push(match is_preprocessed {
                 true => {
                     let driver_ignores = matches!(recipe, Some(Recipe::Offload("hip", _)));
-                    step.depfile(self.work(&format!("{index}.d")), DepfileBy::CompilerProper { driver_ignores })
+                    step.depfile(
+                        self.work(&format!("{index}.d")),
+                        DepfileBy::CompilerProper { driver_ignores, system: true },
+                    )
                 }
                 false => {
                     compilation.sources.push(source.path.clone());
@@ -328,6 +362,12 @@ impl Compilation {
         let step = step.output(&self.image);
         self.then(step);
     }
+}
+
+/// Where a clang that says where it is installed has its own headers.
+fn resource_folder(clang: &Identity) -> Option<PathBuf> {
+    let folder = clang.said.lines().find_map(|line| line.strip_prefix("InstalledDir: "))?;
+    Some(Path::new(folder).parent()?.join("lib").join("clang"))
 }
 
 /// What clang is given to make one object of all: bitcode is put together before code is generated, so that calls are

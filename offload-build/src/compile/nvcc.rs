@@ -1,5 +1,6 @@
 //! What nvcc is told: to make images, and objects with host code.
 
+use super::named_files::NamedFiles;
 use super::{Compilation, Compilations, args};
 use crate::error::Error;
 use crate::exec::{DepfileBy, Kind, Step};
@@ -16,7 +17,7 @@ impl Compilations<'_> {
             NvidiaCode::Cubin => ("cubin", "-cubin"),
             NvidiaCode::Ptx => ("ptx", "-ptx"),
         };
-        let mut compilation = self.compilation(extension, &[&nvcc.path, &ccbin.path]);
+        let mut compilation = self.compilation(extension, &[&nvcc.identity, &ccbin.identity]);
         let sources = self.sources();
         let mut parts = Vec::new();
         for (index, source) in sources.iter().enumerate() {
@@ -42,7 +43,7 @@ impl Compilations<'_> {
 
     /// An object with host code and the device code for all these, by nvcc.
     pub(crate) fn object_by_nvcc(&self, nvcc: &Nvcc, ccbin: &Cxx) -> Result<Compilation, Error> {
-        let mut compilation = self.compilation("o", &[&nvcc.path, &ccbin.path]);
+        let mut compilation = self.compilation("o", &[&nvcc.identity, &ccbin.identity]);
         let source = self.source_for_all()?;
         let mut compile = args(&["-x", "cu", "-c"]);
         for target in self.targets {
@@ -94,6 +95,10 @@ impl Compilations<'_> {
         // nvcc reads them itself.
         for name in ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"] {
             compilation.identities.extend(self.cargo.user_var(name).map(|value| format!("{name}={value}")));
+            let flags = self.cargo.user_var(name).unwrap_or_default();
+            let named = NamedFiles::of(&flags.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
+            compilation.named_files.extend(named.files);
+            compilation.include_folders.extend(named.include_folders);
         }
         // nvcc writes `<folder of nvcc>/../include/...`.
         compilation.tool_folders.extend(nvcc.path.parent().map(Path::to_owned));

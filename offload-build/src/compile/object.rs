@@ -13,7 +13,7 @@ use std::ffi::OsString;
 impl<'a> Compilations<'a> {
     /// An object with host code and the device code for all these, by clang in this mode.
     pub(crate) fn object(&self, mode: &str, clang: &Clang) -> Result<Compilation, Error> {
-        let tools = if mode == "hip" { clang.with_lld() } else { vec![&*clang.path] };
+        let tools = if mode == "hip" { clang.with_lld() } else { vec![&clang.identity] };
         let mut compilation = self.compilation("o", &tools);
         let source = self.source_for_all()?;
         let mut common = args(&["-x", mode, "-std=c++17"]);
@@ -57,7 +57,9 @@ impl<'a> Compilations<'a> {
             scan.extend(offload_arch(target));
             scan.push(source.path.clone().into());
             let step = Step::new(Kind::Scan, &clang.path, scan);
-            compilation.steps.push(step.depfile(depfile, DepfileBy::CompilerProper { driver_ignores: mode == "hip" }));
+            compilation
+                .steps
+                .push(step.depfile(depfile, DepfileBy::CompilerProper { driver_ignores: mode == "hip", system: true }));
         }
         Ok(compilation)
     }

@@ -7,7 +7,7 @@ use crate::targets::Target;
 use crate::toolchain::{Clang, Nvcc, Rocm, Tools};
 use offload_format::target::{OffloadArch, TargetId};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Options for one target. Without a vendor's headers there are none.
 #[derive(Debug, Default)]
@@ -15,9 +15,10 @@ pub(crate) struct Sdk {
     pub(crate) args: Vec<OsString>,
     /// The newest that there are libraries for.
     pub(crate) code_object_version: Option<u32>,
-    /// Files that another version of it has others of: dependency files have none of its headers, which are the
-    /// system's, and no libraries.
+    /// Files that another version of it has others of: they stand for its headers and libraries.
     pub(crate) stands_for: Vec<PathBuf>,
+    /// The folder that it lies in, if it is in one of its own.
+    pub(crate) root: Option<PathBuf>,
 }
 
 impl Sdk {
@@ -31,7 +32,7 @@ impl Sdk {
         for file in ["include/cuda.h", "nvvm/libdevice/libdevice.10.bc"] {
             stands_for.push(toolkit.root.join(file));
         }
-        Ok(Self { args, code_object_version: None, stands_for })
+        Ok(Self { args, code_object_version: None, stands_for, root: Some(toolkit.root.clone()) })
     }
 
     /// Those of ROCm, for device code of one target.
@@ -76,7 +77,9 @@ impl Sdk {
         for file in ["ocml.bc", "ockl.bc"] {
             stands_for.push(rocm.device_libraries.join(file));
         }
-        Self { args, code_object_version: rocm.newest_code_object, stands_for }
+        // Debian's lies in /usr, with all else.
+        let root = Some(rocm.root.clone()).filter(|root| root != Path::new("/usr"));
+        Self { args, code_object_version: rocm.newest_code_object, stands_for, root }
     }
 }
 

@@ -97,8 +97,10 @@ impl Launcher {
                 DepfileBy::Driver => {}
                 // The launcher has to know of the file that it is to bring back; and on another machine the compiler proper has
                 // no such folder.
-                DepfileBy::CompilerProper { driver_ignores: false } => depfile.by = DepfileBy::Driver,
-                DepfileBy::CompilerProper { driver_ignores: true } => {
+                DepfileBy::CompilerProper { driver_ignores: false, .. } => depfile.by = DepfileBy::Driver,
+                DepfileBy::CompilerProper { driver_ignores: true, .. } => {
+                    // sccache 0.16 does not know the option for system headers, and would cache nothing.
+                    depfile.by = DepfileBy::CompilerProper { driver_ignores: true, system: false };
                     args.extend(depfile.driver_args());
                     // The driver says that it ignores them.
                     args.push("-Wno-unused-command-line-argument".into());
@@ -146,18 +148,18 @@ mod tests {
             let step = step(Kind::Compile, &format!("clang -x {mode} -c a.cu"));
             step.output(Path::new("a.bc")).depfile("a.d".into(), by)
         };
-        let hip = compile("hip", DepfileBy::CompilerProper { driver_ignores: true });
+        let hip = compile("hip", DepfileBy::CompilerProper { driver_ignores: true, system: true });
         let proper = "-Xclang -dependency-file -Xclang a.d -Xclang -MT -Xclang image";
-        assert_eq!(hip.to_string(), format!("clang -x hip -c a.cu -o a.bc {proper}"));
+        assert_eq!(hip.to_string(), format!("clang -x hip -c a.cu -o a.bc {proper} -Xclang -sys-header-deps"));
         assert_eq!(
             launched("ccache", &hip),
             format!(
-                "ccache clang -x hip -c a.cu -o a.bc -MMD -MT image -MF a.d -Wno-unused-command-line-argument {proper}"
+                "ccache clang -x hip -c a.cu -o a.bc -MD -MT image -MF a.d -Wno-unused-command-line-argument {proper}"
             )
         );
         // The compiler proper is asked only where the driver will not do.
-        let expected = "env A=b icecc clang -x cuda -c a.cu -o a.bc -MMD -MT image -MF a.d";
-        for by in [DepfileBy::CompilerProper { driver_ignores: false }, DepfileBy::Driver] {
+        let expected = "env A=b icecc clang -x cuda -c a.cu -o a.bc -MD -MT image -MF a.d";
+        for by in [DepfileBy::CompilerProper { driver_ignores: false, system: true }, DepfileBy::Driver] {
             assert_eq!(launched("env;A=b;icecc", &compile("cuda", by)), expected);
         }
     }

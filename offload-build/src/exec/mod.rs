@@ -7,9 +7,11 @@ mod probe;
 mod schedule;
 mod status;
 mod step;
+mod variables;
 
 pub(crate) use find::{NO_INPUT, named, numbered, program};
 pub(crate) use launcher::Launcher;
 pub(crate) use probe::probe;
 pub(crate) use schedule::{How, run};
 pub(crate) use step::{DepfileBy, Kind, Step};
+pub(crate) use variables::{COUNTED, INCLUDE_LISTS};

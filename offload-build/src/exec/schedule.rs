@@ -4,6 +4,7 @@ use super::jobserver::{Jobserver, Token};
 use super::launcher::Launcher;
 use super::status;
 use super::step::{Kind, Step};
+use super::variables::WITHHELD;
 use crate::error::{Error, ErrorKind};
 use std::fs;
 use std::io;
@@ -172,6 +173,9 @@ impl State<'_> {
                 let _ = step.output.as_ref().map(fs::remove_file);
                 let mut command = Command::new(&step.program);
                 command.args(step.all_args()).envs(step.env.clone()).stdin(Stdio::null());
+                for name in WITHHELD {
+                    command.env_remove(name);
+                }
                 // The pipe is no terminal, so a compiler has to be told.
                 command.args(colour.then_some("-fdiagnostics-color=always"));
                 events.add((index, command.output()));

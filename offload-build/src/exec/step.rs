@@ -46,10 +46,14 @@ pub(crate) struct Depfile {
 /// Which part of a compiler writes a dependency file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DepfileBy {
-    /// The driver, asked by `-MMD`, without the system's headers.
+    /// The driver, asked by `-MD`.
     Driver,
     /// clang's compiler proper, past its driver. In HIP language mode clang 22's driver ignores `-MF` for device code.
-    CompilerProper { driver_ignores: bool },
+    CompilerProper {
+        driver_ignores: bool,
+        /// Whether it lists headers of system folders, too: those of `-isystem` and of `C_INCLUDE_PATH` are users'.
+        system: bool,
+    },
 }
 
 /// The target of the first rule in each dependency file.
@@ -59,15 +63,17 @@ impl Depfile {
     pub(super) fn args(&self) -> Vec<OsString> {
         match self.by {
             DepfileBy::Driver => self.driver_args(),
-            DepfileBy::CompilerProper { .. } => {
-                let words = ["-dependency-file".into(), self.path.clone().into(), "-MT".into(), DEPFILE_TARGET.into()];
-                words.into_iter().flat_map(|word: OsString| ["-Xclang".into(), word]).collect()
+            DepfileBy::CompilerProper { system, .. } => {
+                let mut words: Vec<OsString> = vec!["-dependency-file".into(), self.path.clone().into()];
+                words.extend(["-MT".into(), DEPFILE_TARGET.into()]);
+                words.extend(system.then(|| "-sys-header-deps".into()));
+                words.into_iter().flat_map(|word| ["-Xclang".into(), word]).collect()
             }
         }
     }
 
     pub(super) fn driver_args(&self) -> Vec<OsString> {
-        ["-MMD", "-MT", DEPFILE_TARGET, "-MF"]
+        ["-MD", "-MT", DEPFILE_TARGET, "-MF"]
             .map(OsString::from)
             .into_iter()
             .chain([self.path.clone().into()])

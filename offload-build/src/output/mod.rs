@@ -5,10 +5,12 @@ pub(crate) mod record;
 use crate::error::Error;
 use crate::hash::ContentHash;
 use offload_format::layout::{Layout, Piece};
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Once;
+use std::process;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Once, OnceLock};
 
 /// The folders and file names of one pack in `OUT_DIR`; the drawing is on the crate's front page.
 #[derive(Debug)]
@@ -55,6 +57,7 @@ impl OutDir {
     pub(crate) fn open(out_dir: &Path, pack: &str) -> Result<Self, Error> {
         let root = out_dir.join("offload");
         fs::create_dir_all(&root).map_err(|error| Error::io("make the folder", &root, error))?;
+        lock(&root);
         let images = root.join(pack);
         let dir = Self { work: images.join("work"), images, root, pack: pack.to_owned() };
         dir.remove_earlier_indexes();
@@ -141,6 +144,18 @@ impl OutDir {
     }
 }
 
+/// Waits until no other process works in the folder, and keeps it until this one ends: where Cargo alone was ended, its build
+/// script runs on beside that of the next build.
+fn lock(root: &Path) {
+    static LOCK: OnceLock<Option<File>> = OnceLock::new();
+    LOCK.get_or_init(|| {
+        let file = OpenOptions::new().create(true).truncate(false).write(true).open(root.join("lock")).ok()?;
+        // A file system that has no locks is no reason not to build.
+        let _ = file.lock();
+        Some(file)
+    });
+}
+
 /// `gfx90a_xnack-.hsaco`: file names cannot have colons everywhere.
 pub(crate) fn image_file_name(stem: &str, extension: &str) -> String {
     format!("{}.{extension}", stem.replace(':', "_"))
@@ -224,21 +239,30 @@ pub(crate) fn link_or_copy(from: &Path, to: &Path) -> Result<(), Error> {
 
 /// Removes a file, if it is there.
 pub(crate) fn remove(path: &Path) -> Result<(), Error> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io("remove the old", path, error)),
-        _ => Ok(()),
-    }
+    remove_file(path).map_err(|error| Error::io("remove the old", path, error))
 }
 
-/// Gives the file its name only when all of it is written.
+/// Gives the file its name only when all of it is written. Threads of one build script may write the same file, and so may the
+/// script of a build that was ended: each has a name of its own until then, under which nothing lies yet.
 fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), Error> {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let mut temporary = path.as_os_str().to_owned();
-    temporary.push(".part");
+    temporary.push(format!(".{}-{number}.part", process::id()));
     let temporary = PathBuf::from(temporary);
-    let written =
-        File::create(&temporary).and_then(|mut file| write(&mut file)).and_then(|()| fs::rename(&temporary, path));
+    // What lies there, a process of this number has left.
+    let made = remove_file(&temporary).and_then(|()| OpenOptions::new().write(true).create_new(true).open(&temporary));
+    let written = made.and_then(|mut file| write(&mut file)).and_then(|()| fs::rename(&temporary, path));
     written.map_err(|error| {
         let _ = fs::remove_file(&temporary);
         Error::io("write", path, error)
     })
+}
+
+/// Removes a file or a link, if it is there.
+fn remove_file(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }

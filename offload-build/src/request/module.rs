@@ -73,6 +73,12 @@ impl Module {
         self
     }
 
+    /// Names a file that compilers read without saying so; see [`Build::input`](crate::Build::input).
+    pub fn input(&mut self, file: impl AsRef<Path>) -> &mut Self {
+        self.options.inputs.push(file.as_ref().to_owned());
+        self
+    }
+
     /// Defines a macro; without a value it is 1.
     pub fn define<'a>(&mut self, name: &str, value: impl Into<Option<&'a str>>) -> &mut Self {
         self.options.define(name, value.into());

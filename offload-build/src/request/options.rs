@@ -9,6 +9,8 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Options {
     pub(crate) includes: Vec<PathBuf>,
+    /// Files that count as inputs, and that no compiler says it has read.
+    pub(crate) inputs: Vec<PathBuf>,
     pub(crate) defines: Vec<(String, Option<String>)>,
     /// Each for all targets, or for those that are selected.
     flags: Vec<(Option<Selector>, String)>,
@@ -28,6 +30,7 @@ impl Options {
     /// Puts others behind these.
     pub(crate) fn append(&mut self, other: &Options) {
         self.includes.extend(other.includes.iter().cloned());
+        self.inputs.extend(other.inputs.iter().cloned());
         self.defines.extend(other.defines.iter().cloned());
         self.flags.extend(other.flags.iter().cloned());
         self.compilers.extend(&other.compilers);

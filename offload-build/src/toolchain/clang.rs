@@ -1,5 +1,6 @@
 //! Clang, which compiles for AMD and NVIDIA GPUs alike, and lld beside it.
 
+use super::identity::Identity;
 use super::probe_cache::ProbeCache;
 use super::search::{Found, Trail};
 use crate::cargo::Cargo;
@@ -16,6 +17,8 @@ pub(crate) struct Clang {
     pub(crate) version: String,
     /// The `ld.lld` that its driver finds, which AMD code objects are linked with.
     pub(crate) lld: Option<PathBuf>,
+    pub(crate) identity: Identity,
+    lld_identity: Option<Identity>,
 }
 
 /// Oldest and newest major versions to look for under their numbers; older ones are not used (docs/formats.md,
@@ -99,12 +102,13 @@ impl Clang {
             None => lld(probes.ask_anew(path, WHERE_IS_LLD)?),
             found => found,
         };
-        Ok(Self { path: path.to_owned(), version, lld })
+        let lld_identity = lld.as_deref().map(|lld| Identity::of_file(lld, probes));
+        Ok(Self { path: path.to_owned(), version, lld, identity: Identity::of_compiler(path, probes), lld_identity })
     }
 
     /// The tools that a code object takes.
-    pub(crate) fn with_lld(&self) -> Vec<&Path> {
-        [&*self.path].into_iter().chain(self.lld.as_deref()).collect()
+    pub(crate) fn with_lld(&self) -> Vec<&Identity> {
+        [&self.identity].into_iter().chain(&self.lld_identity).collect()
     }
 
     /// The major version, where the first line of `--version` has one.

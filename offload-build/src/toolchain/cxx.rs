@@ -1,7 +1,8 @@
 //! The host's C++ compiler, as the `cc` crate finds it.
 
-use super::identity;
+use super::identity::Identity;
 use super::probe_cache::ProbeCache;
+use super::program::identity;
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
 use crate::exec::named;
@@ -15,6 +16,7 @@ pub(crate) struct Cxx {
     pub(crate) path: PathBuf,
     pub(crate) args: Vec<OsString>,
     pub(crate) env: Vec<(OsString, OsString)>,
+    pub(crate) identity: Identity,
 }
 
 /// Which compilers will do.
@@ -63,7 +65,8 @@ impl Cxx {
         let path = Path::new(&name);
         let found = if path.is_dir() { Some(path.to_owned()) } else { named(path, cargo) };
         let path = found.ok_or_else(|| format!("NVCC_CCBIN names {name}, and there is no such file"))?;
-        Ok(Self { path, args: Vec::new(), env: Vec::new() })
+        let identity = Identity::of_compiler(&path, probes);
+        Ok(Self { path, args: Vec::new(), env: Vec::new(), identity })
     }
 
     fn find(cargo: &Cargo, probes: &ProbeCache, triple: &str, kind: Kind) -> Result<Self, String> {
@@ -85,7 +88,7 @@ impl Cxx {
             question.add(&variable);
         }
         let question = question.finish();
-        if let Some(known) = probes.get(question).and_then(|text| Self::parse(&text, cargo)) {
+        if let Some(known) = probes.get(question).and_then(|text| Self::parse(&text, cargo, probes)) {
             return Ok(known);
         }
         let tool = cc::Build::new()
@@ -106,7 +109,8 @@ impl Cxx {
             return Err(format!("{} does not take GNU's options", tool.path().display()));
         }
         let env = tool.get_envs().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-        let found = Self { path, args: tool.args().to_vec(), env };
+        let identity = Identity::of_compiler(&path, probes);
+        let found = Self { path, args: tool.args().to_vec(), env, identity };
         // For Apple's systems `cc` asks where the SDK is, which no file here tells of.
         if let Some(text) = found.to_text(tool.path()).filter(|_| !triple.contains("-apple-")) {
             probes.put(question, &text);
@@ -139,7 +143,7 @@ impl Cxx {
     }
 
     /// `None` if it is another compiler now that goes by the name.
-    fn parse(text: &str, cargo: &Cargo) -> Option<Self> {
+    fn parse(text: &str, cargo: &Cargo, probes: &ProbeCache) -> Option<Self> {
         let words = |list: &str| -> Vec<OsString> {
             if list.is_empty() { Vec::new() } else { list.split(WORD_END).map(OsString::from).collect() }
         };
@@ -149,7 +153,8 @@ impl Cxx {
         let path = named(Path::new(name), cargo)?;
         (identity(&path) == known).then_some(())?;
         let env = words(env).chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect();
-        Some(Self { path, args: words(args), env })
+        let identity = Identity::of_compiler(&path, probes);
+        Some(Self { path, args: words(args), env, identity })
     }
 }
 

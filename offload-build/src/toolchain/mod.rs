@@ -2,16 +2,20 @@
 
 mod clang;
 mod cxx;
+mod identity;
 mod nvcc;
 mod probe_cache;
+mod program;
 mod ptxas;
 mod rocm;
 mod search;
 
 pub(crate) use clang::Clang;
 pub(crate) use cxx::Cxx;
+pub(crate) use identity::Identity;
 pub(crate) use nvcc::Nvcc;
 use probe_cache::ProbeCache;
+pub(crate) use program::identity;
 pub(crate) use ptxas::Ptxas;
 pub(crate) use rocm::Rocm;
 pub(crate) use search::{Found, Trail};
@@ -22,9 +26,7 @@ use crate::exec::NO_INPUT;
 use crate::output::OutDir;
 use offload_format::target::NvidiaArch;
 use std::cell::OnceCell;
-use std::fs;
 use std::path::Path;
-use std::time::UNIX_EPOCH;
 
 /// The GPU compilers, each looked for when the first target needs it.
 #[derive(Debug)]
@@ -66,7 +68,7 @@ impl<'a> Tools<'a> {
     }
 
     pub(crate) fn ptxas(&self) -> Result<&Found<Ptxas>, Error> {
-        once(&self.ptxas, || Ptxas::find(self.cargo, self.named.ptxas))
+        once(&self.ptxas, || Ptxas::find(self.cargo, &self.probes, self.named.ptxas))
     }
 
     pub(crate) fn nvcc(&self) -> Result<&Found<Nvcc>, Error> {
@@ -156,12 +158,4 @@ fn once<T>(cell: &OnceCell<T>, find: impl FnOnce() -> Result<T, Error>) -> Resul
         Some(found) => Ok(found),
         None => find().map(|found| cell.get_or_init(|| found)),
     }
-}
-
-/// What stands for a tool in rebuild keys: path, size and time of change. A new version of it changes at least one.
-pub(crate) fn identity(tool: &Path) -> String {
-    let metadata = fs::metadata(tool).ok();
-    let size = metadata.as_ref().map_or(0, fs::Metadata::len);
-    let changed = metadata.and_then(|it| it.modified().ok()).and_then(|it| it.duration_since(UNIX_EPOCH).ok());
-    format!("{} {size} {}", tool.display(), changed.unwrap_or_default().as_nanos())
 }

@@ -1,7 +1,9 @@
 //! nvcc, NVIDIA's compiler, and the CUDA toolkit around it.
 
 use super::cxx::Cxx;
+use super::identity::Identity;
 use super::probe_cache::ProbeCache;
+use super::program::is_wrapper;
 use super::search::{Found, Trail};
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
@@ -19,6 +21,7 @@ pub(crate) struct Nvcc {
     pub(crate) root: PathBuf,
     /// What `--version` says: `release 13.5, V13.5.37`.
     pub(crate) version: String,
+    pub(crate) identity: Identity,
 }
 
 /// The variables in which users name their CUDA installation.
@@ -94,7 +97,9 @@ impl Nvcc {
         let line = text.lines().find(|line| line.contains("release "));
         let version = line.and_then(|line| Some(format!("release {}", line.split_once("release ")?.1.trim())));
         let version = version.ok_or_else(|| format!("--version says '{}', which is no nvcc", text.trim()))?;
-        Ok(Self { path: path.to_owned(), root: root(path, probes), version })
+        let root = root(path, probes);
+        let identity = Identity::of_nvcc(path, &root, text);
+        Ok(Self { path: path.to_owned(), root, version, identity })
     }
 
     /// Asks whether it compiles for an architecture; returns its refusal.
@@ -147,8 +152,9 @@ pub(super) fn library_folders(root: &Path, target_arch: &str) -> Vec<PathBuf> {
 
 /// The toolkit that nvcc says it is of (it may be a script that starts another), or else the folder above its own.
 fn root(path: &Path, probes: &ProbeCache) -> PathBuf {
-    let question = ContentHash::of_parts(&[&super::identity(path), "the toolkit"]);
-    probes.get(question).map(PathBuf::from).unwrap_or_else(|| {
+    let question = ContentHash::of_parts(&[&super::program::identity(path), "the toolkit"]);
+    let known = probes.get(question).filter(|_| !is_wrapper(path));
+    known.map(PathBuf::from).unwrap_or_else(|| {
         let answer = probe(path, ["--dryrun", "-E", "-x", "cu", NO_INPUT], &[]);
         let text = answer.map(|answer| answer.stderr).unwrap_or_default();
         let said = text.lines().find_map(|line| line.strip_prefix("#$ TOP=")).map(PathBuf::from);

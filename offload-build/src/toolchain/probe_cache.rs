@@ -3,7 +3,7 @@
 //! A [record](crate::output::record) with a line for each answer: the hash of the question, with the tool's identity in it, and
 //! the answer.
 
-use super::identity;
+use super::program::{identity, is_wrapper};
 use crate::exec::probe;
 use crate::hash::{ContentHash, Parts};
 use crate::output::record;
@@ -39,7 +39,9 @@ impl ProbeCache {
     /// What a tool prints to its standard output, asked with these arguments. Failures are not remembered.
     pub(super) fn ask(&self, tool: &Path, args: &[&str]) -> Result<String, String> {
         let question = question(tool, args);
-        self.get(question).map_or_else(|| self.ask_anew(tool, args), Ok)
+        // What a wrapper starts may be another program than the last time.
+        let known = self.get(question).filter(|_| !is_wrapper(tool));
+        known.map_or_else(|| self.ask_anew(tool, args), Ok)
     }
 
     /// The same without a look at what it said before.

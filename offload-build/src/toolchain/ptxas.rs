@@ -1,6 +1,8 @@
 //! `ptxas`, NVIDIA's assembler: PTX to machine code.
 
+use super::identity::Identity;
 use super::nvcc::{ROOTS, folders, note_folders};
+use super::probe_cache::ProbeCache;
 use super::search::{Found, Trail};
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
@@ -12,6 +14,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone)]
 pub(crate) struct Ptxas {
     pub(crate) path: PathBuf,
+    pub(crate) identity: Identity,
 }
 
 impl Ptxas {
@@ -21,7 +24,7 @@ impl Ptxas {
 
     /// `explicit`, else `OFFLOAD_PTXAS`, else `bin` of the installation that a variable names, else `PATH`, else
     /// where nvcc is looked for.
-    pub(crate) fn find(cargo: &Cargo, explicit: Option<&Path>) -> Result<Found<Self>, Error> {
+    pub(crate) fn find(cargo: &Cargo, probes: &ProbeCache, explicit: Option<&Path>) -> Result<Found<Self>, Error> {
         let named = explicit.map(|path| (path.to_owned(), "Build::ptxas"));
         let named = named.or_else(|| cargo.user_var("OFFLOAD_PTXAS").map(|path| (path.into(), "OFFLOAD_PTXAS")));
         if let Some((name, by)) = named {
@@ -29,7 +32,7 @@ impl Ptxas {
                 let message = format!("{by} names {}, which is no file", name.display());
                 Error::new(ErrorKind::ToolNotFound, message)
             })?;
-            return Ok(Found::Tool(Self { path }));
+            return Ok(Found::Tool(Self::new(path, probes)));
         }
         let mut trail = Trail::default();
         trail.not_set("OFFLOAD_PTXAS");
@@ -39,18 +42,23 @@ impl Ptxas {
                 continue;
             };
             match program(&Path::new(&value).join("bin"), "ptxas") {
-                Some(path) => return Ok(Found::Tool(Self { path })),
+                Some(path) => return Ok(Found::Tool(Self::new(path, probes))),
                 None => trail.note(format!("no bin/ptxas in {root}={value}")),
             }
         }
         for folder in folders(cargo) {
             if let Some(path) = program(&folder, "ptxas") {
-                return Ok(Found::Tool(Self { path }));
+                return Ok(Found::Tool(Self::new(path, probes)));
             }
         }
         cargo.watch_search_path();
         note_folders(&mut trail);
         Ok(Found::Missing(trail))
+    }
+
+    fn new(path: PathBuf, probes: &ProbeCache) -> Self {
+        let identity = Identity::of_file(&path, probes);
+        Self { path, identity }
     }
 
     /// Asks whether it knows an architecture; returns its refusal. It judges the name before it reads its input.

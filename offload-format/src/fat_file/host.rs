@@ -89,14 +89,22 @@ fn container<'data>(section: &Section<'data>, data: &'data [u8], format: ObjectF
     let is = |names: SectionNames| names.matches(format, segment, name);
     // What the section starts with counts before its name, which images for Windows cut short.
     match FileKind::of_container(data) {
-        Some(FileKind::Bundle | FileKind::CompressedBundle) => Some(Container::Bundles(data)),
-        Some(FileKind::OffloadBinary) => Some(Container::OffloadBinaries(data)),
-        Some(FileKind::NvFatbin) => Some(Container::NvFatbins(data)),
-        _ if section.elf_type == Some(offload_binary::SHT_LLVM_OFFLOADING) => Some(Container::OffloadBinaries(data)),
-        // A linker may have put zeros first; of a name that was cut short, not even that is sure.
-        _ if is(DeviceSection::HipFatbin.names()) => Some(Container::Bundles(data)),
-        _ if name == DeviceSection::LlvmOffloading.elf_name() => Some(Container::OffloadBinaries(data)),
-        _ if is(SectionNames::NV_FATBIN) || is(SectionNames::NV_RELFATBIN) => Some(Container::NvFatbins(data)),
-        _ => None,
+        Some(FileKind::Bundle | FileKind::CompressedBundle) => return Some(Container::Bundles(data)),
+        Some(FileKind::OffloadBinary) => return Some(Container::OffloadBinaries(data)),
+        Some(FileKind::NvFatbin) => return Some(Container::NvFatbins(data)),
+        Some(FileKind::TextBundle | FileKind::Image | FileKind::Archive | FileKind::Universal | FileKind::Host)
+        | None => {}
+    }
+    // A linker may have put zeros first; of a name that was cut short, not even that is sure.
+    if section.elf_type == Some(offload_binary::SHT_LLVM_OFFLOADING) {
+        Some(Container::OffloadBinaries(data))
+    } else if is(DeviceSection::HipFatbin.names()) {
+        Some(Container::Bundles(data))
+    } else if name == DeviceSection::LlvmOffloading.elf_name() {
+        Some(Container::OffloadBinaries(data))
+    } else if is(SectionNames::NV_FATBIN) || is(SectionNames::NV_RELFATBIN) {
+        Some(Container::NvFatbins(data))
+    } else {
+        None
     }
 }

@@ -27,15 +27,23 @@ pub enum FileKind {
 }
 
 impl FileKind {
+    /// Those of containers that can be told by their first bytes.
+    const CONTAINERS: [Self; 4] = [Self::Bundle, Self::CompressedBundle, Self::OffloadBinary, Self::NvFatbin];
+
+    /// The bytes that a container starts with; of other files, nothing.
+    fn magic(self) -> &'static [u8] {
+        match self {
+            FileKind::Bundle => bundle::MAGIC,
+            FileKind::CompressedBundle => &bundle::COMPRESSED_MAGIC,
+            FileKind::OffloadBinary => &offload_binary::MAGIC,
+            FileKind::NvFatbin => &FATBIN_MAGIC,
+            FileKind::TextBundle | FileKind::Image | FileKind::Archive | FileKind::Universal | FileKind::Host => &[],
+        }
+    }
+
     /// The kind of container that starts with these bytes.
     pub(super) fn of_container(data: &[u8]) -> Option<Self> {
-        let magics: [(&[u8], Self); 4] = [
-            (bundle::MAGIC, FileKind::Bundle),
-            (&bundle::COMPRESSED_MAGIC, FileKind::CompressedBundle),
-            (&offload_binary::MAGIC, FileKind::OffloadBinary),
-            (&FATBIN_MAGIC, FileKind::NvFatbin),
-        ];
-        magics.into_iter().find(|(magic, _)| data.starts_with(magic)).map(|(_, kind)| kind)
+        Self::CONTAINERS.into_iter().find(|kind| data.starts_with(kind.magic()))
     }
 
     /// Whether images lie in such a file that can be had without reading a host file.

@@ -87,6 +87,18 @@ impl ContainerKind {
         }
     }
 
+    /// Whether its bytes are those of its images alone: sections of an object, lines between others.
+    pub fn is_in_pieces(self) -> bool {
+        match self {
+            ContainerKind::TextBundle | ContainerKind::ObjectBundle => true,
+            ContainerKind::Bundle
+            | ContainerKind::CompressedBundle
+            | ContainerKind::OffloadBinary
+            | ContainerKind::Fatbin
+            | ContainerKind::Raw => false,
+        }
+    }
+
     /// Whether this is a binary bundle, compressed or not: what HIP's runtime loads as a whole.
     pub fn is_binary_bundle(self) -> bool {
         match self {

@@ -5,5 +5,6 @@ mod images;
 mod jobs;
 mod messages;
 mod rebuilds;
+mod stale;
 
-offload_tests::tests! { ; folders::tests(), images::tests(), jobs::tests(), messages::tests(), rebuilds::tests() }
+offload_tests::tests! { ; folders::tests(), images::tests(), jobs::tests(), messages::tests(), rebuilds::tests(), stale::tests() }

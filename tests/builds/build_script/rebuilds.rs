@@ -181,7 +181,12 @@ fn another_compiler_in_path_is_noticed() {
     let log = scenario.folder.join("log");
     for folder in ["one", "two"] {
         let real = llvm_bin().join("clang");
-        let text = format!("echo {folder} >> '{}'\nexec '{}' \"$@\"", log.display(), real.display());
+        // Each time, a script is asked what it starts.
+        let text = format!(
+            "case \"$1\" in --version|-print-*) ;; *) echo {folder} >> '{}';; esac\nexec '{}' \"$@\"",
+            log.display(),
+            real.display()
+        );
         scenario.script(&format!("{folder}/clang"), &text);
     }
     fs::create_dir_all(scenario.folder.join("empty")).expect("the folder can be made");

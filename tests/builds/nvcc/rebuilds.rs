@@ -24,7 +24,8 @@ impl<'a> LoggingToolkit<'a> {
         scenario.script(
             "toolkit/bin/nvcc",
             &format!(
-                "echo start >> '{log}'\n'{nvcc}' \"$@\"\nstatus=$?\necho end >> '{log}'\nexit $status",
+                "case \"$1\" in --version|--dryrun) exec '{nvcc}' \"$@\";; esac\n\
+                 echo start >> '{log}'\n'{nvcc}' \"$@\"\nstatus=$?\necho end >> '{log}'\nexit $status",
                 log = log.display(),
                 nvcc = nvcc.display()
             ),

@@ -20,7 +20,7 @@ fn readmes_say_first_what_the_examples_need() {
     let workspace = text_of("Cargo.toml");
     for name in ALL {
         let readme = text_of(&format!("{name}/README.md"));
-        assert!(readme.starts_with("Needs Rust 1.88 or newer"), "{name}");
+        assert!(readme.starts_with("Needs Rust 1.89 or newer"), "{name}");
         assert!(list.contains(&format!("| [{name}]({name}) | ")), "{name} is not in the list");
         assert!(workspace.contains(&format!("\"{name}\"")), "{name} is not in the workspace");
     }

@@ -49,11 +49,12 @@ impl Watched {
             .env("CXX", self.folder.join("c++"))
     }
 
-    /// The calls since the log was last read.
+    /// The calls since the log was last read, but for those that ask a script each time which compiler it starts.
     pub fn log(&self) -> Calls {
         let text = fs::read_to_string(self.folder.join("log")).unwrap_or_default();
         let _ = fs::remove_file(self.folder.join("log"));
-        Calls(text.lines().map(str::to_owned).collect())
+        let asks = |line: &&str| line.ends_with(" --version") || line.contains(" -print-prog-name=");
+        Calls(text.lines().filter(|line| !asks(line)).map(str::to_owned).collect())
     }
 
     /// The calls since the log was last read that read a source or make a file; the others ask what a tool is and can do.
@@ -62,8 +63,8 @@ impl Watched {
             let words: Vec<&str> = call.split(' ').collect();
             let any = |list: &[&str]| list.iter().any(|word| words.contains(word));
             match words[0] {
-                "clang" => !any(&["--version", "-###"]) && !words.iter().any(|word| word.starts_with("-print-")),
-                "ptxas" => !any(&["--version", "/dev/null"]),
+                "clang" => !any(&["-###"]) && !words.iter().any(|word| word.starts_with("-print-")),
+                "ptxas" => !any(&["/dev/null"]),
                 // The crate that finds this one has it compile a file of its own, to see which options it takes.
                 "c++" => any(&["-c", "-shared"]) && !call.contains("/flag_check.cpp"),
                 OVERLAP => false,

@@ -23,6 +23,17 @@ impl Scenario {
         found.max_by_key(|out| time(out)).unwrap_or_else(|| panic!("no build script of {} has run", self.name()))
     }
 
+    /// The package's build script, as a program.
+    ///
+    /// # Panics
+    /// If it has not been compiled.
+    pub fn build_script_program(&self, profile: &str) -> PathBuf {
+        let builds = target_folders::built(&self.target.join(profile), "build", self.name());
+        let found =
+            builds.into_iter().map(|build| build.join("build-script-build")).filter(|program| program.is_file());
+        found.max_by_key(|program| time(program)).unwrap_or_else(|| panic!("{} has no build script", self.name()))
+    }
+
     /// The file that the package's newest build script left under `OUT_DIR/offload`.
     ///
     /// # Panics

@@ -43,14 +43,9 @@ fn claim(claims: &mut Claims, container: &Container<'_>, images: &[Image<'_>], s
     match (container.view, container.inflated_size) {
         (_, Some(inflated)) => split(claims.claim(range), inflated, images, shares),
         (View::Fatbin(fatbin), None) => claim_fatbin(claims, start, fatbin, images, shares) + claims.claim(range),
-        (View::ObjectBundle(_) | View::TextBundle(_), None) => {
-            // They have no bytes of their own: sections, or lines between others.
+        (_, None) => {
             claim_images(claims, images, shares);
-            0
-        }
-        (View::Bundle(_) | View::CompressedBundle(_) | View::OffloadBinary(_) | View::Raw(_), None) => {
-            claim_images(claims, images, shares);
-            claims.claim(range)
+            if container.kind.is_in_pieces() { 0 } else { claims.claim(range) }
         }
     }
 }

@@ -1,0 +1,123 @@
+//! The inputs of an image, as they come to light when it has been compiled.
+
+use super::Compilation;
+use super::lookup::{Lookup, name_in};
+use super::mentions::Mentions;
+use super::seen::Seen;
+use crate::cargo::Cargo;
+use crate::error::Error;
+use crate::hash::ContentHash;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A file that went into an image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Input {
+    pub(crate) path: PathBuf,
+    pub(crate) hash: ContentHash,
+    /// Whether it came with the system or a compiler: neither build.rs nor a variable names its folder.
+    pub(crate) is_of_system: bool,
+}
+
+/// No source is larger; what is, is data.
+const LARGEST_TEXT: u64 = 1 << 24;
+
+/// Inputs, and what their texts mention.
+pub(super) struct Collected<'a> {
+    compilation: &'a Compilation,
+    cargo: &'a Cargo,
+    inputs: Vec<Input>,
+    /// Names that the texts of users' files ask for, and of others.
+    asked: [Vec<String>; 2],
+    asks_for_any: bool,
+    assembled: Vec<String>,
+}
+
+impl<'a> Collected<'a> {
+    pub(super) fn new(compilation: &'a Compilation, cargo: &'a Cargo) -> Self {
+        let (inputs, asked, assembled) = Default::default();
+        Self { compilation, cargo, inputs, asked, asks_for_any: false, assembled }
+    }
+
+    /// Adds a file that was read, and those that only its text tells of.
+    pub(super) fn add(&mut self, path: &Path, seen: &Seen) -> Result<(), Error> {
+        let is_of_tool = self.compilation.tool_folders.iter().any(|folder| path.starts_with(folder));
+        if is_of_tool || self.inputs.iter().any(|input| input.path == path) {
+            return Ok(());
+        }
+        let hash = seen.hash(path).ok_or_else(|| {
+            let error = fs::File::open(path).err().unwrap_or(std::io::ErrorKind::InvalidData.into());
+            Error::io("read", path, error)
+        })?;
+        let is_of_system = !self.is_of_user(path);
+        self.inputs.push(Input { path: path.to_owned(), hash, is_of_system });
+        if fs::metadata(path).is_ok_and(|it| it.len() > LARGEST_TEXT) {
+            return Ok(());
+        }
+        let mentions = Mentions::of(&fs::read(path).map_err(|error| Error::io("read", path, error))?);
+        self.asks_for_any |= mentions.asks_for_any && !is_of_system;
+        for name in mentions.asked {
+            let asked = &mut self.asked[usize::from(is_of_system)];
+            if !asked.contains(&name) {
+                asked.push(name);
+            }
+        }
+        for name in mentions.assembled {
+            let found: Vec<PathBuf> =
+                self.assembler_folders().map(|it| it.join(&name)).filter(|it| it.is_file()).collect();
+            self.assembled.push(name);
+            // The assembler takes the first.
+            if let Some(first) = found.first() {
+                self.add(first, seen)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the assembler looks: in the working folder, and in those for headers.
+    fn assembler_folders(&self) -> impl Iterator<Item = PathBuf> {
+        [PathBuf::new()].into_iter().chain(self.compilation.include_folders.clone())
+    }
+
+    /// Whether it lies where build.rs or a variable names a folder, or in the package.
+    fn is_of_user(&self, path: &Path) -> bool {
+        let folders =
+            [&self.cargo.manifest_dir, &self.cargo.out_dir].into_iter().chain(&self.compilation.include_folders);
+        path.is_relative()
+            || self.compilation.named_files.iter().any(|file| file == path)
+            || folders.into_iter().any(|folder| path.starts_with(folder))
+    }
+
+    /// The inputs, and where names were looked for.
+    pub(super) fn finish(self) -> (Vec<Input>, Vec<Lookup>) {
+        let mut user = Lookup { any: self.asks_for_any, ..Lookup::default() };
+        self.compilation.include_folders.iter().for_each(|folder| user.add_folder(folder));
+        // `#include "x"` looks beside the file that has it.
+        for input in self.inputs.iter().filter(|input| !input.is_of_system) {
+            input.path.parent().iter().for_each(|folder| user.add_folder(folder));
+        }
+        let mut system = Lookup::default();
+        for input in self.inputs.iter().filter(|input| input.is_of_system) {
+            input.path.parent().iter().for_each(|folder| system.add_folder(folder));
+        }
+        for input in &self.inputs {
+            // A file of the system may give way to a user's, and no other.
+            let folders = [&user.folders, &system.folders];
+            let folders = folders[usize::from(input.is_of_system)].clone();
+            for name in folders.iter().filter_map(|folder| name_in(&input.path, folder)) {
+                user.add_name(name);
+            }
+        }
+        // What users' files ask for may also come with the system.
+        self.asked[0].iter().for_each(|name| system.add_name(Path::new(name)));
+        self.asked.iter().flatten().for_each(|name| user.add_name(Path::new(name)));
+        let mut assembled = Lookup::default();
+        for name in &self.assembled {
+            assembled.add_name(Path::new(name));
+        }
+        if !assembled.names.is_empty() {
+            self.assembler_folders().for_each(|folder| assembled.add_folder(&folder));
+        }
+        (self.inputs, vec![user, system, assembled])
+    }
+}

@@ -1,0 +1,48 @@
+//! Where names were looked for: a file that appears in one of these places may be read in place of another, or for the first
+//! time.
+
+use super::seen::Seen;
+use crate::hash::{ContentHash, Parts};
+use std::path::{Path, PathBuf};
+
+/// Names, and the folders in which each of them may lie. Which of them do is what counts, not in which order compilers look.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) struct Lookup {
+    pub(super) folders: Vec<PathBuf>,
+    pub(super) names: Vec<PathBuf>,
+    /// Whether any file of these folders may be asked for.
+    pub(super) any: bool,
+}
+
+impl Lookup {
+    pub(super) fn add_folder(&mut self, folder: &Path) {
+        if !self.folders.iter().any(|known| known == folder) {
+            self.folders.push(folder.to_owned());
+        }
+    }
+
+    pub(super) fn add_name(&mut self, name: &Path) {
+        if !self.names.iter().any(|known| known == name) {
+            self.names.push(name.to_owned());
+        }
+    }
+
+    /// Of which names are where.
+    pub(super) fn state(&self, seen: &Seen) -> ContentHash {
+        let mut state = Parts::default();
+        for folder in &self.folders {
+            let there: String =
+                self.names.iter().map(|name| if seen.is_there(&folder.join(name)) { '1' } else { '0' }).collect();
+            state.add(&there);
+            if self.any {
+                state.add(&seen.listing(folder));
+            }
+        }
+        state.finish()
+    }
+}
+
+/// The name by which a file is included that was found in this folder.
+pub(super) fn name_in<'a>(file: &'a Path, folder: &Path) -> Option<&'a Path> {
+    file.strip_prefix(folder).ok().filter(|name| !name.as_os_str().is_empty())
+}

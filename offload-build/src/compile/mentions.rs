@@ -1,0 +1,83 @@
+//! What a source says of other files that no dependency file lists.
+//!
+//! | text | means |
+//! |---|---|
+//! | `__has_include(<x>)`, `__has_include_next`, `__has_embed` | whether there is such a file decides; one that appears changes the image |
+//! | `.incbin "x"`, `.include "x"` | the assembler reads it; clang 22 writes no dependency file for assembly |
+
+/// What was found in a file.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Mentions {
+    /// Names that are asked for.
+    pub(super) asked: Vec<String>,
+    /// Whether one is asked for whose name a macro has.
+    pub(super) asks_for_any: bool,
+    /// Names that the assembler reads.
+    pub(super) assembled: Vec<String>,
+}
+
+impl Mentions {
+    /// Those in these bytes.
+    pub(super) fn of(text: &[u8]) -> Self {
+        let mut found = Self::default();
+        for word in ["__has_include", "__has_embed"] {
+            for rest in behind(text, word) {
+                found.ask(rest);
+            }
+        }
+        for word in [".incbin", ".include"] {
+            found.assembled.extend(behind(text, word).filter_map(quoted));
+        }
+        found
+    }
+
+    fn ask(&mut self, rest: &[u8]) {
+        let rest = rest.strip_prefix(b"_next").unwrap_or(rest).trim_ascii_start();
+        let Some(argument) = rest.strip_prefix(b"(").map(<[u8]>::trim_ascii_start) else { return };
+        let end = match argument.first() {
+            Some(b'<') => b'>',
+            Some(b'"') => b'"',
+            _ => {
+                self.asks_for_any = true;
+                return;
+            }
+        };
+        let name = argument[1..].split(|byte| *byte == end || *byte == b'\n').next().unwrap_or_default();
+        self.asked.push(String::from_utf8_lossy(name).into_owned());
+    }
+}
+
+/// What follows each place where this word stands.
+fn behind<'a>(text: &'a [u8], word: &'a str) -> impl Iterator<Item = &'a [u8]> {
+    let word = word.as_bytes();
+    // Most bytes are not the first of the word.
+    let places = text.iter().enumerate().filter(move |(_, byte)| **byte == word[0]);
+    places.filter_map(move |(at, _)| text[at..].strip_prefix(word))
+}
+
+/// The string in quotes after white space; in C, the quotes of assembly have a backslash before them.
+fn quoted(rest: &[u8]) -> Option<String> {
+    let argument = rest.trim_ascii_start();
+    (argument.len() < rest.len()).then_some(())?;
+    let argument = argument.strip_prefix(b"\\").unwrap_or(argument).strip_prefix(b"\"")?;
+    let name = argument.split(|byte| matches!(byte, b'"' | b'\\' | b'\n')).next()?;
+    (!name.is_empty()).then(|| String::from_utf8_lossy(name).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_in_texts() {
+        let found = Mentions::of(
+            b"#ifdef __has_include\n#if __has_include ( \"opt.h\" ) || __has_include_next(<a/b.h>)\n\
+              .incbin \"table.bin\"\n .include\t\"x.s\" asm(\".incbin \\\"y.bin\\\"\"); x.includes \"no\" .include_this",
+        );
+        assert_eq!(found.asked, ["opt.h", "a/b.h"]);
+        assert_eq!(found.assembled, ["table.bin", "y.bin", "x.s"]);
+        assert!(!found.asks_for_any);
+        assert!(Mentions::of(b"#if __has_include(CONFIG)").asks_for_any);
+        assert_eq!(Mentions::of(b""), Mentions::default());
+    }
+}

@@ -1,0 +1,135 @@
+//! Files and folders that are named in the flags of build.rs.
+
+use std::fs;
+use std::path::PathBuf;
+
+/// What flags name.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct NamedFiles {
+    /// Files that are there: they count as inputs, whatever the flag means.
+    pub(super) files: Vec<PathBuf>,
+    /// Folders in which headers are looked for, whether they are there or not.
+    pub(super) include_folders: Vec<PathBuf>,
+}
+
+/// Options with a folder for headers behind them, in the same word or the next.
+const INCLUDE_OPTIONS: [&str; 9] = [
+    "-I",
+    "-isystem",
+    "-iquote",
+    "-idirafter",
+    "-cxx-isystem",
+    "-c-isystem",
+    "-internal-isystem",
+    "--include-directory",
+    "-F",
+];
+
+/// Words that pass the next one on to a part of the compiler.
+const PASS_ON: [&str; 7] =
+    ["-Xclang", "-Xcompiler", "-Xpreprocessor", "-Xassembler", "-Xarch_device", "-Xarch_host", "-Xlinker"];
+
+/// Response files that name response files; deeper than this they name each other.
+const DEPTH: u32 = 8;
+
+impl NamedFiles {
+    /// Those in these flags, in order; paths are relative to the working folder, as compilers take them.
+    pub(super) fn of<'a>(flags: impl IntoIterator<Item = &'a String>) -> Self {
+        let mut named = Self::default();
+        named.add(flags.into_iter().map(String::as_str), DEPTH);
+        named
+    }
+
+    fn add<'a>(&mut self, words: impl Iterator<Item = &'a str>, depth: u32) {
+        let mut before = "";
+        for word in words.filter(|word| !PASS_ON.contains(word)) {
+            let option = std::mem::replace(&mut before, word);
+            if INCLUDE_OPTIONS.contains(&option) {
+                self.include_folders.push(word.into());
+                continue;
+            }
+            let has_options =
+                [option, word].iter().any(|it| it.starts_with("--options-file") || it.starts_with("-optf"));
+            if let Some(option) = INCLUDE_OPTIONS.iter().find(|option| word.starts_with(**option)) {
+                let folder = word[option.len()..].trim_start_matches('=');
+                self.include_folders.extend((!folder.is_empty()).then(|| folder.into()));
+            }
+            // The word itself, and what stands behind `=`, `,` and `@` in it.
+            let parts = word.split(['=', ',']).chain([word]).chain(word.split_once('=').map(|(_, rest)| rest));
+            for part in parts {
+                let (part, is_response_file) = match part.strip_prefix('@') {
+                    Some(rest) => (rest, true),
+                    None => (part, false),
+                };
+                let path = PathBuf::from(part);
+                if part.is_empty() || self.files.contains(&path) || !path.is_file() {
+                    continue;
+                }
+                self.files.push(path.clone());
+                if (is_response_file || has_options)
+                    && let Some(deeper) = depth.checked_sub(1)
+                    && let Ok(text) = fs::read_to_string(&path)
+                {
+                    self.add(words_of(&text).iter().map(String::as_str), deeper);
+                }
+            }
+        }
+    }
+}
+
+/// The words of a response file: quotes and backslashes keep what they keep for GCC.
+fn words_of(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let (mut word, mut quote, mut has_word) = (String::new(), None, false);
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match (c, quote) {
+            ('\\', _) => word.extend(chars.next()),
+            (c, Some(end)) if c == end => quote = None,
+            ('"' | '\'', None) => (quote, has_word) = (Some(c), true),
+            (c, None) if c.is_whitespace() => {
+                if has_word || !word.is_empty() {
+                    words.push(std::mem::take(&mut word));
+                }
+                has_word = false;
+            }
+            (c, _) => word.push(c),
+        }
+    }
+    words.extend((has_word || !word.is_empty()).then_some(word));
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_in_every_form_of_a_flag() {
+        let scratch = tempfile::tempdir().unwrap();
+        let path = |name: &str| scratch.path().join(name).display().to_string();
+        for name in ["lib.bc", "map", "o.txt", "inner.txt"] {
+            fs::write(path(name), "").unwrap();
+        }
+        fs::write(path("o.txt"), format!("-Iinner \"@{}\"", path("inner.txt"))).unwrap();
+        fs::write(path("inner.txt"), format!("-include {}", path("map"))).unwrap();
+        let of = |flags: &[String]| NamedFiles::of(flags);
+        let files = |flags: &[&str]| {
+            let flags: Vec<String> = flags.iter().map(|flag| flag.replace("DIR", &path(""))).collect();
+            let found = of(&flags).files;
+            found.iter().map(|file| file.file_name().unwrap().to_string_lossy().into_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(files(&["-Xclang", "-mlink-builtin-bitcode", "-Xclang", "DIR/lib.bc"]), ["lib.bc"]);
+        assert_eq!(files(&["-fmodule-map-file=DIR/map"]), ["map"]);
+        assert_eq!(files(&["-Wl,-T,DIR/map"]), ["map"]);
+        assert_eq!(files(&["@DIR/o.txt"]), ["o.txt", "inner.txt", "map"]);
+        assert_eq!(files(&["-O3", "-DX=1", "@DIR/none"]), [""; 0]);
+        let folders = of(&["-Ia", "-isystem", "b", "-Xclang", "-iquote", "-Xclang", "c"].map(str::to_owned));
+        assert_eq!(folders.include_folders, ["a", "b", "c"].map(PathBuf::from));
+    }
+
+    #[test]
+    fn words_are_those_that_compilers_see() {
+        assert_eq!(words_of("-a  'b c'\n\"d\"e f\\ g ''"), ["-a", "b c", "de", "f g", ""]);
+    }
+}

@@ -1,0 +1,54 @@
+//! Tools as rebuild keys know them.
+
+use super::probe_cache::ProbeCache;
+use super::program::is_wrapper;
+use std::path::{Path, PathBuf};
+
+/// What stands for a tool: its file, what it says of itself, and the program that it starts in its place, if it says where that
+/// is.
+#[derive(Debug, Clone)]
+pub(crate) struct Identity {
+    /// The tool first. Another version of it changes at least one of them.
+    pub(crate) files: Vec<PathBuf>,
+    pub(crate) said: String,
+}
+
+impl Identity {
+    /// A tool that says nothing, unless it is a [wrapper](is_wrapper): then what `--version` prints.
+    pub(super) fn of_file(tool: &Path, probes: &ProbeCache) -> Self {
+        let said = if is_wrapper(tool) { probes.ask(tool, &["--version"]).unwrap_or_default() } else { String::new() };
+        Self { files: vec![tool.to_owned()], said }
+    }
+
+    /// nvcc; the toolkit that it says it is of has the program.
+    pub(super) fn of_nvcc(tool: &Path, root: &Path, said: String) -> Self {
+        let real = root.join("bin").join("nvcc");
+        Self::new(tool, [real], said)
+    }
+
+    /// clang or a C++ compiler, which says in `--version` or `-print-prog-name=cc1plus` where it is installed.
+    pub(super) fn of_compiler(tool: &Path, probes: &ProbeCache) -> Self {
+        let said = probes.ask(tool, &["--version"]).unwrap_or_default();
+        let folder = said.lines().find_map(|line| line.strip_prefix("InstalledDir: ")).map(Path::new);
+        let name = tool.file_name().unwrap_or_default();
+        let mut real: Vec<PathBuf> = Vec::new();
+        match folder {
+            Some(folder) => real.extend([folder.join("clang"), folder.join(name)]),
+            None => {
+                let answer = probes.ask(tool, &["-print-prog-name=cc1plus"]).unwrap_or_default();
+                real.push(answer.trim().into());
+            }
+        }
+        Self::new(tool, real, said)
+    }
+
+    fn new(tool: &Path, real: impl IntoIterator<Item = PathBuf>, said: String) -> Self {
+        let mut files = vec![tool.to_owned()];
+        for file in real {
+            if file.is_absolute() && file.is_file() && !files.contains(&file) {
+                files.push(file);
+            }
+        }
+        Self { files, said }
+    }
+}

@@ -1,0 +1,133 @@
+//! A stand-in for clang: it puts together what a source includes, as compilers look for it, and writes that into "PTX". The test
+//! compiles it with rustc.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::{env, fs, process};
+
+fn main() {
+    let exe = env::current_exe().expect("a program knows its path");
+    // What is appended to the file makes another compiler of it.
+    let bytes = fs::read(&exe).expect("it can be read");
+    let tag = String::from_utf8_lossy(&bytes[bytes.len() - 8..]).into_owned();
+    let args: Vec<String> = env::args().skip(1).collect();
+    if args.iter().any(|arg| arg == "--version") {
+        println!("clang version 22.0.0 ({tag})\nInstalledDir: {}", exe.parent().expect("it has a folder").display());
+    } else if args.iter().any(|arg| arg.starts_with("-print-prog-name")) {
+        println!("ld.lld");
+    } else if !args.iter().any(|arg| arg == "-###") {
+        Call::default().run(&args, &tag).unwrap_or_else(|why| {
+            eprintln!("error: {why}");
+            process::exit(1);
+        });
+    }
+}
+
+#[derive(Default)]
+struct Call {
+    quoted: Vec<PathBuf>,
+    folders: Vec<PathBuf>,
+    system: Vec<PathBuf>,
+    first: Vec<String>,
+    defines: Vec<String>,
+    sources: Vec<String>,
+    output: String,
+    depfile: Option<String>,
+    read: BTreeSet<PathBuf>,
+    order: Vec<PathBuf>,
+    text: String,
+}
+
+impl Call {
+    fn run(mut self, args: &[String], tag: &str) -> Result<(), String> {
+        let args: Vec<String> = args.iter().filter(|arg| *arg != "-Xclang").cloned().collect();
+        self.take(&args)?;
+        for (name, list) in [("CPATH", false), ("CPLUS_INCLUDE_PATH", true)] {
+            let folders = env::var(name).unwrap_or_default();
+            let to = if list { &mut self.system } else { &mut self.folders };
+            to.extend(folders.split(':').filter(|it| !it.is_empty()).map(PathBuf::from));
+        }
+        let is_ptx = args.iter().any(|arg| arg == "-S");
+        for name in self.first.clone() {
+            let path = self.find(&name, Some(Path::new("")), 0).ok_or(format!("no {name}"))?;
+            self.file(&path, name != "offload/kernel.h")?;
+        }
+        for source in self.sources.clone() {
+            self.file(Path::new(&source), !is_ptx)?;
+        }
+        let mut out = String::new();
+        if is_ptx {
+            out += ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry kern(.param .u64 p) { ret; }\n";
+            for source in &self.sources {
+                out += &fs::read_to_string(source).map_err(|error| error.to_string())?;
+            }
+        }
+        out += &format!("// {tag} {}\n{}", self.defines.join(" "), self.text);
+        fs::write(&self.output, out).map_err(|error| error.to_string())?;
+        if let Some(depfile) = &self.depfile {
+            let list: Vec<String> = self.order.iter().map(|path| path.display().to_string()).collect();
+            fs::write(depfile, format!("image: {}\n", list.join(" \\\n  "))).map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, args: &[String]) -> Result<(), String> {
+        let mut args = args.iter();
+        while let Some(arg) = args.next() {
+            let mut next = || args.next().cloned().ok_or(format!("{arg} needs a word"));
+            match arg.as_str() {
+                "-o" => self.output = next()?,
+                "-I" => self.folders.push(next()?.into()),
+                "-isystem" => self.system.push(next()?.into()),
+                "-include" => self.first.push(next()?),
+                "-dependency-file" => self.depfile = Some(next()?),
+                "-x" | "-MT" | "-mlink-bitcode-file" => drop(next()?),
+                _ if arg.starts_with("-D") => self.defines.push(arg.clone()),
+                _ if arg.starts_with("-I") => self.folders.push(arg[2..].into()),
+                _ if arg.starts_with('@') => {
+                    let text = fs::read_to_string(&arg[1..]).map_err(|error| format!("{arg}: {error}"))?;
+                    self.take(&text.split_whitespace().map(str::to_owned).collect::<Vec<_>>())?;
+                }
+                _ if arg.ends_with(".cu") || arg.ends_with(".bc") => self.sources.push(arg.clone()),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The file that a name means, looked for beside `includer` and in all folders.
+    fn find(&self, name: &str, includer: Option<&Path>, _depth: u32) -> Option<PathBuf> {
+        let beside = includer.map(|folder| folder.join(name));
+        let elsewhere = [&self.quoted, &self.folders, &self.system].into_iter().flatten().map(|folder| folder.join(name));
+        beside.into_iter().chain(elsewhere).find(|path| path.is_file())
+    }
+
+    fn file(&mut self, path: &Path, goes_in: bool) -> Result<(), String> {
+        let key = path.canonicalize().map_err(|error| format!("{}: {error}", path.display()))?;
+        if !self.read.insert(key) {
+            return Ok(());
+        }
+        self.order.push(path.to_owned());
+        if !goes_in {
+            return Ok(());
+        }
+        let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let mut skips = false;
+        for line in text.lines() {
+            let name = |open: char, close: char| Some(line.split_once(open)?.1.split_once(close)?.0);
+            let quoted = name('"', '"');
+            let found = match quoted.or_else(|| name('<', '>')) {
+                Some(name) => self.find(name, quoted.and(path.parent()), 0).ok_or(format!("{}: no {name}", path.display())),
+                None => Err("no name".into()),
+            };
+            match line {
+                _ if line.starts_with("#if __has_include") => skips = found.is_err(),
+                _ if line.starts_with("#endif") => skips = false,
+                _ if skips => {}
+                _ if line.starts_with("#include") => self.file(&found?, true)?,
+                _ => self.text += &format!("// {line}\n"),
+            }
+        }
+        Ok(())
+    }
+}

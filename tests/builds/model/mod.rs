@@ -1,0 +1,248 @@
+//! Random edits beside clean builds: after each edit of a tree of sources and headers, of flags, variables and compilers, the image
+//! of the next build is that of a build from nothing. Judge: the clean build.
+//!
+//! `OFFLOAD_TEST_SEQUENCES` says how many sequences of edits each of the four tests with the stand-in tries; with that many, a
+//! tenth of all goes through Cargo.
+
+mod random;
+mod world;
+
+use offload_tests::data::read;
+use offload_tests::registry::{CLANG, GCC, NOTHING, needs};
+use offload_tests::scenario::Scenario;
+use offload_tests::scratch;
+use offload_tests::tools::{Tool, cuda, llvm_bin};
+use random::Random;
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use world::{Noticed, StandIn, World};
+
+offload_tests::tests! {
+    NOTHING.slow() => [
+        stand_in_one, stand_in_two, stand_in_three, stand_in_four, stand_in_through_cargo,
+    ],
+    CLANG.slow() => [clang],
+    GCC.slow() => [gcc],
+    needs(&[Tool::Cuda, Tool::Gcc]).slow() => [nvcc],
+}
+
+/// Edits of a sequence.
+const EDITS: usize = 6;
+
+/// The build script: what it asks for is in a file.
+const SCRIPT: &str = r#"println!("cargo::rerun-if-changed=request");
+    let request = std::fs::read_to_string("request").unwrap();
+    let mut build = Build::new();
+    build.file("kernels/main.cu").include("inc1").include("inc2");
+    for line in request.lines() {
+        match line.split_once(' ').unwrap() {
+            ("arch", arch) => build.arch(arch),
+            ("flag", flag) => build.flag(flag),
+            (_, _) => build.compiler(Compiler::Nvcc),
+        };
+    }
+    build.compile("model");"#;
+
+/// How many each test with the stand-in tries, unless the variable says it.
+const SEQUENCES: usize = 20;
+
+fn sequences() -> usize {
+    env::var("OFFLOAD_TEST_SEQUENCES").ok().and_then(|text| text.parse().ok()).unwrap_or(SEQUENCES)
+}
+
+fn stand_in_one() {
+    direct("model-one", 1, sequences(), Kind::Wrapped);
+}
+
+fn stand_in_two() {
+    direct("model-two", 2, sequences(), Kind::StandIn);
+}
+
+fn stand_in_three() {
+    direct("model-three", 3, sequences(), Kind::StandIn);
+}
+
+fn stand_in_four() {
+    direct("model-four", 4, sequences(), Kind::StandIn);
+}
+
+fn stand_in_through_cargo() {
+    let model = Model::new("model-cargo", Kind::Wrapped);
+    let clean = model.scenario.folder.join("clean");
+    for sequence in 0..(sequences() * 4).div_ceil(9) {
+        let mut random = Random::new(5 << 32 | sequence as u64);
+        let mut world = model.world();
+        for edit in 0..=EDITS {
+            let noticed = if edit == 0 { Noticed::Later } else { world.edit(&mut random) };
+            if noticed == Noticed::Later {
+                model.scenario.touch_build_script();
+            }
+            let build = model.scenario.build().env("OFFLOAD_CLANG", model.stand_in().start_with());
+            let build = build.without(&["CPATH", "CPLUS_INCLUDE_PATH"]).envs(&world.variables);
+            let built = build.command().output().expect("Cargo starts").status.success();
+            let image = || read(model.scenario.output("debug", "model/compute_80.ptx"));
+            let found = built.then(image);
+            compare(&model, &world, found, &clean, sequence);
+        }
+    }
+}
+
+fn real() -> usize {
+    env::var("OFFLOAD_TEST_SEQUENCES_REAL").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
+}
+
+/// Of real compilers, a few suffice: which files they read they say themselves.
+fn clang() {
+    direct("model-clang", 6, real(), Kind::Clang);
+}
+
+fn gcc() {
+    direct("model-gcc", 7, real(), Kind::Gcc);
+}
+
+fn nvcc() {
+    direct("model-nvcc", 8, real(), Kind::Nvcc);
+}
+
+/// Who compiles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    StandIn,
+    /// The stand-in, started by a script.
+    Wrapped,
+    Clang,
+    Gcc,
+    Nvcc,
+}
+
+impl Kind {
+    fn lines(self) -> &'static str {
+        match self {
+            Kind::StandIn | Kind::Wrapped | Kind::Clang => "arch compute_80\n",
+            Kind::Gcc => "arch cpu\n",
+            Kind::Nvcc => "arch compute_80\ncompiler nvcc\n",
+        }
+    }
+
+    fn image(self) -> &'static str {
+        match self {
+            Kind::Gcc => "offload/model/cpu.so",
+            _ => "offload/model/compute_80.ptx",
+        }
+    }
+}
+
+/// A package, and its build script as a program.
+struct Model {
+    scenario: Scenario,
+    script: PathBuf,
+    kind: Kind,
+}
+
+impl Model {
+    fn new(name: &str, kind: Kind) -> Self {
+        let scenario = Scenario::new(name);
+        scenario.write("request", "arch compute_80\n").build_script(SCRIPT);
+        // The script of the first build has nothing to compile.
+        scenario.build().env("OFFLOAD_SKIP", "1").passes();
+        let script = scenario.build_script_program("debug");
+        Self { scenario, script, kind }
+    }
+
+    fn world(&self) -> World {
+        let compiler = [Kind::StandIn, Kind::Wrapped].contains(&self.kind).then(|| self.stand_in());
+        World::new(&self.scenario.folder, compiler, self.kind.lines())
+    }
+
+    fn stand_in(&self) -> StandIn {
+        StandIn {
+            program: stand_in(),
+            folder: self.scenario.folder.join("compilers"),
+            is_wrapped: self.kind == Kind::Wrapped,
+        }
+    }
+
+    /// The image that the script makes in this `OUT_DIR`; `None` if it fails.
+    fn run(&self, world: &World, out_dir: &Path) -> Option<Vec<u8>> {
+        fs::create_dir_all(out_dir).expect("the target folder can be written");
+        let host = "x86_64-unknown-linux-gnu";
+        let mut command = Command::new(&self.script);
+        command.current_dir(&world.folder).env_clear();
+        command.env("PATH", env::var_os("PATH").unwrap_or_default());
+        for (name, value) in [
+            ("CARGO_PKG_NAME", "model"),
+            ("CARGO_PKG_VERSION", "0.1.0"),
+            ("TARGET", host),
+            ("HOST", host),
+            ("OPT_LEVEL", "1"),
+            ("DEBUG", "false"),
+            ("CARGO_CFG_TARGET_ARCH", "x86_64"),
+            ("CARGO_CFG_TARGET_OS", "linux"),
+            ("CARGO_CFG_TARGET_POINTER_WIDTH", "64"),
+            ("CARGO_CFG_TARGET_ENDIAN", "little"),
+        ] {
+            command.env(name, value);
+        }
+        command.env("OUT_DIR", out_dir).env("CARGO_MANIFEST_DIR", &world.folder).envs(&world.variables);
+        match self.kind {
+            Kind::StandIn | Kind::Wrapped => command.env("OFFLOAD_CLANG", self.stand_in().start_with()),
+            Kind::Clang => command.env("OFFLOAD_CLANG", llvm_bin().join("clang")),
+            Kind::Gcc => command.env("CXX", "g++"),
+            Kind::Nvcc => command.env("NVCC", cuda("nvcc").get_program()).env("NVCC_CCBIN", "g++"),
+        };
+        let output = command.output().expect("the build script starts");
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!text.contains("panicked at"), "{text}");
+        output.status.success().then(|| read(out_dir.join(self.kind.image())))
+    }
+}
+
+/// The stand-in, compiled once.
+fn stand_in() -> PathBuf {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    let compile = || {
+        let folder = scratch::folder("model-compiler");
+        let source = scratch::workspace().join("tests/builds/model/compiler.rs");
+        let program = folder.join("compiler");
+        let mut rustc = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+        rustc.args(["--edition=2024", "-O", "-Cstrip=symbols", "-Cpanic=abort", "-o"]).arg(&program).arg(source);
+        assert!(rustc.status().expect("rustc starts").success(), "the stand-in compiles");
+        program
+    };
+    PROGRAM.get_or_init(compile).clone()
+}
+
+/// Sequences of edits, each beside clean builds, with the build script run as Cargo runs it.
+fn direct(name: &str, seed: u64, sequences: usize, kind: Kind) {
+    let model = Model::new(name, kind);
+    let (out_dir, clean) = (model.scenario.folder.join("out"), model.scenario.folder.join("clean"));
+    for sequence in 0..sequences {
+        let mut random = Random::new(seed << 32 | sequence as u64);
+        let mut world = model.world();
+        let _ = fs::remove_dir_all(&out_dir);
+        for edit in 0..=EDITS {
+            if edit > 0 {
+                world.edit(&mut random);
+            }
+            let found = model.run(&world, &out_dir);
+            compare(&model, &world, found, &clean, sequence);
+        }
+    }
+}
+
+fn compare(model: &Model, world: &World, found: Option<Vec<u8>>, clean: &Path, sequence: usize) {
+    let _ = fs::remove_dir_all(clean);
+    let expected = model.run(world, clean);
+    let text = |image: &Option<Vec<u8>>| image.as_deref().map(|image| String::from_utf8_lossy(image).into_owned());
+    assert!(
+        found == expected,
+        "sequence {sequence}, in {}: after {:#?}\nthe image is\n{:?}\nand that of a clean build\n{:?}",
+        world.folder.display(),
+        world.history,
+        text(&found),
+        text(&expected)
+    );
+}

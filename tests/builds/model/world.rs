@@ -1,0 +1,237 @@
+//! A package that is edited at random: its files, its options, the variables and the compiler.
+
+use super::random::Random;
+use offload_tests::scratch;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// Folders of the package with headers: beside the source, by `.include(...)`, by a flag, by a variable.
+const FOLDERS: [&str; 6] = ["kernels", "inc1", "inc2", "flagged", "cpath", "system"];
+const NAMES: [&str; 5] = ["a.h", "b.h", "c.h", "sub/d.h", "opt.h"];
+
+/// The flags that may be given.
+const FLAGS: [&str; 5] = ["-DM=1", "-DM=2", "@options.txt", "-Iflagged", "-include b.h"];
+
+/// The state of a package.
+#[derive(Debug)]
+pub struct World {
+    pub folder: PathBuf,
+    /// Which compiler is started through the script, and how often it was replaced.
+    pub compiler: Option<StandIn>,
+    flags: BTreeSet<&'static str>,
+    pub variables: BTreeMap<&'static str, PathBuf>,
+    /// Lines of `request` that do not change.
+    lines: &'static str,
+    number: u32,
+    pub history: Vec<String>,
+}
+
+/// Copies of the stand-in behind a script.
+#[derive(Debug)]
+pub struct StandIn {
+    pub program: PathBuf,
+    pub folder: PathBuf,
+    /// Whether a script starts one of two.
+    pub is_wrapped: bool,
+}
+
+impl StandIn {
+    fn write(&self, which: &str, tag: u32) {
+        let mut bytes = fs::read(&self.program).expect("the stand-in is there");
+        bytes.extend(format!("{tag:08}").bytes());
+        let path = self.folder.join(which).join("clang");
+        fs::create_dir_all(path.parent().expect("it has a folder")).expect("the target folder can be written");
+        // One that runs cannot be written to.
+        let _ = fs::remove_file(&path);
+        fs::write(&path, bytes).expect("the target folder can be written");
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(&path, mode).expect("the target folder can be written");
+    }
+
+    fn start(&self, which: &str) {
+        scratch::write(self.folder.join("which"), self.folder.join(which).join("clang").display().to_string());
+    }
+
+    /// What builds start: the script, or the first of the two.
+    pub fn start_with(&self) -> PathBuf {
+        if self.is_wrapped { self.folder.join("clang") } else { self.folder.join("one/clang") }
+    }
+}
+
+/// Whether Cargo notices an edit, as the front page of offload-build says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Noticed {
+    Yes,
+    /// After another change of the package.
+    Later,
+}
+
+impl World {
+    /// Makes a package without headers.
+    pub fn new(folder: &Path, compiler: Option<StandIn>, lines: &'static str) -> Self {
+        for name in FOLDERS.iter().chain(&["kernels/sub"]) {
+            let _ = fs::remove_dir_all(folder.join(name));
+            fs::create_dir_all(folder.join(name)).expect("the target folder can be written");
+        }
+        if let Some(compiler) = &compiler {
+            compiler.write("one", 0);
+            compiler.write("two", 1);
+            compiler.start("one");
+            let which = compiler.folder.join("which").display().to_string();
+            scratch::write_script(compiler.folder.join("clang"), &format!("exec \"$(cat '{which}')\" \"$@\""));
+        }
+        let world = Self {
+            folder: folder.to_owned(),
+            compiler,
+            flags: BTreeSet::new(),
+            variables: BTreeMap::new(),
+            lines,
+            number: 2,
+            history: Vec::new(),
+        };
+        scratch::write(folder.join("options.txt"), "-DN=0");
+        world.write_request();
+        let main = "#if __has_include(\"a.h\")\n#include \"a.h\"\n#endif\n#if __has_include(<b.h>)\n#include <b.h>\n#endif\n\
+                    extern \"C\" __global__ void kern(int *p) { *p = 1; }\n";
+        scratch::write(folder.join("kernels/main.cu"), main);
+        world
+    }
+
+    fn write_request(&self) {
+        let mut text = self.lines.to_owned();
+        for flag in &self.flags {
+            text += &flag.split(' ').map(|word| format!("flag {word}\n")).collect::<String>();
+        }
+        scratch::write(self.folder.join("request"), text);
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        let all = FOLDERS.iter().flat_map(|folder| NAMES.iter().map(move |name| self.folder.join(folder).join(name)));
+        all.filter(|path| path.is_file()).collect()
+    }
+
+    /// A header with a symbol of its own, and perhaps one that it includes.
+    fn text(&mut self, random: &mut Random) -> String {
+        self.number += 1;
+        let number = self.number;
+        let mut text = format!("#pragma once\nextern \"C\" __device__ int v_{number} = {number};\n");
+        let name = NAMES[random.below(NAMES.len())];
+        match random.below(4) {
+            0 => text += &format!("#if __has_include(\"{name}\")\n#include \"{name}\"\n#endif\n"),
+            1 => text += &format!("#if __has_include(<{name}>)\n#include <{name}>\n#endif\n"),
+            2 if random.below(3) == 0 => text += &format!("#include \"{name}\"\n"),
+            _ => {}
+        }
+        text
+    }
+
+    /// Changes something.
+    pub fn edit(&mut self, random: &mut Random) -> Noticed {
+        let (edit, noticed) = self.try_edit(random);
+        self.history.push(edit);
+        noticed
+    }
+
+    fn try_edit(&mut self, random: &mut Random) -> (String, Noticed) {
+        let any = |random: &mut Random| {
+            FOLDERS[random.below(FOLDERS.len())].to_owned() + "/" + NAMES[random.below(NAMES.len())]
+        };
+        let files = self.files();
+        let pick = |random: &mut Random| files.get(random.below(files.len())).cloned();
+        let short = |path: &Path| path.strip_prefix(&self.folder).unwrap_or(path).display().to_string();
+        match random.below(13) {
+            0..4 => {
+                let path = any(random);
+                let text = self.text(random);
+                let is_new = !self.folder.join(&path).is_file();
+                scratch::write(self.folder.join(&path), text);
+                // Cargo is told of the folders of `.include(...)` alone.
+                let noticed = if is_new && !path.starts_with("inc") { Noticed::Later } else { Noticed::Yes };
+                (format!("write {path}"), noticed)
+            }
+            4 => match pick(random) {
+                Some(path) => {
+                    let edit = format!("remove {}", short(&path));
+                    fs::remove_file(path).expect("it is there");
+                    (edit, Noticed::Later)
+                }
+                None => ("nothing".into(), Noticed::Yes),
+            },
+            5 => match pick(random) {
+                Some(from) => {
+                    let to = self.folder.join(any(random));
+                    let edit = format!("rename {} to {}", short(&from), short(&to));
+                    fs::create_dir_all(to.parent().expect("it has a folder"))
+                        .expect("the target folder can be written");
+                    fs::rename(from, to).expect("it is there");
+                    (edit, Noticed::Later)
+                }
+                None => ("nothing".into(), Noticed::Yes),
+            },
+            6 => match (pick(random), pick(random)) {
+                (Some(one), Some(other)) if one != other => {
+                    let edit = format!("swap {} and {}", short(&one), short(&other));
+                    let between = self.folder.join("between");
+                    fs::rename(&one, &between).expect("it is there");
+                    fs::rename(&other, &one).expect("it is there");
+                    fs::rename(&between, &other).expect("it is there");
+                    (edit, Noticed::Later)
+                }
+                _ => ("nothing".into(), Noticed::Yes),
+            },
+            7 => match pick(random) {
+                Some(path) => {
+                    let edit = format!("write {} with an old time", short(&path));
+                    let text = self.text(random);
+                    scratch::write(&path, text);
+                    let file = File::options().write(true).open(&path).expect("it is there");
+                    let old = SystemTime::now() - Duration::from_secs(100_000 + random.below(1000) as u64);
+                    file.set_modified(old).expect("the time of a file can be set");
+                    (edit, Noticed::Later)
+                }
+                None => ("nothing".into(), Noticed::Yes),
+            },
+            8 => {
+                let flag = FLAGS[random.below(FLAGS.len())];
+                if !self.flags.remove(flag) {
+                    self.flags.insert(flag);
+                }
+                self.write_request();
+                (format!("flags {:?}", self.flags), Noticed::Yes)
+            }
+            9 => {
+                self.number += 1;
+                scratch::write(self.folder.join("options.txt"), format!("-DN={}", self.number));
+                ("write options.txt".into(), Noticed::Yes)
+            }
+            10 => {
+                let (name, folder) = [("CPATH", "cpath"), ("CPLUS_INCLUDE_PATH", "system")][random.below(2)];
+                if self.variables.remove(name).is_none() {
+                    self.variables.insert(name, self.folder.join(folder));
+                }
+                (format!("variables {:?}", self.variables.keys()), Noticed::Yes)
+            }
+            11 => {
+                let (one, other) = (self.folder.join("inc1"), self.folder.join("inc2"));
+                let between = self.folder.join("between");
+                fs::rename(&one, &between).expect("it is there");
+                fs::rename(&other, &one).expect("it is there");
+                fs::rename(&between, &other).expect("it is there");
+                ("swap inc1 and inc2".into(), Noticed::Later)
+            }
+            _ => {
+                let Some(compiler) = &self.compiler else { return ("nothing".into(), Noticed::Yes) };
+                let which = ["one", "two"][random.below(2)];
+                if random.below(2) == 0 {
+                    compiler.start(which);
+                    return (format!("start compiler {which}"), Noticed::Later);
+                }
+                self.number += 1;
+                compiler.write(which, self.number);
+                (format!("replace compiler {which}"), Noticed::Later)
+            }
+        }
+    }
+}
