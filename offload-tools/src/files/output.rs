@@ -10,8 +10,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A file that appears whole, when it is [committed](Output::commit), or not at all. Standard output, pipes and devices
-/// are written to as bytes come.
+/// A file that appears whole, when it is [committed](Output::commit), or not at all, whatever error or signal comes between.
+/// Standard output, pipes and devices are written to as bytes come.
 #[derive(Debug)]
 pub struct Output(Target);
 
@@ -208,7 +208,7 @@ impl Output {
         matches!(self.0, Target::Whole { .. })
     }
 
-    /// The file is complete, and takes its place.
+    /// The file is complete, and takes its place. It need not be on the disk yet: a power cut may leave an empty one.
     pub fn commit(mut self) -> io::Result<()> {
         self.flush()?;
         match self.0 {
