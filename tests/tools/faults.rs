@@ -20,6 +20,8 @@ offload_tests::tests! {
         pipes,
         inputs_that_shrink,
         links,
+        links_where_files_are_extracted,
+        thin_archives_of_what_is_no_file,
         interrupts,
         sizes_that_cannot_be,
     ],
@@ -85,11 +87,14 @@ fn ended(folder: &Path, line: &str) -> Output {
     run(folder, line).expect("it starts").wait_with_output().expect("it ends")
 }
 
-/// Runs a command line in a shell that has set a limit.
+/// Runs a command line in a shell that has set a limit, and for at most a minute.
 fn under_limit(folder: &Path, line: &str, limit: &str) -> Output {
     let tool = command(folder, line);
     let mut shell = Command::new("bash");
-    shell.args(["-c", &format!("{limit}; exec \"$0\" \"$@\"")]).arg(tool.get_program()).args(tool.get_args());
+    shell
+        .args(["-c", &format!("{limit}; exec timeout 60 \"$0\" \"$@\"")])
+        .arg(tool.get_program())
+        .args(tool.get_args());
     shell.current_dir(folder).output().expect("there is a shell")
 }
 
@@ -220,6 +225,97 @@ fn links() {
         let output = ended(&folder, &to_itself);
         assert_eq!(output.status.code(), Some(1), "{to_itself}: {}", message(&output));
         assert_eq!(names(&folder.join("elsewhere")), ["second"], "nothing else is left");
+    }
+}
+
+/// Where the name of an output comes from inside a file, a link of that name is replaced: what it leads to stays as it is.
+fn links_where_files_are_extracted() {
+    use std::os::unix::fs::symlink;
+    let folder = folder("extracted-links");
+    for line in ["offload extract ../binary", "llvm-offload-binary ../binary --image="] {
+        let out = folder.join("extracted");
+        let _ = fs::remove_dir_all(&out);
+        fs::create_dir(&out).expect("it can be made");
+        let extract = || {
+            let ran = ended(&out, line);
+            assert!(ran.status.success(), "{line}: {}", message(&ran));
+        };
+        extract();
+        let files = names(&out);
+        assert_eq!(files.len(), 2, "{line}: {files:?}");
+        let file = out.join(&files[0]);
+        let expected = data::read(&file);
+        let outside = folder.join("outside");
+        scratch::write(outside.join("victim"), OLD);
+        let make = |what: &str| match what {
+            "a link to a file" => symlink(outside.join("victim"), &file).expect("it can be made"),
+            "a link to nowhere" => symlink(outside.join("new"), &file).expect("it can be made"),
+            "a link to a folder" => symlink(&outside, &file).expect("it can be made"),
+            "a link to a device" => symlink("/dev/full", &file).expect("it can be made"),
+            "another name of a file" => fs::hard_link(outside.join("victim"), &file).expect("it can be made"),
+            _ => pipe(&file),
+        };
+        for what in [
+            "a link to a file",
+            "a link to nowhere",
+            "a link to a folder",
+            "a link to a device",
+            "another name of a file",
+            "a pipe",
+        ] {
+            fs::remove_file(&file).expect("it is there");
+            make(what);
+            extract();
+            assert!(fs::symlink_metadata(&file).expect("it is there").is_file(), "{line}: {what} is still there");
+            assert!(data::read(&file) == expected, "{line}: {what}");
+            assert_eq!(data::read(outside.join("victim")), OLD, "{line}: {what}");
+            assert_eq!((names(&outside), names(&out)), (vec!["victim".to_owned()], files.clone()), "{line}: {what}");
+        }
+    }
+}
+
+/// A thin archive with one member, the file of this name.
+fn thin_archive(name: &str) -> Vec<u8> {
+    let names = format!("{name}/\n");
+    let mut archive = b"!<thin>\n".to_vec();
+    archive.extend(format!("{:<48}{:<10}`\n{names}", "//", names.len()).bytes());
+    if names.len() % 2 == 1 {
+        archive.push(b'\n');
+    }
+    archive.extend(format!("{:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", "/0", 0, 0, 0, 644, 8).bytes());
+    archive
+}
+
+/// Members of thin archives are other files. What is no regular one is refused: a device may have no end, a pipe no writer.
+fn thin_archives_of_what_is_no_file() {
+    let folder = folder("thin-archives");
+    pipe(&folder.join("pipe"));
+    fs::create_dir(folder.join("folder")).expect("it can be made");
+    std::os::unix::fs::symlink("/dev/zero", folder.join("link")).expect("it can be made");
+    scratch::write(folder.join("thin.a"), "");
+    let before = names(&folder);
+    for line in [
+        "clang-offload-bundler -type=a -unbundle -allow-missing-bundles \
+            -targets=openmp-amdgcn-amd-amdhsa--gfx906 -input=thin.a -output=out",
+        "llvm-offload-binary thin.a --image=file=out",
+    ] {
+        for (member, expected) in [
+            ("/dev/zero", "'/dev/zero': not a regular file"),
+            ("pipe", "'pipe': not a regular file"),
+            ("link", "'link': not a regular file"),
+            ("folder", "'folder': Is a directory"),
+            ("gone", "'gone': No such file or directory"),
+            ("g\u{1b}[31mone", "'g\\x1b[31mone': No such file or directory"),
+        ] {
+            scratch::write(folder.join("thin.a"), thin_archive(member));
+            let ran = under_limit(&folder, line, "ulimit -v 500000");
+            assert_fails_and_leaves_all(&folder, &before, line, &ran, expected);
+        }
+        // This one has no size, and no end worth waiting for.
+        scratch::write(folder.join("thin.a"), thin_archive("/proc/self/pagemap"));
+        let ran = under_limit(&folder, line, "ulimit -v 500000");
+        assert!(ran.status.success(), "{line}: {}", message(&ran));
+        scratch::write(folder.join("out"), OLD);
     }
 }
 

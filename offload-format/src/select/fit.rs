@@ -129,6 +129,8 @@ pub enum Refusal<S = String> {
     },
     /// Machine code for another major compute capability.
     OtherMajor(NvidiaArch),
+    /// Machine code for a Tegra GPU on another GPU, or the reverse.
+    AcrossTegra(NvidiaArch),
     /// Made for a higher compute capability than the device has.
     ComputeCapabilityTooHigh(NvidiaArch),
     /// Made for one compute capability (`a`) or one family (`f`), which is not the device's.
@@ -159,6 +161,7 @@ impl Unfit<'_> {
             Refusal::OtherFamily => Refusal::OtherFamily,
             Refusal::GenericBeforeVersion6 { version } => Refusal::GenericBeforeVersion6 { version },
             Refusal::OtherMajor(arch) => Refusal::OtherMajor(arch),
+            Refusal::AcrossTegra(arch) => Refusal::AcrossTegra(arch),
             Refusal::ComputeCapabilityTooHigh(arch) => Refusal::ComputeCapabilityTooHigh(arch),
             Refusal::OtherSpecific(arch) => Refusal::OtherSpecific(arch),
             Refusal::PtxTooNew { version, driver } => Refusal::PtxTooNew { version, driver },
@@ -182,6 +185,12 @@ impl<S: fmt::Display> fmt::Display for Refusal<S> {
             }
             Refusal::OtherMajor(arch) => {
                 write!(f, "machine code for compute capability {}.x, from {}.{} on", arch.major, arch.major, arch.minor)
+            }
+            Refusal::AcrossTegra(arch) if arch.is_tegra() => {
+                write!(f, "machine code for compute capability {}.{} alone, a Tegra GPU", arch.major, arch.minor)
+            }
+            Refusal::AcrossTegra(arch) => {
+                write!(f, "machine code for {}.{}, which no Tegra GPU runs", arch.major, arch.minor)
             }
             Refusal::ComputeCapabilityTooHigh(arch) => {
                 write!(f, "needs compute capability {}.{}", arch.major, arch.minor)

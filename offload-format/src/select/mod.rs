@@ -3,7 +3,7 @@
 //! | device | what fits, best first |
 //! |---|---|
 //! | AMD | an image for its processor, each named feature in the device's state (more named features first); then for its generic target, which takes code object version 6, features alike; then SPIR-V |
-//! | NVIDIA | cubins of the same major compute capability, minor not higher than the device's, highest first; for one number `a`, then `f`, then plain, where `a` runs on exactly that number and `f` on its family: the same major, minor not lower; then PTX, highest first and with the letters alike, if not above the device and if the driver knows its ISA version |
+//! | NVIDIA | cubins of the same major compute capability, minor not higher than the device's, highest first, and none between Tegra GPUs (5.3, 6.2, 7.2, 8.7, 11.0) and others; for one number `a`, then `f`, then plain, where `a` runs on exactly that number and `f` on its family: the same major, minor not lower, and 10.1 in that of 11.0, its name since CUDA 13; then PTX, highest first and with the letters alike, if not above the device and if the driver knows its ISA version |
 //! | CPU | an image for this program's architecture, system and C library |
 //!
 //! The order is total ([`is_before`]): of two images that fit equally well, the one with the newer PTX ISA or the older code
@@ -40,8 +40,9 @@
 //! ```
 //!
 //! Sources: LLVM's AMDGPUUsage, "Target ID" and "Generic processors"; ROCm's HIP runtime (clr, 2026) for generic targets
-//! and SPIR-V; CUDA programming guide 13, "Compute Capabilities" and "Compatibility"; PTX ISA 9.1, release history. Where
-//! vendors' own programs choose otherwise: docs/formats.md, "Selection".
+//! and SPIR-V; CUDA programming guide 13, "Compute Capabilities" and "Compatibility"; CUDA C++ programming guide 13.0,
+//! "Binary Compatibility", for Tegra; PTX ISA 9.1, release history. Where vendors' own programs choose otherwise:
+//! docs/formats.md, "Selection".
 
 mod amdgpu;
 mod choice;

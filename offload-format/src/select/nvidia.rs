@@ -7,13 +7,17 @@ use crate::target::{NvidiaArch, NvidiaSuffix, PtxVersion};
 #[inline(always)]
 pub(super) fn judge_cubin<'a>(arch: NvidiaArch, major: u32, minor: u32) -> Result<Fit, Unfit<'a>> {
     check_suffix(arch, major, minor)?;
-    if arch.suffix.is_none() && arch.major != major {
-        return Err(Refusal::OtherMajor(arch));
+    if arch.suffix.is_some() || arch.is_own_of(major, minor) {
+        Ok(Fit::Cubin(arch))
+    } else if arch.major != major {
+        Err(Refusal::OtherMajor(arch))
+    } else if arch.minor > minor {
+        Err(Refusal::ComputeCapabilityTooHigh(arch))
+    } else if arch.is_across_tegra(major, minor) {
+        Err(Refusal::AcrossTegra(arch))
+    } else {
+        Ok(Fit::Cubin(arch))
     }
-    if arch.suffix.is_none() && arch.minor > minor {
-        return Err(Refusal::ComputeCapabilityTooHigh(arch));
-    }
-    Ok(Fit::Cubin(arch))
 }
 
 #[inline(always)]
@@ -39,7 +43,7 @@ pub(super) fn judge_ptx<'a>(
 fn check_suffix<'a>(arch: NvidiaArch, major: u32, minor: u32) -> Result<(), Unfit<'a>> {
     let runs = match arch.suffix {
         None => true,
-        Some(NvidiaSuffix::ArchSpecific) => (arch.major, arch.minor) == (major, minor),
+        Some(NvidiaSuffix::ArchSpecific) => arch.is_own_of(major, minor),
         Some(NvidiaSuffix::FamilySpecific) => arch.family_has(major, minor),
     };
     if runs { Ok(()) } else { Err(Refusal::OtherSpecific(arch)) }

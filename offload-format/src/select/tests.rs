@@ -74,7 +74,7 @@ fn nvidia() {
         ("sm_80 sm_90", "sm_90", "sm_90"),
         ("sm_80 sm_90", "sm_89", "sm_80"),
         ("sm_80 sm_86 sm_89", "sm_89", "sm_89"),
-        ("sm_89 sm_86 sm_80", "sm_87", "sm_86"),
+        ("sm_89 sm_88 sm_86 sm_80", "sm_87", "none"),
         ("sm_86", "sm_80", "none"),
         ("sm_80", "sm_90", "none"),
         // Machine code before PTX, the highest PTX otherwise.
@@ -96,6 +96,30 @@ fn nvidia() {
         ("compute_90a", "sm_100", "none"),
         ("compute_100f", "sm_103", "compute_100f"),
         ("compute_100f", "sm_120", "none"),
+        // Machine code does not cross between Tegra GPUs and others; PTX does.
+        ("sm_86 sm_80 compute_80", "sm_87", "compute_80"),
+        ("sm_86 sm_87 compute_87", "sm_87", "sm_87"),
+        ("sm_87 compute_80", "sm_89", "compute_80"),
+        ("sm_87 sm_86", "sm_89", "sm_86"),
+        ("sm_87", "sm_88", "none"),
+        ("sm_50 sm_52 compute_50", "sm_53", "compute_50"),
+        ("sm_60 sm_61 compute_60", "sm_62", "compute_60"),
+        ("sm_70 compute_70", "sm_72", "compute_70"),
+        ("sm_72 sm_70", "sm_75", "sm_70"),
+        ("sm_72", "sm_75", "none"),
+        ("sm_110 sm_110f sm_110a", "sm_110", "sm_110a"),
+        ("sm_120 compute_110", "sm_121", "sm_120"),
+        // 10.1 is 11.0 since CUDA 13, of another family than 10.0.
+        ("sm_100 sm_100f", "sm_101", "none"),
+        ("sm_101 sm_101f", "sm_103", "none"),
+        ("sm_101 sm_101f", "sm_101", "sm_101f"),
+        ("sm_100f compute_100f compute_100", "sm_101", "compute_100"),
+        ("compute_101f", "sm_103", "none"),
+        ("sm_101 compute_110", "sm_110", "sm_101"),
+        ("sm_101 sm_110", "sm_110", "sm_110"),
+        ("sm_101f sm_101a", "sm_110", "sm_101a"),
+        ("compute_101f compute_101a", "sm_110", "compute_101a"),
+        ("sm_110 sm_110f sm_110a compute_110", "sm_101", "none"),
         // The driver's age.
         ("compute_80@8.7", "sm_90@driver12.4", "none"),
         ("compute_80@8.7", "sm_90@driver12.8", "compute_80@8.7"),
@@ -203,6 +227,25 @@ to run on this device, add \"gfx90a:xnack-\" to the targets of build.rs"
   amdgcnspirv           code for an AMD GPU
 to run on this device, add \"sm_75\" or \"compute_75\" to the targets of build.rs"
     );
+    // Between Tegra GPUs and others.
+    for (images, device, reasons) in [
+        (
+            ["sm_86", "sm_89"],
+            DeviceInfo::cuda(8, 7, 12040),
+            ["machine code for 8.6, which no Tegra GPU runs", "needs compute capability 8.9"],
+        ),
+        (
+            ["sm_87", "sm_100f"],
+            DeviceInfo::cuda(8, 9, 12040),
+            [
+                "machine code for compute capability 8.7 alone, a Tegra GPU",
+                "runs on the family of compute capability 10.0 alone ('f')",
+            ],
+        ),
+    ] {
+        let error = select(images.map(Named), &device).unwrap_err().to_string();
+        assert!(reasons.iter().all(|reason| error.contains(reason)), "{error}");
+    }
     // A driver too old for any PTX of the GPU's own.
     let error = select([Named("compute_90@8.7")], &DeviceInfo::cuda(12, 0, 12060)).unwrap_err().to_string();
     assert!(error.ends_with("add \"sm_120\" to the targets of build.rs"), "{error}");

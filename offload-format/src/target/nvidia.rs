@@ -1,6 +1,7 @@
 //! NVIDIA's architectures: `sm_90a` (machine code, a cubin) and `compute_90` (PTX, compiled by the driver).
 //!
-//! Sources: CUDA programming guide, "Compute Capabilities" (CUDA 13); PTX ISA 9.1, release history.
+//! Sources: CUDA programming guide, "Compute Capabilities" (CUDA 13); CUDA C++ programming guide 13.0, "Binary
+//! Compatibility"; PTX ISA 9.1, release history.
 
 use super::ParseError;
 use core::fmt;
@@ -63,6 +64,18 @@ const LOWEST_PTX: &[(u32, PtxVersion)] = &[
     (121, PtxVersion::new(8, 8)),
 ];
 
+/// A compute capability of CUDA 12.8 and 12.9, and its name since CUDA 13 (PTX ISA 9.1, target notes: "Renamed to sm_110a from
+/// PTX ISA version 9.0").
+const RENAMED: ((u32, u32), (u32, u32)) = ((10, 1), (11, 0));
+
+/// Compute capabilities of Tegra GPUs: the column Jetson of NVIDIA's pages "CUDA GPU Compute Capability" and "Legacy CUDA
+/// GPU Compute Capability".
+const TEGRA: &[(u32, u32)] = &[(5, 3), (6, 2), (7, 2), (8, 7), (10, 1), (11, 0)];
+
+fn is_tegra(major: u32, minor: u32) -> bool {
+    TEGRA.contains(&(major, minor))
+}
+
 impl NvidiaArch {
     /// Reads `sm_80`, `sm_90a`, `sm_100f`, `compute_120`. The last digit is the minor number.
     ///
@@ -123,10 +136,28 @@ impl NvidiaArch {
         Self { suffix, ..self }
     }
 
+    /// Whether this is the compute capability of a device: its own number, or 10.1 for a device of 11.0.
+    pub fn is_own_of(&self, major: u32, minor: u32) -> bool {
+        let own = (self.major, self.minor);
+        own == (major, minor) || (own, (major, minor)) == RENAMED
+    }
+
     /// Whether code for `self`'s family (`f`) runs on a device of this compute capability: the same major number, minor not
-    /// lower. ptxas 13.5 takes PTX for `sm_XYf` for exactly these.
+    /// lower. 10.1 is in the family of 11.0, under its old name. ptxas 13.5 takes PTX for `sm_XYf` for exactly these.
     pub fn family_has(&self, major: u32, minor: u32) -> bool {
-        self.major == major && self.minor <= minor
+        let is_renamed = [(self.major, self.minor), (major, minor)].contains(&RENAMED.0);
+        self.is_own_of(major, minor) || (!is_renamed && self.major == major && self.minor <= minor)
+    }
+
+    /// Whether this is the compute capability of a Tegra, the GPU of Jetson and DRIVE boards.
+    pub fn is_tegra(&self) -> bool {
+        is_tegra(self.major, self.minor)
+    }
+
+    /// Whether `self` or a device of this compute capability is a Tegra, and the two are not the same. Machine code does not
+    /// run there, even if the numbers would allow it.
+    pub fn is_across_tegra(&self, major: u32, minor: u32) -> bool {
+        (self.is_tegra() || is_tegra(major, minor)) && !self.is_own_of(major, minor)
     }
 }
 

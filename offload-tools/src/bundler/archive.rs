@@ -4,6 +4,7 @@ use super::options::Work;
 use super::settings::Settings;
 use super::{Failure, Options, open, targets, unbundle, verbose, write};
 use crate::files::{Input, MEMORY_LIMIT, Source};
+use crate::text::escaped;
 use offload_format::archive::{self, Archive};
 use offload_format::bundle::{Bundle, Composition, EntryId};
 use offload_format::compressed::{CompressedBundle, MAGIC};
@@ -65,7 +66,7 @@ fn thin_members(archive: &Archive<'_>, path: &OsStr) -> Result<Vec<Input>, Failu
     let outside = archive.members().filter(|member| member.data().is_none());
     let open = |member: archive::Member<'_>| {
         let name = String::from_utf8_lossy(member.name());
-        Input::open(&folder.join(&*name)).map_err(|error| Failure::of_file(OsStr::new(&*name), &error))
+        Input::open_thin_member(&folder.join(&*name)).map_err(|error| Failure::of_member(member.name(), &error))
     };
     outside.map(open).collect()
 }
@@ -82,7 +83,7 @@ fn malformed(error: &Error, size: u64) -> Failure {
 /// What is wrong with a member, or with what was made of it.
 fn of_member(error: &Error, members: &[Member<'_>], path: &OsStr) -> Failure {
     let member = error.entry().and_then(|index| members.get(usize::try_from(index).ok()?));
-    let name = member.map_or("a member".into(), |(name, _)| String::from_utf8_lossy(name));
+    let name = member.map_or("a member".to_owned(), |(name, _)| escaped(name));
     let hint = format!("'{}': {name}: {error}", path.to_string_lossy());
     match (error.kind(), error.part()) {
         (ErrorKind::Malformed, "bundle entry ID") => Failure::new("Invalid bundle id read from code object").hint(hint),
@@ -109,7 +110,7 @@ fn check((name, data): Member<'_>, path: &OsStr) -> Result<(), Failure> {
     match Composition::find_conflict(entry_ids(data)) {
         None => Ok(()),
         Some((a, b)) => {
-            let (name, library) = (String::from_utf8_lossy(name), path.to_string_lossy());
+            let (name, library) = (escaped(name), path.to_string_lossy());
             Err(Failure::new(format!("conflicting TargetIDs [{a}, {b}] found in {name} of {library}")))
         }
     }

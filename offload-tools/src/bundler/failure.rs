@@ -1,6 +1,7 @@
 //! Why the tool ends with 1.
 
 use crate::files::os_message;
+use crate::text::escaped;
 use std::ffi::OsStr;
 use std::io;
 
@@ -20,6 +21,11 @@ impl Failure {
     /// Something about a file that the operating system says.
     pub(super) fn of_file(path: &OsStr, error: &io::Error) -> Self {
         Self::new(format!("'{}': {}", path.to_string_lossy(), os_message(error)))
+    }
+
+    /// The same of a file that is named inside another, by a member of a thin archive.
+    pub(super) fn of_member(name: &[u8], error: &io::Error) -> Self {
+        Self::new(format!("'{}': {}", escaped(name), os_message(error)))
     }
 
     /// Something about a file's content.

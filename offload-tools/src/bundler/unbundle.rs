@@ -5,6 +5,7 @@ use super::options::Work;
 use super::settings::Settings;
 use super::{Failure, FileType, Options, objcopy, open, targets, write};
 use crate::files::{Output, Source};
+use crate::text::escaped_str;
 use offload_format::bundle::{Compatibility, EntryId};
 use offload_format::object_bundle;
 use std::ffi::OsStr;
@@ -58,7 +59,8 @@ fn find<'a>(
             break;
         }
         let Ok(id) = EntryId::parse(&entry.id) else {
-            let hint = format!("'{}' has the entry '{}'", options.inputs[0].to_string_lossy(), entry.id);
+            let id = escaped_str(&entry.id);
+            let hint = format!("'{}' has the entry '{id}'", options.inputs[0].to_string_lossy());
             return (found, Some(Failure::new("invalid bundle id read from the bundle").hint(hint)));
         };
         if let Some(at) = unserved.iter().position(|target| fits(options, &id, &requested[*target])) {
@@ -85,7 +87,7 @@ pub(super) fn fits(options: &Options, provided: &EntryId<'_>, requested: &EntryI
                 "Incompatible: Value of CodeObject's non-ANY feature is not matching with Target feature's non-ANY value"
             }
         };
-        let (provided, requested) = (provided.to_canonical(), requested.to_canonical());
+        let (provided, requested) = (escaped_str(&provided.to_canonical()), requested.to_canonical());
         eprintln!("{why} \t[CodeObject: {provided}]\t:\t[Target: {requested}]");
     }
     compatibility.is_compatible()

@@ -3,7 +3,7 @@
 use super::interrupt;
 use memmap2::Mmap;
 use std::ffi::OsStr;
-use std::fs::File;
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::Path;
@@ -30,12 +30,40 @@ impl Input {
             file.read_to_end(&mut bytes)?;
             return Ok(Self(Bytes::Read(bytes)));
         }
+        Self::map(file)
+    }
+
+    /// Maps a regular file that is not empty.
+    fn map(file: File) -> io::Result<Self> {
         interrupt::clean_up_when_signalled();
         // SAFETY: The mapping is only read. Another process that writes to the file changes bytes that we have a shared
         // reference to: readers here copy each number out before they check it, so that they see one value of it, and
         // make no `str` of bytes without checking them. One that cuts the file short ends this process with a signal.
         let map = unsafe { Mmap::map(&file)? };
         Ok(Self(Bytes::Mapped { file, map }))
+    }
+
+    /// Opens the file of a thin archive's member.
+    ///
+    /// Returns an error unless it is a regular file: reading a device may never end, and opening one may do something.
+    pub fn open_thin_member(path: &Path) -> io::Result<Self> {
+        let metadata = fs::metadata(path)?;
+        if metadata.is_dir() {
+            // The system has an error for that.
+            return Self::open(path);
+        }
+        // Before it is opened, and again afterwards: in between another file may have taken the name.
+        check_regular(&metadata)?;
+        let mut options = OpenOptions::new();
+        options.read(true);
+        // Otherwise opening a pipe waits for a writer. It makes no difference to regular files.
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK | libc::O_NOCTTY);
+        let file = options.open(path)?;
+        let metadata = file.metadata()?;
+        check_regular(&metadata)?;
+        // Files in /proc have a size of 0, and some have no end.
+        if metadata.len() == 0 { Ok(Self(Bytes::Read(Vec::new()))) } else { Self::map(file) }
     }
 
     /// Opens what a command line names: as [`Input::open`] does, but `-` is standard input.
@@ -131,6 +159,12 @@ impl Input {
         assert!(range.end <= self.size(), "{range:?} lies in {} bytes", self.size());
         range.end - range.start
     }
+}
+
+/// Returns an error unless it is a regular file.
+fn check_regular(metadata: &Metadata) -> io::Result<()> {
+    let what = "not a regular file, as members of thin archives must be; copy its content to one";
+    if metadata.is_file() { Ok(()) } else { Err(io::Error::other(what)) }
 }
 
 fn shrunk() -> io::Error {

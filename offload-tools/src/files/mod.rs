@@ -1,7 +1,10 @@
 //! Files that come in and go out.
 //!
 //! Inputs are mapped, and what is copied from file to file is copied by the kernel. Outputs appear whole or not at all: they
-//! are written beside their place, and renamed. What an error or a signal cuts short is removed.
+//! are written beside their place, and renamed. What an error or a signal cuts short is removed; SIGKILL leaves it beside the old file.
+//!
+//! Nothing waits until a file is on the disk: after a power cut, or a crash of the system, an output of the last seconds may be empty.
+//! ARCHITECTURE.md has what waiting would cost.
 
 mod buffer;
 mod input;

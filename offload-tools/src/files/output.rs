@@ -10,8 +10,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A file that appears whole, when it is [committed](Output::commit), or not at all. Standard output, pipes and devices
-/// are written to as bytes come.
+/// A file that appears whole, when it is [committed](Output::commit), or not at all, whatever error or signal comes between.
+/// Standard output, pipes and devices are written to as bytes come.
 #[derive(Debug)]
 pub struct Output(Target);
 
@@ -80,11 +80,7 @@ impl Output {
     /// Returns an error if it is a folder, if it may not be written to, or if its folder is not there or takes no files.
     pub fn create(path: &Path) -> io::Result<Self> {
         match fs::metadata(path) {
-            Ok(metadata) if metadata.is_file() => {
-                // Whether it may be written to is asked of the file, as if it were overwritten.
-                OpenOptions::new().write(true).open(path)?;
-                Self::beside(fs::canonicalize(path)?, Some(metadata.permissions()))
-            }
+            Ok(metadata) if metadata.is_file() => Self::over(fs::canonicalize(path)?, &metadata),
             // Of a folder this is the error.
             Ok(_) => Ok(Self(Target::Direct(OpenOptions::new().write(true).open(path)?))),
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -96,9 +92,30 @@ impl Output {
         }
     }
 
+    /// Begins a file whose name comes from inside another file. A link, pipe or device of that name is replaced and never
+    /// written through: the user did not name it.
+    ///
+    /// Returns an error as [`Output::create`] does.
+    pub fn create_in_folder(path: &Path) -> io::Result<Self> {
+        match fs::symlink_metadata(path) {
+            Ok(metadata) if metadata.is_file() => Self::over(path.to_owned(), &metadata),
+            // That is the error.
+            Ok(metadata) if metadata.is_dir() => Self::create(path),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Self::beside(path.to_owned(), None),
+        }
+    }
+
     /// Begins what a command line names: as [`Output::create`] does, but `-` is standard output.
     pub fn named(path: &OsStr) -> io::Result<Self> {
         if path == "-" { Ok(Self(Target::Stdout(io::stdout()))) } else { Self::create(Path::new(path)) }
+    }
+
+    /// Begins a file in the place of a regular one.
+    fn over(path: PathBuf, metadata: &fs::Metadata) -> io::Result<Self> {
+        // Whether it may be written to is asked of the file, as if it were overwritten.
+        OpenOptions::new().write(true).open(&path)?;
+        Self::beside(path, Some(metadata.permissions()))
     }
 
     fn beside(path: PathBuf, permissions: Option<fs::Permissions>) -> io::Result<Self> {
@@ -191,7 +208,7 @@ impl Output {
         matches!(self.0, Target::Whole { .. })
     }
 
-    /// The file is complete, and takes its place.
+    /// The file is complete, and takes its place. It need not be on the disk yet: a power cut may leave an empty one.
     pub fn commit(mut self) -> io::Result<()> {
         self.flush()?;
         match self.0 {

@@ -2,8 +2,9 @@
 
 use super::arguments::{Arguments, offload_kind, stem_and_extension};
 use super::images::{Found, images};
-use super::{warn, write};
-use crate::files::{self, Source};
+use super::{warn, write, write_to};
+use crate::files::{self, Output, Source};
+use crate::text::escaped;
 use offload_format::archive::ArchiveBuilder;
 use offload_format::device_archive::member_symbols;
 use offload_format::layout::Layout;
@@ -34,7 +35,9 @@ pub(super) fn extract(program: &str, input: &OsStr, arguments: &[OsString], arch
             }
             None => {
                 for (number, image) in matching.iter().enumerate() {
-                    write(OsStr::new(&name(input, image, number)), |output| output.copy(&image.source()))?;
+                    let name = name(input, image, number);
+                    let output = Output::create_in_folder(Path::new(&name));
+                    write_to(output, OsStr::new(&name), |output| output.copy(&image.source()))?;
                 }
             }
         }
@@ -60,7 +63,7 @@ fn matches(arguments: &Arguments, image: &Found) -> bool {
 fn library(images: &[&Found]) -> Result<Layout, String> {
     let mut builder = ArchiveBuilder::new();
     for image in images {
-        let origin = String::from_utf8_lossy(&image.origin);
+        let origin = escaped(&image.origin);
         let size = image.bytes().len() as u64;
         let symbols = member_symbols(image.bytes()).map_err(|error| format!("an image in '{origin}': {error}"))?;
         let added = match symbols {

@@ -1,6 +1,7 @@
 //! The images in a file, for whatever it is that has offload binaries in it.
 
 use crate::files::{Input, MEMORY_LIMIT, Source, os_message};
+use crate::text::escaped;
 use offload_format::fat_file::{self, Container, FileKind};
 use offload_format::host_object::DeviceSection;
 use offload_format::image::Bitcode;
@@ -56,19 +57,16 @@ pub(super) fn images(path: &Path) -> Result<Vec<Found>, String> {
         let input = Input::stdin().map_err(|error| os_message(&error))?;
         Walk { path, found: &mut all }.walk(input, b"<stdin>", DEPTH)?;
     } else {
-        open(path, path.as_os_str().as_encoded_bytes(), &mut all, DEPTH)?;
+        let input = Input::open(path).map_err(|error| in_file(path, &os_message(&error)))?;
+        Walk { path, found: &mut all }.walk(input, path.as_os_str().as_encoded_bytes(), DEPTH)?;
     }
     Ok(all)
 }
 
-fn open(path: &Path, origin: &[u8], found: &mut Vec<Found>, depth: u32) -> Result<(), String> {
-    let input = Input::open(path).map_err(|error| in_file(path, &os_message(&error)))?;
-    Walk { path, found }.walk(input, origin, depth)
-}
-
 /// A message of ours, with the file's name: LLVM's have none.
 fn in_file(path: &Path, what: &str) -> String {
-    format!("'{}': {what}", path.display())
+    // A thin archive has names of files inside.
+    format!("'{}': {what}", escaped(path.as_os_str().as_encoded_bytes()))
 }
 
 struct Walk<'a> {
@@ -108,7 +106,8 @@ impl Walk<'_> {
     fn elsewhere(&mut self, member: &[u8], depth: u32) -> Result<(), String> {
         let path = self.path.with_file_name(&*String::from_utf8_lossy(member));
         let deeper = depth.checked_sub(1).ok_or_else(|| in_file(&path, "thin archives that name each other"))?;
-        open(&path, member, self.found, deeper)
+        let input = Input::open_thin_member(&path).map_err(|error| in_file(&path, &os_message(&error)))?;
+        Walk { path: &path, found: self.found }.walk(input, member, deeper)
     }
 
     /// Bitcode for a host has offload binaries among its constants.

@@ -118,7 +118,16 @@ fn print(text: &str) {
 
 /// Writes a file, standard output for `-`.
 fn write(path: &OsStr, fill: impl FnOnce(&mut Output) -> io::Result<()>) -> Result<(), String> {
-    let mut output = Output::named(path).map_err(|error| files::os_message(&error))?;
+    write_to(Output::named(path), path, fill)
+}
+
+/// Writes a file that was begun.
+fn write_to(
+    output: io::Result<Output>,
+    path: &OsStr,
+    fill: impl FnOnce(&mut Output) -> io::Result<()>,
+) -> Result<(), String> {
+    let mut output = output.map_err(|error| files::os_message(&error))?;
     fill(&mut output)
         .and_then(|()| output.commit())
         .map_err(|error| format!("'{}': {}", path.display(), files::os_message(&error)))

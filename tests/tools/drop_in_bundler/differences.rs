@@ -2,9 +2,11 @@
 
 use super::{GFX906, GFX908, HOST, bundler};
 use crate::corpus_bytes;
+use offload_format::archive::ArchiveBuilder;
+use offload_format::bundle::MAGIC;
 use offload_tests::data;
 use offload_tests::registry::LLVM;
-use offload_tests::side_by_side::Whose;
+use offload_tests::side_by_side::{Ran, Whose};
 use std::path::Path;
 
 offload_tests::tests! {
@@ -19,6 +21,7 @@ offload_tests::tests! {
         damage_behind_what_is_asked_for,
         an_archive_that_cannot_be_written,
         nothing_is_left_of_what_failed,
+        names_that_command_terminals,
     ],
 }
 
@@ -123,4 +126,52 @@ fn nothing_is_left_of_what_failed() {
     assert_eq!(theirs.file("x"), b"");
     assert!(ours.succeeded(), "{}", ours.stderr);
     assert!(ours.file("x").starts_with(b"__CLANG_OFFLOAD_BUNDLE__"), "no bundle");
+}
+
+/// A binary bundle with these entries, all empty; made by hand, since our writer refuses such IDs.
+fn bundle_of(ids: &[&str]) -> Vec<u8> {
+    let mut bundle = MAGIC.to_vec();
+    bundle.extend((ids.len() as u64).to_le_bytes());
+    let table: usize = ids.iter().map(|id| 24 + id.len()).sum();
+    let end = bundle.len() + table;
+    for id in ids {
+        [end, 0, id.len()].iter().for_each(|number| bundle.extend((*number as u64).to_le_bytes()));
+        bundle.extend(id.bytes());
+    }
+    bundle
+}
+
+/// LLVM's tool prints names from inside of files as they are, with what a terminal obeys.
+fn names_that_command_terminals() {
+    const RED: &str = "\u{1b}[31mred";
+    let mut raw = 0;
+    let bad_entry = bundle_of(&[&format!("hip-amdgcn-amd-amdhsa--gfx906:{RED}")]);
+    let conflict = ["xnack+", "sramecc+"].map(|feature| format!("{GFX906}:{feature}"));
+    let conflict = bundle_of(&[&conflict[0], &conflict[1]]);
+    let archive = |bytes: &[u8]| {
+        let mut builder = ArchiveBuilder::new();
+        builder.member(RED, bytes.len() as u64).expect("a member");
+        builder.layout().to_vec(&[bytes])
+    };
+    for (line, file) in [
+        ("-type=bc -list -input=x", bad_entry.clone()),
+        (&format!("-type=bc -unbundle -input=x -output=y -targets={GFX906}"), bundle_of(&[RED])),
+        (
+            &format!("-type=bc -unbundle -debug-only=CodeObjectCompatibility -input=x -output=y -targets={GFX906}"),
+            bad_entry,
+        ),
+        (
+            &format!("-type=a -unbundle -input=x -output=y -targets={GFX906}"),
+            archive(&corpus_bytes("malformed/oob_first.bc")),
+        ),
+        (&format!("-type=a -unbundle -check-input-archive -input=x -output=y -targets={GFX906}"), archive(&conflict)),
+    ] {
+        let (theirs, ours) = bundler(line).file("x", file).both();
+        let printed = |ran: &Ran| format!("{}{}", String::from_utf8_lossy(&ran.stdout), ran.stderr);
+        raw += usize::from(printed(&theirs).contains(RED));
+        let bad = printed(&ours).chars().find(|c| c.is_control() && !"\n\t".contains(*c));
+        assert_eq!(bad, None, "{line}: {}", printed(&ours));
+        assert!(printed(&ours).contains("\\x1b[31mred"), "{line}: {}", printed(&ours));
+    }
+    assert!(raw >= 2, "LLVM prints {raw} as they are");
 }

@@ -20,7 +20,8 @@ use wanted::Wanted;
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "A target is gfx90a:xnack-, gfx11-generic, sm_90, compute_80, cpu, a target triple, or a bundle \
-    entry ID. Without one, everything is written. Names inside of FILE never lead out of DIR."
+    entry ID. Without one, everything is written. Names inside of FILE never lead out of DIR, and links in DIR are \
+    replaced, not followed."
 )]
 pub struct Args {
     /// Executable, library, object, archive, bundle, fatbin ...
@@ -100,7 +101,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
 
 /// Writes one image; what lies in the file is copied by the kernel.
 fn write(path: &Path, input: &Input, image: &Image<'_>, bytes: &[u8]) -> io::Result<()> {
-    let mut output = Output::create(path)?;
+    let mut output = Output::create_in_folder(path)?;
     output.copy(&match (image.in_file(), image.offset) {
         (Some(here), Some(offset)) => Source::Part(input, offset..offset + here.len() as u64),
         _ => Source::Bytes(bytes),
