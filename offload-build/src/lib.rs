@@ -234,7 +234,8 @@
 //!     └── work/                      what lies between source and image, and what each image was made from
 //! ```
 //!
-//! Packs, libraries and indexes appear whole or not at all. An image counts once all its steps have ended. Packs and
+//! Packs, libraries and indexes appear whole or not at all, whatever error or signal ends a build; after a power cut one may be
+//! empty, and `OFFLOAD_REBUILD=1` makes all of them again. An image counts once all its steps have ended. Packs and
 //! libraries are left alone when their bytes would be the same.
 //!
 //! # Large packs

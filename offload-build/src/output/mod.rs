@@ -1,4 +1,5 @@
-//! Files in `OUT_DIR`: whole or not at all, and left alone when nothing changes.
+//! Files in `OUT_DIR`: whole or not at all, whatever error or signal ends the build (a power cut may leave an empty one), and left
+//! alone when nothing changes.
 
 pub(crate) mod record;
 

@@ -16,7 +16,7 @@
 //!     println!("{} in a {}: {} bytes", image.label(), container.kind.name(), bytes.len());
 //! }
 //! assert!(inventory.problems.is_empty());
-//! # assert_eq!(inventory.images.len(), 2);
+//! # assert_eq!(inventory.images.len(), 3);
 //! # }
 //! # }
 //! ```

@@ -101,11 +101,4 @@ mod tests {
         let bundle = include_bytes!("../../../../tests/corpus/bundle/hip_dev.hipfb");
         assert_eq!(targets(bundle), Ok(vec!["gfx1100".to_owned(), "gfx906".to_owned()]));
     }
-
-    #[test]
-    #[cfg(not(feature = "containers"))]
-    fn fatbins_take_the_feature() {
-        let why = targets(&[0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0]).unwrap_err();
-        assert!(why.starts_with("offload-build reads what it has (fatbin) with its feature `containers`:\n"), "{why}");
-    }
 }
