@@ -2,14 +2,16 @@
 //! compiles it with rustc.
 
 use std::collections::BTreeSet;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::{env, fs, process};
 
 fn main() {
     let exe = env::current_exe().expect("a program knows its path");
     // What is appended to the file makes another compiler of it.
-    let bytes = fs::read(&exe).expect("it can be read");
-    let tag = String::from_utf8_lossy(&bytes[bytes.len() - 8..]).into_owned();
+    let mut file = fs::File::open(&exe).expect("it can be read");
+    let mut tag = String::new();
+    file.seek(SeekFrom::End(-8)).and_then(|_| file.read_to_string(&mut tag)).expect("it ends with a number");
     let args: Vec<String> = env::args().skip(1).collect();
     if args.iter().any(|arg| arg == "--version") {
         println!("clang version 22.0.0 ({tag})\nInstalledDir: {}", exe.parent().expect("it has a folder").display());
