@@ -33,7 +33,7 @@ pub(crate) struct Options {
 }
 
 /// The version of what expansions use of the crate `offload`, which passes its own: `__expansion`.
-const EXPANSION: u32 = 1;
+const EXPANSION: u32 = 2;
 
 impl Options {
     /// The hidden module of the crate `offload` with what an expansion uses.

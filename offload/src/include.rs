@@ -80,7 +80,7 @@
 /// | `section = ".my_kernels"` | the section, in place of that in the table above: a name that means nothing to linkers, loaders and runtimes, behind a period. On macOS `"segment,section"` | files |
 /// | `align = 65536` | the alignment in bytes, a power of two from 8 on | files |
 /// | `retain` | it is in the program even if nothing uses it, as long as the crate is linked (a dependency is if anything names it, `use kernels as _;`); and `linked_packs` lists it | both |
-/// | `crate = ::gpu::offload` | where this crate is, for expansions in a crate that does not depend on it | both |
+/// | `crate = ::gpu::offload` | where this crate is, for expansions in a crate that does not depend on it: this crate or a re-export of it | both |
 /// | `register` | HIP's runtime takes the kernels over when the program starts | both, for AMD |
 ///
 /// Section and alignment of a pack of a build script are those that tools and runtimes expect, and no options.
@@ -146,20 +146,7 @@
 #[macro_export]
 macro_rules! include_offload {
     // Tokens, not a literal: that would lose the place of the name in the user's source, which errors point at.
-    ($($tokens:tt)*) => { $crate::__expansion::include_offload!(@ 1 $crate; $($tokens)*) };
-}
-
-/// The entry of a pack in the program's list. It keeps the pack: only what stays anyway is listed.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! list_pack {
-    ($room:literal, $pack:expr, $name:literal) => {
-        $crate::if_packs_are_linked! {
-            #[used]
-            #[unsafe(link_section = "offload_packs_1")]
-            static LISTED: $crate::__expansion::Entry<$room> = $crate::__expansion::Entry::new(&$pack, $name);
-        }
-    };
+    ($($tokens:tt)*) => { $crate::__expansion::include_offload!(@ 2 $crate; $($tokens)*) };
 }
 
 /// Items for the systems on which the packs that a program retains are listed: where linkers name the ends of a section.

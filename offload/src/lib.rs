@@ -65,6 +65,7 @@ extern crate alloc;
 #[macro_use]
 mod include;
 mod pack;
+mod placement;
 mod supports;
 
 #[doc(hidden)]

@@ -1,4 +1,7 @@
 //! The expansion: what is known of a pack in, tokens out.
+//!
+//! None of the tokens is unsafe code: that is in macros of the crate `offload` (`placement`), which name their own types whatever
+//! `crate = …` and the user's crate call so.
 
 mod register;
 mod tables;
@@ -46,7 +49,7 @@ pub(crate) fn pack(index: &Index, options: &Options, from_disk: Option<&Path>) -
     };
     // By this Cargo knows to build the crate again when the variable changes.
     quote! {{
-        const _: ::core::option::Option<&str> = ::core::option_env!(#FROM_DISK);
+        const _: ::core::option::Option<&::core::primitive::str> = ::core::option_env!(#FROM_DISK);
         #value
     }}
 }
@@ -87,18 +90,13 @@ fn built(pack: &PackIndex, options: &Options) -> TokenStream {
         let listed = listed(&expansion, name, &quote! { PACK });
         quote! {
             #[used]
-            static RETAINED: &[u8; #size] = &PACK;
+            static RETAINED: &[::core::primitive::u8; #size] = &PACK;
             #listed
         }
     });
     let bundle = (pack.size >= LARGE).then(|| quote! { , modifiers = "-bundle" });
-    // The symbol's name has the hash of the pack's content: what is linked is what the index describes, or nothing is.
     quote! {{
-        #[link(name = #library, kind = "static" #bundle)]
-        unsafe extern "C" {
-            #[link_name = #symbol]
-            safe static PACK: [u8; #size];
-        }
+        #expansion::pack_symbol! { PACK: #size, #symbol, #library #bundle }
         #retained
         #registered
         #tables
@@ -120,12 +118,16 @@ pub(crate) fn file(file: &File, options: &Options) -> TokenStream {
     let is_text = file.kind == FileKind::Ptx;
     let whole = Literal::u64_unsuffixed(size + u64::from(is_text));
     let size = Literal::u64_unsuffixed(*size);
+    // The names for ELF and COFF, and for Mach-O.
     let (placed, section) = match (&options.section, file.kind.section()) {
-        (Some(section), _) => (quote! { #[unsafe(link_section = #section)] }, section.value()),
-        (None, Some(names)) => (link_section(names), names.name.to_owned()),
+        (Some(section), _) => (quote! { #section, #section }, section.value()),
+        (None, Some(SectionNames { name, macho: (segment, section) })) => {
+            let macho = format!("{segment},{section}");
+            (quote! { #name, #macho }, name.to_owned())
+        }
         (None, None) => (quote! {}, ".rodata".to_owned()),
     };
-    let used = options.retain.map(|_| quote! { #[used] });
+    let used = options.retain.map(|_| quote! { used });
     let content = match is_text {
         false => quote! { *BYTES },
         true => quote! {{
@@ -143,12 +145,8 @@ pub(crate) fn file(file: &File, options: &Options) -> TokenStream {
     };
     quote! {{
         // Cargo builds the crate again when the file changes.
-        const BYTES: &[u8; #size] = ::core::include_bytes!(#path);
-        #[repr(C, align(#align))]
-        struct Aligned([u8; #whole]);
-        #placed
-        #used
-        static FILE: Aligned = Aligned(#content);
+        const BYTES: &[::core::primitive::u8; #size] = ::core::include_bytes!(#path);
+        #expansion::placed_file! { [#placed] [#used] FILE: #whole, #align, #content }
         #listed
         #registered
         #tables
@@ -160,16 +158,6 @@ pub(crate) fn file(file: &File, options: &Options) -> TokenStream {
 fn listed(expansion: &TokenStream, name: &str, pack: &TokenStream) -> TokenStream {
     let room = Literal::usize_unsuffixed(name.len().next_multiple_of(8));
     quote! { #expansion::list_pack!(#room, #pack, #name); }
-}
-
-/// Mach-O has other names than ELF and COFF.
-fn link_section(names: SectionNames) -> TokenStream {
-    let name = names.name;
-    let macho = format!("{},{}", names.macho.0, names.macho.1);
-    quote! {
-        #[cfg_attr(not(target_vendor = "apple"), unsafe(link_section = #name))]
-        #[cfg_attr(target_vendor = "apple", unsafe(link_section = #macho))]
-    }
 }
 
 #[cfg(test)]

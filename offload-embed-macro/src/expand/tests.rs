@@ -8,13 +8,9 @@ fn a_pack_is_a_symbol_of_its_library_and_a_table() {
                  symbol offload_pack_90f2\nsection .hip_fatbin\nsize 9472\n\
                  module saxpy\nbundle 0\nimage gfx90a 4096 5376 prebuilt code-object 6\nkernel saxpy\n";
     let expected = quote! {{
-        const _: ::core::option::Option<&str> = ::core::option_env!("OFFLOAD_FROM_DISK");
-        {#[link(name = "offload_saxpy_90f2", kind = "static")]
-        unsafe extern "C" {
-            #[link_name = "offload_pack_90f2"]
-            safe static PACK: [u8; 9472];
-        }
-        const KERNELS_0: &[&str] = &["saxpy"];
+        const _: ::core::option::Option<&::core::primitive::str> = ::core::option_env!("OFFLOAD_FROM_DISK");
+        {::offload::__expansion::pack_symbol! { PACK: 9472, "offload_pack_90f2", "offload_saxpy_90f2" }
+        const KERNELS_0: &[&::core::primitive::str] = &["saxpy"];
         const IMAGES: &[::offload::__expansion::ImageRecord] = &[::offload::__expansion::ImageRecord {
             target: "gfx90a",
             kind: ::offload::__expansion::PackImageKind::CodeObject { version: 6u32 },
@@ -39,7 +35,7 @@ fn a_pack_is_a_symbol_of_its_library_and_a_table() {
 fn a_pack_that_was_not_built_says_why() {
     let index = Index::parse("offload-pack 3\nname saxpy\nabsent OFFLOAD_SKIP was set\nmodule saxpy\n").unwrap();
     let expected = quote! {{
-        const _: ::core::option::Option<&str> = ::core::option_env!("OFFLOAD_FROM_DISK");
+        const _: ::core::option::Option<&::core::primitive::str> = ::core::option_env!("OFFLOAD_FROM_DISK");
         {const MODULES: &[::offload::__expansion::ModuleRecord] = &[::offload::__expansion::ModuleRecord {
             name: "saxpy", first: 0, count: 0, registered: ::core::option::Option::None
         }];

@@ -7,7 +7,7 @@ use offload_tests::registry::{GCC, NOTHING};
 
 offload_tests::tests! {
     GCC.slow() => [every_kind_of_crate_has_the_same_packs],
-    NOTHING => [offload_may_have_another_name, a_crate_without_std_embeds_packs],
+    NOTHING => [offload_may_have_another_name, names_of_the_crate_mean_nothing_to_packs, a_crate_without_std_embeds_packs],
 }
 
 fn offload_may_have_another_name() {
@@ -27,6 +27,48 @@ fn offload_may_have_another_name() {
         ),
     );
     assert_eq!(scenario.run().passes().stdout, "1 3 1\n");
+}
+
+/// A crate that has its own `u8` and `str`, and an `Entry` in a module that it passes off as `offload`: what it embeds is what
+/// others embed, and `linked_packs` reads no entry but offload's own.
+const HOSTILE: &str = r#"#![allow(non_camel_case_types, dead_code)]
+use fake::__expansion::Entry;
+
+type u8 = u64;
+type u32 = ();
+type str = ();
+
+mod fake {
+    pub mod __expansion {
+        pub use offload::__expansion::*;
+
+        pub struct Entry<const NAME: usize>([usize; 6]);
+
+        impl<const NAME: usize> Entry<NAME> {
+            pub const fn new(_: &[u8], _: &str) -> Self {
+                Self([48, 4096, 1 << 40, 2, 0x3030, 0])
+            }
+        }
+    }
+}
+
+static A: offload::KernelPack = offload::include_offload!("amd", retain, crate = crate::fake);
+static B: offload::KernelPack = offload::include_offload!(path = "files/saxpy.hipfb", retain, crate = crate::fake);
+
+fn main() {
+    let mut packs: Vec<_> = offload::linked_packs().collect();
+    packs.sort_by_key(|pack| pack.name());
+    for (pack, own) in packs.iter().zip([&A, &B]) {
+        assert!(std::ptr::eq(pack.bytes(), own.bytes()), "{pack:?}");
+        println!("{} {}", pack.name(), own.images().len());
+    }
+}
+"#;
+
+fn names_of_the_crate_mean_nothing_to_packs() {
+    let scenario = with_packs("include_hostile");
+    scenario.write("src/main.rs", format!("{FORBID}{HOSTILE}"));
+    assert_eq!(scenario.run().passes().stdout, "amd 1\nsaxpy 1\n");
 }
 
 /// All options are used but those that work on Linux alone.
