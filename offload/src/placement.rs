@@ -7,7 +7,7 @@
 //! Only the procedural macro calls them. It passes what it has checked: symbols and libraries of a pack's index, and names
 //! of sections in which bytes are only bytes.
 
-/// Declares the bytes of a pack, which are under a symbol of its static library.
+/// Declares the bytes of a pack, which are under a symbol of its static library, as a reference.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! pack_symbol {
@@ -17,8 +17,11 @@ macro_rules! pack_symbol {
         #[link(name = $library, kind = "static" $(, modifiers = $modifiers)?)]
         unsafe extern "C" {
             #[link_name = $symbol]
-            safe static $pack: [$crate::__expansion::core::primitive::u8; $size];
+            safe static LINKED: [$crate::__expansion::core::primitive::u8; $size];
         }
+        // Other shared objects do not see the symbol. Where a function with the expansion is inlined into a crate that links this
+        // one as a `dylib`, it refers to this static, which rustc exports.
+        static $pack: &[$crate::__expansion::core::primitive::u8; $size] = &LINKED;
     };
 }
 

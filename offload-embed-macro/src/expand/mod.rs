@@ -79,18 +79,18 @@ fn built(pack: &PackIndex, options: &Options) -> TokenStream {
     // A size that does not fit is one that cannot be linked either; the literal then fails to compile.
     let size = Literal::u64_unsuffixed(*size);
     let section = section.elf_name();
-    let registered = options.register.map(|_| register::tokens(&expansion, modules, &quote! { PACK }));
+    let registered = options.register.map(|_| register::tokens(&expansion, modules, &quote! { *PACK }));
     let tables = tables::tables(&expansion, modules, registered.is_some());
     let streams = tables::streams(&expansion, modules);
     let value = match streams {
-        Some(_) => quote! { #expansion::compressed(#name, #section, &PACK, IMAGES, MODULES, STREAMS) },
-        None => quote! { #expansion::linked(#name, #section, &PACK, IMAGES, MODULES) },
+        Some(_) => quote! { #expansion::compressed(#name, #section, PACK, IMAGES, MODULES, STREAMS) },
+        None => quote! { #expansion::linked(#name, #section, PACK, IMAGES, MODULES) },
     };
     let retained = options.retain.map(|_| {
-        let listed = listed(&expansion, name, &quote! { PACK });
+        let listed = listed(&expansion, name, &quote! { *PACK });
         quote! {
             #[used]
-            static RETAINED: &[::core::primitive::u8; #size] = &PACK;
+            static RETAINED: &[::core::primitive::u8; #size] = PACK;
             #listed
         }
     });

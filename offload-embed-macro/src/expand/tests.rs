@@ -26,7 +26,7 @@ fn a_pack_is_a_symbol_of_its_library_and_a_table() {
         const MODULES: &[::offload::__expansion::ModuleRecord] = &[::offload::__expansion::ModuleRecord {
             name: "saxpy", first: 0, count: 1, registered: ::core::option::Option::None
         }];
-        ::offload::__expansion::linked("saxpy", ".hip_fatbin", &PACK, IMAGES, MODULES)
+        ::offload::__expansion::linked("saxpy", ".hip_fatbin", PACK, IMAGES, MODULES)
     }}};
     assert_eq!(pack(&Index::parse(index).unwrap(), &Options::default(), None).to_string(), expected.to_string());
 }

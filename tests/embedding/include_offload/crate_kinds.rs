@@ -4,9 +4,11 @@
 use super::with_packs;
 use crate::sources::{FORBID, pack};
 use offload_tests::registry::{GCC, NOTHING};
+use offload_tests::scenario::Scenario;
 
 offload_tests::tests! {
     GCC.slow() => [every_kind_of_crate_has_the_same_packs],
+    NOTHING.slow() => [inlined_functions_of_a_dylib_reach_its_packs],
     NOTHING => [offload_may_have_another_name, names_of_the_crate_mean_nothing_to_packs, a_crate_without_std_embeds_packs],
 }
 
@@ -85,6 +87,56 @@ fn a_crate_without_std_embeds_packs() {
             format!("{FORBID}fn main() {{ println!(\"{{}}\", include_no_std::SAXPY.module().images().len()); }}\n"),
         );
     assert_eq!(scenario.run().passes().stdout, "3\n");
+}
+
+/// Functions that other crates compile into themselves: the expansion is in a static, in the function itself, and in generic code.
+const INLINED: &str = r#"
+use offload::KernelPack;
+
+#[inline]
+pub fn in_a_static() -> &'static [u8] {
+    static PACK: KernelPack = offload::include_offload!("amd");
+    PACK.bytes()
+}
+
+#[inline(always)]
+pub fn in_place() -> usize {
+    let pack: KernelPack = offload::include_offload!("mixed");
+    pack.bytes().len() + usize::from(pack.bytes()[0])
+}
+
+pub fn generic<T>(_: T) -> usize {
+    let pack: KernelPack = offload::include_offload!("amd", retain);
+    assert!(std::ptr::eq(pack.bytes(), in_a_static()));
+    pack.images().len()
+}
+
+#[inline]
+pub fn of_a_file() -> usize {
+    let pack: KernelPack = offload::include_offload!(path = "files/saxpy.hipfb");
+    pack.bytes().len()
+}
+"#;
+
+/// A library that programs load (`dylib`), a program that uses it, and what that prints if the library is linked statically.
+fn inlined_functions_of_a_dylib_reach_its_packs() {
+    let library = with_packs("include_dylib");
+    let user = Scenario::without_sources("include_dylib_user");
+    user.manifest("dependencies", "include_dylib = { path = \"../include_dylib\" }").write(
+        "src/main.rs",
+        format!(
+            "{FORBID}use include_dylib::*;\nfn main() {{\n    println!(\"{{}} {{}} {{}} {{}}\", in_a_static().len(), in_place(), generic(5), \
+             of_a_file());\n}}\n"
+        ),
+    );
+    library.write("src/lib.rs", format!("{FORBID}{INLINED}"));
+    let manifest = library.text("Cargo.toml");
+    for profile in ["debug", "release"] {
+        library.write("Cargo.toml", &manifest);
+        let expected = user.run().profile(profile).passes().stdout;
+        library.write("Cargo.toml", format!("{manifest}\n[lib]\ncrate-type = [\"dylib\"]\n"));
+        assert_eq!(user.run().profile(profile).passes().stdout, expected, "{profile}");
+    }
 }
 
 /// A function that sums up the bytes of three packs.
