@@ -3,7 +3,7 @@
 
 pub use crate::pack::disk::load as load_from_disk;
 pub use crate::pack::registered::{Kernels, Wrapper};
-pub use crate::pack::{ImageRecord, KernelPack, ModuleRecord, StreamRecord};
+pub use crate::pack::{Compressed, ImageRecord, KernelPack, ModuleRecord, Plain, StreamRecord};
 pub use crate::pack::{compressed, linked, not_built, on_disk, opaque};
 pub use crate::{list_pack, pack_symbol, placed_file, register_bundles};
 /// So that macros name it whatever a program calls `core`.

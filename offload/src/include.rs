@@ -81,6 +81,7 @@
 /// | `align = 65536` | the alignment in bytes, a power of two from 8 on | files |
 /// | `retain` | it is in the program even if nothing uses it, as long as the crate is linked (a dependency is if anything names it, `use kernels as _;`); and `linked_packs` lists it | both |
 /// | `crate = ::gpu::offload` | where this crate is, for expansions in a crate that does not depend on it: this crate or a re-export of it | both |
+/// | `compressed` | it is a [`KernelPack<Compressed>`](crate::Compressed) also in builds in which build.rs does not compress it | packs of build.rs |
 /// | `register` | HIP's runtime takes the kernels over when the program starts | both, for AMD |
 ///
 /// Section and alignment of a pack of a build script are those that tools and runtimes expect, and no options.

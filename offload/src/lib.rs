@@ -42,7 +42,8 @@
 //! | item | is |
 //! |---|---|
 //! | [`include_offload!`] | a pack of the build script, or a file, inside this program |
-//! | [`KernelPack`], [`Module`], [`Kernel`], [`PackImage`], [`Decompressed`] | what is in it |
+//! | [`KernelPack`], [`Module`], [`Kernel`], [`PackImage`] | what is in it |
+//! | [`Plain`], [`Compressed`], [`Form`], [`Decompressed`] | whether its images lie there as they are, or have to be decompressed |
 //! | [`DeviceInfo`], [`SelectError`], [`mod@select`] | the rules for which image a device gets |
 //! | [`assert_supports`] | for the program's own tests: a pack runs on these GPUs |
 //! | `linked_packs` | all packs that the program retains, on ELF systems with 64 bits |
@@ -52,7 +53,7 @@
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `zstd`, `zlib`, or both as `compression` | [`PackImage::decompress`] for compressed packs; needs std |
+//! | `zstd`, `zlib`, or both as `compression` | [`PackImage::decompress`] for packs that are [`Compressed`]; needs std |
 //! | `containers` | fatbins, compressed bundles and several bundles in one file for `include_offload!(path = …)` |
 //!
 //! Files are read by the crate `offload-format`, whose modules [`mod@select`] and [`target`] are re-exported.
@@ -74,7 +75,7 @@ pub mod __expansion;
 pub use offload_format::pack_index::{Origin, PackImageKind};
 pub use offload_format::select::{Choice, DeviceInfo, Fit, Refusal, SelectError};
 pub use offload_format::{select, target};
-pub use pack::{Decompressed, Kernel, KernelPack, Module, PackImage};
+pub use pack::{Compressed, Decompressed, Form, Kernel, KernelPack, Module, PackImage, Plain};
 pub use supports::assert_supports;
 
 if_packs_are_linked! {

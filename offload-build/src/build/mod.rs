@@ -116,8 +116,8 @@ impl Build {
 
     /// Compresses the pack with zstd, each module by itself: a bundle for each that HIP's runtime takes as it is (6.2
     /// and newer), if all targets are AMD's, else an offload binary of version 3 for each. It takes the feature
-    /// `compression` of this crate; programs have an image by `decompress()` of what they selected, for which
-    /// offload-format needs its feature `zstd`.
+    /// `compression` of this crate. The pack is another type for programs, `KernelPack<Compressed>`: they have an image by
+    /// `decompress()` of what they selected, for which the crate `offload` needs its feature `zstd`.
     pub fn compress(&mut self) -> &mut Self {
         self.request.compressed = true;
         self
@@ -343,7 +343,7 @@ impl Build {
             if let Ok(modules) = &modules {
                 names.extend(modules.iter().map(|(name, _)| name.clone()));
             }
-            pack::write_absent(name, why, names, &output)
+            pack::write_absent(name, why, names, &self.request, &output)
         };
         if let Some(why) = self.skips(cargo)? {
             return absent(why);
@@ -354,7 +354,7 @@ impl Build {
         if modules.iter().all(|module| module.targets.is_empty()) {
             let why = format!("it supports none of the targets {}", targets::join(&targets));
             let modules = modules.into_iter().map(|module| module.name).collect();
-            return pack::write_absent(name, &why, modules, &output);
+            return pack::write_absent(name, &why, modules, &self.request, &output);
         }
         Run::new(&self.request, &self.archs, name, cargo, &output, &tools).make_pack(&modules)
     }

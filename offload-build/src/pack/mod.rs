@@ -138,8 +138,15 @@ impl PackedImage {
 }
 
 /// Writes the index of a pack that is not built, which would have these modules.
-pub(crate) fn write_absent(name: &str, why: &str, modules: Vec<String>, output: &OutDir) -> Result<Pack, Error> {
-    let index = Index::Absent { name: name.to_owned(), why: why.to_owned(), modules: modules.clone() };
+pub(crate) fn write_absent(
+    name: &str,
+    why: &str,
+    modules: Vec<String>,
+    request: &Request,
+    output: &OutDir,
+) -> Result<Pack, Error> {
+    let compressed = request.compressed;
+    let index = Index::Absent { name: name.to_owned(), why: why.to_owned(), compressed, modules: modules.clone() };
     write_if_changed(&output.index(), index.to_string().as_bytes())?;
     let modules = modules.into_iter().map(|name| PackedModule { name, images: Vec::new() }).collect();
     Ok(Pack { name: name.to_owned(), path: None, modules })

@@ -30,20 +30,22 @@ pub(crate) fn pack(index: &Index, options: &Options, from_disk: Option<&Path>) -
         (Index::Built(pack), Some(folder)) => {
             let (expansion, linked, on_disk) =
                 (options.expansion(), built(pack, options), on_disk(pack, options, folder));
+            let form = form(options, index.is_compressed());
             quote! {{
                 #[cfg(debug_assertions)]
-                static PACK: #expansion::KernelPack = #on_disk;
+                static PACK: #expansion::KernelPack<#form> = #on_disk;
                 #[cfg(not(debug_assertions))]
-                static PACK: #expansion::KernelPack = #linked;
+                static PACK: #expansion::KernelPack<#form> = #linked;
                 PACK
             }}
         }
-        (Index::Absent { name, why, modules }, _) => {
+        (Index::Absent { name, why, modules, .. }, _) => {
             let expansion = options.expansion();
+            let form = form(options, index.is_compressed());
             let modules = tables::modules_without_images(&expansion, modules);
             quote! {{
                 #modules
-                #expansion::not_built(#name, #why, MODULES)
+                #expansion::not_built::<#form>(#name, #why, MODULES)
             }}
         }
     };
@@ -54,15 +56,25 @@ pub(crate) fn pack(index: &Index, options: &Options, from_disk: Option<&Path>) -
     }}
 }
 
+/// The type that says whether a pack is compressed, or is to be taken for one.
+fn form(options: &Options, is_compressed: bool) -> TokenStream {
+    let expansion = options.expansion();
+    match is_compressed || options.compressed.is_some() {
+        true => quote! { #expansion::Compressed },
+        false => quote! { #expansion::Plain },
+    }
+}
+
 /// A pack that is read when the program first asks for it.
 fn on_disk(pack: &PackIndex, options: &Options, folder: &Path) -> TokenStream {
     let expansion = options.expansion();
     let (name, section, folder) = (&pack.name, pack.section.elf_name(), folder.to_string_lossy());
     let tables = tables::tables(&expansion, &pack.modules, false);
+    let form = form(options, pack.is_compressed());
     quote! {{
         #tables
-        fn load() -> &'static #expansion::KernelPack {
-            static LOADED: ::std::sync::OnceLock<#expansion::KernelPack> = ::std::sync::OnceLock::new();
+        fn load() -> &'static #expansion::KernelPack<#form> {
+            static LOADED: ::std::sync::OnceLock<#expansion::KernelPack<#form>> = ::std::sync::OnceLock::new();
             LOADED.get_or_init(|| {
                 #expansion::load_from_disk(#name, #folder, |path| {
                     ::std::fs::read(path).map_err(|error| ::std::string::ToString::to_string(&error))
@@ -82,9 +94,10 @@ fn built(pack: &PackIndex, options: &Options) -> TokenStream {
     let registered = options.register.map(|_| register::tokens(&expansion, modules, &quote! { *PACK }));
     let tables = tables::tables(&expansion, modules, registered.is_some());
     let streams = tables::streams(&expansion, modules);
+    let form = form(options, streams.is_some());
     let value = match streams {
         Some(_) => quote! { #expansion::compressed(#name, #section, PACK, IMAGES, MODULES, STREAMS) },
-        None => quote! { #expansion::linked(#name, #section, PACK, IMAGES, MODULES) },
+        None => quote! { #expansion::linked::<#form>(#name, #section, PACK, IMAGES, MODULES) },
     };
     let retained = options.retain.map(|_| {
         let listed = listed(&expansion, name, &quote! { *PACK });
@@ -140,8 +153,8 @@ pub(crate) fn file(file: &File, options: &Options) -> TokenStream {
     let registered = options.register.map(|_| register::tokens(&expansion, modules, &quote! { FILE.0 }));
     let tables = tables::tables(&expansion, modules, registered.is_some());
     let value = match file.closed {
-        None => quote! { #expansion::linked(#name, #section, &FILE.0, IMAGES, MODULES) },
-        Some(why) => quote! { #expansion::opaque(#name, #section, &FILE.0, #why, MODULES) },
+        None => quote! { #expansion::linked::<#expansion::Plain>(#name, #section, &FILE.0, IMAGES, MODULES) },
+        Some(why) => quote! { #expansion::opaque::<#expansion::Plain>(#name, #section, &FILE.0, #why, MODULES) },
     };
     quote! {{
         // Cargo builds the crate again when the file changes.

@@ -54,7 +54,7 @@ fn a_module_that_is_gone_from_the_disk() {
         static NOW: KernelPack = linked("two", ".llvm.offloading", &[], &[], NO_IMAGES);
         &NOW
     }
-    let pack = on_disk("two", ".llvm.offloading", &[], OLD, load);
+    let pack: KernelPack = on_disk("two", ".llvm.offloading", &[], OLD, load);
     let error = pack.select(&DeviceInfo::parse("sm_90").unwrap()).unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -80,12 +80,12 @@ fn names_are_found_wherever_they_are() {
 #[should_panic(expected = "a module has more images than its pack")]
 fn a_module_of_images_that_are_not_there() {
     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "affine", first: 0, count: 1, registered: None }];
-    linked("test", ".llvm.offloading", &[], &[], MODULES);
+    linked::<Plain>("test", ".llvm.offloading", &[], &[], MODULES);
 }
 
 #[test]
 fn a_pack_that_was_not_built_has_its_modules() {
-    let pack = not_built("two", "OFFLOAD_SKIP was set", NO_IMAGES);
+    let pack: KernelPack = not_built("two", "OFFLOAD_SKIP was set", NO_IMAGES);
     let error = pack.module("affine").select(&DeviceInfo::cpu()).unwrap_err();
     assert_eq!(error.to_string(), "no image for the CPU: the pack was not built: OFFLOAD_SKIP was set");
 }
@@ -93,7 +93,7 @@ fn a_pack_that_was_not_built_has_its_modules() {
 #[test]
 #[should_panic(expected = "the pack \"two\" has no module \"offset\"; it has \"affine\", \"scale\"")]
 fn a_module_that_is_not_there() {
-    let pack = not_built("two", "OFFLOAD_SKIP was set", NO_IMAGES);
+    let pack: KernelPack = not_built("two", "OFFLOAD_SKIP was set", NO_IMAGES);
     let _ = pack.module("offset");
 }
 
@@ -134,7 +134,7 @@ fn kernels_are_facts_of_images() {
     assert_eq!(KERNELS.module("plain").kernel("saxpy").module().name(), "plain");
     // Nothing is known of what it has.
     assert_eq!(KERNELS.module("cpu").kernel("any").name(), "any");
-    assert_eq!(not_built("two", "OFFLOAD_SKIP was set", &NO_IMAGES[..1]).kernel("any").name(), "any");
+    assert_eq!(not_built::<Plain>("two", "OFFLOAD_SKIP was set", &NO_IMAGES[..1]).kernel("any").name(), "any");
 }
 
 #[test]

@@ -8,7 +8,7 @@ mod fake {
     pub mod __expansion {
         pub use offload::__expansion::*;
 
-        pub const fn linked(
+        pub const fn linked<F>(
             _: &str,
             _: &str,
             pack: &'static [u64],

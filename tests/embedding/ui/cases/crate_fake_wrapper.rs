@@ -30,7 +30,7 @@ mod fake {
             pub registered: Option<&'static Kernels>,
         }
 
-        pub const fn linked(_: &str, _: &str, _: &'static [u8], _: &[ImageRecord], _: &[ModuleRecord]) {}
+        pub const fn linked<F>(_: &str, _: &str, _: &'static [u8], _: &[ImageRecord], _: &[ModuleRecord]) {}
     }
 }
 
