@@ -270,13 +270,14 @@ impl<F: Form> KernelPack<F> {
     /// ```
     ///
     /// The name is as the images have it: of C++ kernels that are not `extern "C"` the mangled one. Kernels that only the
-    /// image for the CPU has are not known. Where no image says which kernels it has, as in a pack that was not built, any
-    /// name is taken.
+    /// image for the CPU has are not known. A name that no image has is taken for a kernel of the first module of which no image
+    /// says what it has, if there is one: all are for the CPU, or the module has no images, as in a pack that was not built.
+    /// [`Module::kernel`] says of which module a kernel is.
     ///
     /// # Panics
-    /// If there is none, or if several modules have it: then [`Module::kernel`] says of which.
+    /// If there is none, or if several modules have it.
     pub const fn kernel<'pack>(&'pack self, name: &'pack str) -> Kernel<'pack, F> {
-        let (mut found, mut known, mut i) = (None, false, 0);
+        let (mut found, mut unknown, mut i) = (None, None, 0);
         while i < self.modules.len() {
             let module = Module { pack: self, record: &self.modules[i] };
             if let Some(recorded) = module.find(name) {
@@ -288,14 +289,16 @@ impl<F: Form> KernelPack<F> {
                 }
                 found = Some(Kernel { module, name: recorded });
             }
-            known |= module.knows_kernels();
+            if unknown.is_none() && !module.knows_kernels() {
+                unknown = Some(module);
+            }
             i += 1;
         }
-        match (found, self.modules) {
-            (Some(kernel), _) => kernel,
-            (None, [record]) => Module { pack: self, record }.kernel(name),
-            (None, [record, ..]) if !known => Kernel { module: Module { pack: self, record }, name },
-            (None, _) => {
+        match (found, unknown, self.modules) {
+            (Some(kernel), ..) => kernel,
+            (None, Some(module), _) => Kernel { module, name },
+            (None, None, [record]) => Module { pack: self, record }.kernel(name),
+            (None, None, _) => {
                 let words = Words::new().add("the pack \"").add(self.name).add("\" has no kernel \"").add(name);
                 let mut words = words.add("\"; it has ");
                 i = 0;

@@ -137,10 +137,34 @@ fn kernels_are_facts_of_images() {
     assert_eq!(not_built::<Plain>("two", "OFFLOAD_SKIP was set", &NO_IMAGES[..1]).kernel("any").name(), "any");
 }
 
+/// Of the module `cpu` nothing is known, so that it may have any kernel that the others lack; a module without images may, too.
 #[test]
-#[should_panic(expected = "the pack \"kernels\" has no kernel \"afine\"; it has \"saxpy\", \"affine\"")]
+fn a_kernel_of_a_module_whose_kernels_are_not_known() {
+    const SUM: Kernel<'_> = KERNELS.kernel("sum");
+    assert_eq!((SUM.name(), SUM.module().name()), ("sum", "cpu"));
+    static EMPTY: KernelPack = linked(
+        "empty",
+        ".llvm.offloading",
+        &[0; 8],
+        SOME_LACK,
+        &[
+            ModuleRecord { name: "plain", first: 0, count: 2, registered: None },
+            ModuleRecord { name: "none", first: 2, count: 0, registered: None },
+        ],
+    );
+    assert_eq!(EMPTY.kernel("sum").module().name(), "none");
+    assert_eq!(EMPTY.kernel("affine").module().name(), "plain");
+}
+
+#[test]
+#[should_panic(expected = "the pack \"known\" has no kernel \"afine\"; it has \"saxpy\", \"affine\"")]
 fn a_kernel_that_is_not_there() {
-    KERNELS.kernel("afine");
+    const MODULES: &[ModuleRecord] = &[
+        ModuleRecord { name: "fp8", first: 0, count: 3, registered: None },
+        ModuleRecord { name: "plain", first: 3, count: 1, registered: None },
+    ];
+    let pack: KernelPack = linked("known", ".llvm.offloading", &[0; 8], SOME_LACK, MODULES);
+    pack.kernel("afine");
 }
 
 #[test]
