@@ -23,7 +23,8 @@
 //! The images of a module follow its `module` line; in a pack of bundles, `bundle` and the offset of the module's own in
 //! bytes stands before them. In a compressed pack, `stream` stands there too: offset and size in bytes of the module's stream, size
 //! of what comes out of it, and `zstd` or `zlib`; the offsets of its images are those in what comes out. An `image` line has the target, offset and size in bytes in the pack,
-//! the origin, the kind and what belongs to it; the names of its kernels follow, or that they are not known.
+//! the origin, the kind and what belongs to it; the names of its kernels follow, or that they are not known. In a kernel's name, a
+//! backslash, TAB and line ends are `\\`, `\t`, `\n` and `\r`.
 //! A pack that was not built has `absent` and the reason after `name`, `compressed` if it would be, then its modules without images.
 
 mod image;
@@ -236,7 +237,7 @@ impl Index {
                 let image = modules.last_mut().and_then(|module| module.images.last_mut());
                 let image = image.ok_or_else(|| parser.error())?;
                 match (parser.this_field("kernel").ok(), &mut image.kernels) {
-                    (Some(name), Some(kernels)) => kernels.push(name),
+                    (Some(name), Some(kernels)) => kernels.push(unescape(&name).ok_or_else(|| parser.error())?),
                     // That they are not known stands alone.
                     (None, Some(kernels)) if kernels.is_empty() => image.kernels = None,
                     _ => return Err(parser.error()),
@@ -283,6 +284,35 @@ impl<'a> Parser<'a> {
     fn error(&self) -> IndexError {
         IndexError::Line { number: self.number, text: self.text.to_string() }
     }
+}
+
+/// What stands in a kernel's name after a backslash, and for which character.
+const ESCAPES: [(char, char); 4] = [('\\', '\\'), ('t', '\t'), ('n', '\n'), ('r', '\r')];
+
+fn escape(name: &str) -> String {
+    let mut out = String::new();
+    for c in name.chars() {
+        match ESCAPES.iter().find(|(_, meant)| *meant == c) {
+            Some((letter, _)) => out.extend(['\\', *letter]),
+            None => out.push(c),
+        }
+    }
+    out
+}
+
+fn unescape(text: &str) -> Option<String> {
+    let mut out = String::new();
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        out.push(match c {
+            '\\' => {
+                let letter = chars.next()?;
+                ESCAPES.iter().find(|(known, _)| *known == letter)?.1
+            }
+            c => c,
+        });
+    }
+    Some(out)
 }
 
 fn parse_stream(text: &str) -> Option<IndexStream> {
@@ -356,7 +386,7 @@ impl fmt::Display for IndexImage {
             PackImageKind::SharedObject { triple } => write!(f, "shared-object {triple}"),
         }?;
         match &self.kernels {
-            Some(kernels) => kernels.iter().try_for_each(|kernel| write!(f, "\nkernel {kernel}")),
+            Some(kernels) => kernels.iter().try_for_each(|kernel| write!(f, "\nkernel {}", escape(kernel))),
             None => write!(f, "\n{KERNELS_UNKNOWN}"),
         }
     }
@@ -375,7 +405,7 @@ mod tests {
             kernels: match kind {
                 PackImageKind::SharedObject { .. } => None,
                 PackImageKind::Cubin => Some(Vec::new()),
-                _ => Some(alloc::vec!["affine".into(), "_Z5scalePf".into()]),
+                _ => Some(alloc::vec!["affine".into(), "_Z5scalePf".into(), "a\tb\\n\r\nimage".into(), "".into()]),
             },
             kind,
         };
