@@ -7,16 +7,16 @@
 /// #     offload::__expansion::not_built("saxpy", "this is an example", &[
 /// #         offload::__expansion::ModuleRecord { name: "saxpy", first: 0, count: 0, registered: None }])
 /// # } }
-/// # use offload::{DeviceInfo, Kernel, KernelPack};
+/// # use offload::{ComputeCapability, DeviceInfo, Kernel, KernelPack};
 /// # /*
-/// use offload::{DeviceInfo, Kernel, KernelPack, include_offload};
+/// use offload::{ComputeCapability, DeviceInfo, Kernel, KernelPack, include_offload};
 /// # */
 ///
 /// static SAXPY: KernelPack = include_offload!("saxpy");
 /// const KERNEL: Kernel = SAXPY.kernel("saxpy"); // a wrong name does not compile
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let image = SAXPY.select(&DeviceInfo::cuda(9, 0, 13000))?;
+/// let image = SAXPY.select(&DeviceInfo::cuda(ComputeCapability { major: 9, minor: 0 }, 13000))?;
 /// println!("{} for {}: load {:?}, launch {}", image.kind(), image.target(), image.as_ptr(), KERNEL.name());
 /// # Ok(())
 /// # }
@@ -48,11 +48,11 @@
 /// # A file
 ///
 /// ```
-/// use offload::{DeviceInfo, KernelPack};
+/// use offload::{ComputeCapability, DeviceInfo, KernelPack};
 ///
 /// static SAXPY: KernelPack =
 ///     offload::include_offload!(path = "$CARGO_MANIFEST_DIR/../tests/corpus/image/saxpy.compute_80.ptx");
-/// let image = SAXPY.select(&DeviceInfo::cuda(9, 0, 13000)).unwrap();
+/// let image = SAXPY.select(&DeviceInfo::cuda(ComputeCapability { major: 9, minor: 0 }, 13000)).unwrap();
 /// assert_eq!((image.target(), image.has_kernel("saxpy")), ("compute_80", Some(true)));
 /// ```
 ///

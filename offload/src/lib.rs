@@ -24,16 +24,17 @@
 //! #     offload::__expansion::not_built("saxpy", "this is an example", &[
 //! #         offload::__expansion::ModuleRecord { name: "saxpy", first: 0, count: 0, registered: None }])
 //! # } }
-//! # use offload::{DeviceInfo, Kernel, KernelPack};
+//! # use offload::{ComputeCapability, DeviceInfo, Kernel, KernelPack};
 //! # /*
-//! use offload::{DeviceInfo, Kernel, KernelPack, include_offload};
+//! use offload::{ComputeCapability, DeviceInfo, Kernel, KernelPack, include_offload};
 //! # */
 //!
 //! static SAXPY: KernelPack = include_offload!("saxpy");
 //! const KERNEL: Kernel = SAXPY.kernel("saxpy"); // a wrong name does not compile
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let image = SAXPY.select(&DeviceInfo::cuda(9, 0, 13000))?; // the error lists each image and why it was refused
+//! let h100 = DeviceInfo::cuda(ComputeCapability { major: 9, minor: 0 }, 13000);
+//! let image = SAXPY.select(&h100)?; // the error lists each image and why it was refused
 //! println!("{} for {}: load {:?}, launch {}", image.kind(), image.target(), image.as_ptr(), KERNEL.name());
 //! # Ok(())
 //! # }
@@ -73,7 +74,7 @@ mod supports;
 pub mod __expansion;
 
 pub use offload_format::pack_index::{Origin, PackImageKind};
-pub use offload_format::select::{Choice, DeviceInfo, Fit, Refusal, SelectError};
+pub use offload_format::select::{Choice, ComputeCapability, DeviceInfo, Fit, Refusal, SelectError};
 pub use offload_format::{select, target};
 pub use pack::{Compressed, Decompressed, Form, Kernel, KernelPack, Module, PackImage, Plain};
 pub use supports::assert_supports;
