@@ -3,7 +3,7 @@
 
 pub use crate::pack::disk::load as load_from_disk;
 pub use crate::pack::registered::{Kernels, Wrapper};
-pub use crate::pack::{Compressed, ImageRecord, KernelPack, ModuleRecord, Plain, StreamRecord};
+pub use crate::pack::{Compressed, Entry, ImageRecord, KernelPack, ModuleRecord, Plain, StreamRecord};
 pub use crate::pack::{compressed, linked, not_built, on_disk, opaque};
 pub use crate::{list_pack, pack_symbol, placed_file, register_bundles};
 /// So that macros name it whatever a program calls `core`.
@@ -11,7 +11,3 @@ pub use core;
 pub use offload_embed_macro::include_offload;
 pub use offload_format::pack_index::{Origin, PackImageKind};
 pub use offload_format::target::PtxVersion;
-
-if_packs_are_linked! {
-    pub use crate::pack::Entry;
-}

@@ -150,11 +150,12 @@ macro_rules! include_offload {
     ($($tokens:tt)*) => { $crate::__expansion::include_offload!(@ 2 $crate; $($tokens)*) };
 }
 
-/// Items for the systems on which the packs that a program retains are listed: where linkers name the ends of a section.
+/// Items for the systems on which the packs that a program retains are listed, where linkers name the ends of a section; and,
+/// after `else`, items for all others.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! if_packs_are_linked {
-    ($($item:item)*) => {
+    ({ $($item:item)* } else { $($other:item)* }) => {
         $(
             #[cfg(all(
                 target_pointer_width = "64",
@@ -170,5 +171,21 @@ macro_rules! if_packs_are_linked {
             ))]
             $item
         )*
+        $(
+            #[cfg(not(all(
+                target_pointer_width = "64",
+                target_endian = "little",
+                any(
+                    target_os = "linux",
+                    target_os = "android",
+                    target_os = "freebsd",
+                    target_os = "netbsd",
+                    target_os = "openbsd",
+                    target_os = "illumos",
+                ),
+            )))]
+            $other
+        )*
     };
+    ($($item:item)*) => { $crate::if_packs_are_linked! {{ $($item)* } else {}} };
 }

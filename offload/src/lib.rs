@@ -47,7 +47,7 @@
 //! | [`Plain`], [`Compressed`], [`Form`], [`Decompressed`] | whether its images lie there as they are, or have to be decompressed |
 //! | [`DeviceInfo`], [`SelectError`], [`mod@select`] | the rules for which image a device gets |
 //! | [`assert_supports`] | for the program's own tests: a pack runs on these GPUs |
-//! | `linked_packs` | all packs that the program retains, on ELF systems with 64 bits |
+//! | [`linked_packs`] | all packs that the program retains, on ELF systems with 64 bits; none elsewhere |
 //! | [`target`] | names of targets |
 //!
 //! This crate needs no `std`, but for its features:
@@ -76,9 +76,7 @@ pub mod __expansion;
 pub use offload_format::pack_index::{Origin, PackImageKind};
 pub use offload_format::select::{Choice, ComputeCapability, DeviceInfo, Fit, Refusal, SelectError};
 pub use offload_format::{select, target};
-pub use pack::{Compressed, Decompressed, Form, Kernel, KernelPack, Module, PackImage, Plain};
+pub use pack::{
+    Compressed, Decompressed, Form, Kernel, KernelPack, LinkedPack, Module, PackImage, Plain, linked_packs,
+};
 pub use supports::assert_supports;
-
-if_packs_are_linked! {
-    pub use pack::{LinkedPack, linked_packs};
-}

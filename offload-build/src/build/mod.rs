@@ -107,8 +107,9 @@ impl Build {
         self
     }
 
-    /// Lets the pack, and each of its modules, be without images where it supports none of the targets. Programs that
-    /// embed it compile, and its `select` says why there are none.
+    /// Lets the pack, and each of its modules, be without images where it supports none of the targets; and where packs
+    /// cannot be embedded in the program, as on hosts with 32 bits, WebAssembly and iOS. Programs that embed it compile, and
+    /// its `select` says why there are none.
     pub fn allow_empty(&mut self) -> &mut Self {
         self.request.may_be_empty = true;
         self
@@ -348,6 +349,13 @@ impl Build {
         if let Some(why) = self.skips(cargo)? {
             return absent(why);
         }
+        let machine = match pack::machine(cargo) {
+            Ok(machine) => machine,
+            Err(_) if self.request.may_be_empty => {
+                return absent(&format!("packs cannot be embedded in programs for {}", cargo.target));
+            }
+            Err(error) => return Err(error),
+        };
         let tools = Tools::new(cargo, &output, self.named());
         let targets = targets::resolve(cargo, &tools, &self.archs, self.request.code_object_version)?;
         let modules = plan::plan(&self.request, name, modules?, &targets, cargo)?;
@@ -356,7 +364,7 @@ impl Build {
             let modules = modules.into_iter().map(|module| module.name).collect();
             return pack::write_absent(name, &why, modules, &self.request, &output);
         }
-        Run::new(&self.request, &self.archs, name, cargo, &output, &tools).make_pack(&modules)
+        Run::new(&self.request, &self.archs, name, cargo, &output, &tools).make_pack(&modules, machine)
     }
 }
 

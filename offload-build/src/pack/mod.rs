@@ -68,7 +68,7 @@ impl Pack {
 
     /// The file with the bytes that are embedded: an offload bundle for each module, if all targets are AMD's, or
     /// offload binaries. `None` if nothing was compiled: `OFFLOAD_SKIP`, docs.rs, or
-    /// [`Build::allow_empty`](crate::Build::allow_empty) and no target left.
+    /// [`Build::allow_empty`](crate::Build::allow_empty) and no target left, or a host without packs.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
@@ -165,7 +165,8 @@ pub(crate) fn machine(cargo: &Cargo) -> Result<Machine, Error> {
     machine.ok_or_else(|| {
         Error::config(format!(
             "packs can be embedded in 64-bit programs for Linux, Android, BSD and illumos (x86_64, aarch64, riscv64, \
-             loongarch64) and for Windows and macOS (x86_64, aarch64); this host is {}",
+             loongarch64) and for Windows and macOS (x86_64, aarch64); this host is {}: with .allow_empty() in build.rs the \
+             pack is empty on such hosts",
             cargo.target
         ))
     })

@@ -9,22 +9,19 @@ pub(crate) mod disk;
 mod form;
 mod image;
 mod kernel;
+#[allow(unsafe_code)]
+mod linked;
 mod module;
 mod names;
 mod record;
 pub(crate) mod registered;
 mod words;
 
-if_packs_are_linked! {
-    #[allow(unsafe_code)]
-    mod linked;
-    pub use linked::{Entry, LinkedPack, linked_packs};
-}
-
 pub use decompressed::{Decompressed, StreamRecord, compressed};
 pub use form::{Compressed, Form, Plain};
 pub use image::PackImage;
 pub use kernel::Kernel;
+pub use linked::{Entry, LinkedPack, linked_packs};
 pub use module::Module;
 pub use record::{ImageRecord, ModuleRecord};
 
