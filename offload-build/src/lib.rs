@@ -71,6 +71,10 @@
 //! `cargo build -vv` prints. One that is built for none is an error, or empty if [`Module::allow_empty`] or
 //! [`Build::allow_empty`] was called.
 //!
+//! Packs are embedded in 64-bit programs for Linux, Android, BSD, illumos, Windows and macOS. For other hosts, such as WebAssembly, 32-bit
+//! systems and iOS, `compile` is an error, or the pack is empty if [`Build::allow_empty`] was called: a library then needs no `cfg`
+//! for them.
+//!
 //! # Selectors
 //!
 //! | selector | targets |

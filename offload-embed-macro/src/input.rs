@@ -27,13 +27,14 @@ pub(crate) struct Options {
     /// Where they stand, for messages.
     pub(crate) retain: Option<Span>,
     pub(crate) register: Option<Span>,
+    pub(crate) compressed: Option<Span>,
     krate: Option<TokenStream>,
     /// What `offload::include_offload!` passes as its own crate.
     caller: Option<TokenStream>,
 }
 
 /// The version of what expansions use of the crate `offload`, which passes its own: `__expansion`.
-const EXPANSION: u32 = 1;
+const EXPANSION: u32 = 2;
 
 impl Options {
     /// The hidden module of the crate `offload` with what an expansion uses.
@@ -43,7 +44,7 @@ impl Options {
     }
 }
 
-const NAMES: [&str; 6] = ["path", "section", "align", "retain", "register", "crate"];
+const NAMES: [&str; 7] = ["path", "section", "align", "retain", "register", "compressed", "crate"];
 const USAGE: &str = "include_offload! takes the name of a pack, include_offload!(\"saxpy\"), or include_offload!(path = \"saxpy.hipfb\")";
 
 impl Parse for Input {
@@ -128,17 +129,23 @@ fn option(input: ParseStream, what: &mut Option<What>, options: &mut Options) ->
         "align" => options.align.is_some(),
         "retain" => options.retain.is_some(),
         "register" => options.register.is_some(),
+        "compressed" => options.compressed.is_some(),
         _ => options.krate.is_some(),
     };
     if is_twice {
         return error(format!("`{text}` stands here for the second time"));
     }
-    if text == "retain" || text == "register" {
+    let flag = match text.as_str() {
+        "retain" => Some(&mut options.retain),
+        "register" => Some(&mut options.register),
+        "compressed" => Some(&mut options.compressed),
+        _ => None,
+    };
+    if let Some(flag) = flag {
         if input.peek(Token![=]) {
             return error(format!("`{text}` takes no value: that it is there is enough"));
         }
-        let place = if text == "retain" { &mut options.retain } else { &mut options.register };
-        *place = Some(name.span());
+        *flag = Some(name.span());
         return Ok(());
     }
     let example = match text.as_str() {

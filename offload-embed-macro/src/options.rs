@@ -65,6 +65,11 @@ pub(crate) fn check_for_file(options: &Options, file: &File) -> Result<()> {
             None => section::check(&name).map_err(|message| Error::new(section.span(), message))?,
         }
     }
+    if let Some(compressed) = options.compressed {
+        let message =
+            "`compressed` is for packs of build.rs, which may be compressed in some builds: a file is what it is";
+        return Err(Error::new(compressed, message));
+    }
     match options.register {
         Some(register) if file.kind != FileKind::Bundles || file.closed.is_some() => {
             let message = format!(

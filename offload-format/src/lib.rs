@@ -80,4 +80,4 @@ pub mod text_bundle;
 
 pub use error::{Error, ErrorKind, Result};
 #[cfg(feature = "select")]
-pub use select::{DeviceInfo, select};
+pub use select::{ComputeCapability, DeviceInfo, select};

@@ -1,7 +1,7 @@
 //! The index of a pack: what the build script knows of it, for the macro that embeds it. A text file in `OUT_DIR`:
 //!
 //! ```text
-//! offload-pack 3
+//! offload-pack 4
 //! name saxpy
 //! library offload_saxpy_90f2c1…
 //! library-size 36264
@@ -23,8 +23,9 @@
 //! The images of a module follow its `module` line; in a pack of bundles, `bundle` and the offset of the module's own in
 //! bytes stands before them. In a compressed pack, `stream` stands there too: offset and size in bytes of the module's stream, size
 //! of what comes out of it, and `zstd` or `zlib`; the offsets of its images are those in what comes out. An `image` line has the target, offset and size in bytes in the pack,
-//! the origin, the kind and what belongs to it; the names of its kernels follow, or that they are not known.
-//! A pack that was not built has `absent` and the reason behind `name`, then its modules without images.
+//! the origin, the kind and what belongs to it; the names of its kernels follow, or that they are not known. In a kernel's name, a
+//! backslash, TAB and line ends are `\\`, `\t`, `\n` and `\r`.
+//! A pack that was not built has `absent` and the reason after `name`, `compressed` if it would be, then its modules without images.
 
 mod image;
 
@@ -38,8 +39,9 @@ use alloc::vec::Vec;
 use core::fmt;
 
 const KERNELS_UNKNOWN: &str = "kernels unknown";
+const COMPRESSED: &str = "compressed";
 /// The version of this file: build script, macro and `offload` have to agree on it.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 const FIRST_WORD: &str = "offload-pack ";
 
 /// A pack's index, for a pack that was built.
@@ -67,6 +69,11 @@ impl PackIndex {
     /// The images of all modules, in file order.
     pub fn images(&self) -> impl Iterator<Item = &IndexImage> {
         self.modules.iter().flat_map(|module| &module.images)
+    }
+
+    /// Whether the pack is compressed.
+    pub fn is_compressed(&self) -> bool {
+        self.modules.iter().any(|module| module.stream.is_some())
     }
 }
 
@@ -124,6 +131,8 @@ pub enum Index {
         name: String,
         /// Why not.
         why: String,
+        /// Whether build.rs asks for a compressed pack.
+        compressed: bool,
         /// The names of the modules that it would have.
         modules: Vec<String>,
     },
@@ -165,6 +174,14 @@ impl fmt::Display for IndexError {
 impl core::error::Error for IndexError {}
 
 impl Index {
+    /// Whether the pack is compressed, or would be.
+    pub fn is_compressed(&self) -> bool {
+        match self {
+            Index::Built(pack) => pack.is_compressed(),
+            Index::Absent { compressed, .. } => *compressed,
+        }
+    }
+
     /// Reads an index.
     ///
     /// Returns an error that names the first line which is not understood, or the line behind the last one if something
@@ -179,11 +196,14 @@ impl Index {
         parser.line();
         if let Some(why) = parser.text.strip_prefix("absent ") {
             let why = why.to_string();
-            let mut modules = Vec::new();
+            let (mut compressed, mut modules) = (false, Vec::new());
             while parser.line().is_some() {
-                modules.push(parser.this_field("module")?);
+                match parser.text {
+                    COMPRESSED if !compressed && modules.is_empty() => compressed = true,
+                    _ => modules.push(parser.this_field("module")?),
+                }
             }
-            return Ok(Index::Absent { name, why, modules });
+            return Ok(Index::Absent { name, why, compressed, modules });
         }
         let library = parser.this_field("library")?;
         let library_size = parser.number("library-size")?;
@@ -217,7 +237,7 @@ impl Index {
                 let image = modules.last_mut().and_then(|module| module.images.last_mut());
                 let image = image.ok_or_else(|| parser.error())?;
                 match (parser.this_field("kernel").ok(), &mut image.kernels) {
-                    (Some(name), Some(kernels)) => kernels.push(name),
+                    (Some(name), Some(kernels)) => kernels.push(unescape(&name).ok_or_else(|| parser.error())?),
                     // That they are not known stands alone.
                     (None, Some(kernels)) if kernels.is_empty() => image.kernels = None,
                     _ => return Err(parser.error()),
@@ -266,6 +286,35 @@ impl<'a> Parser<'a> {
     }
 }
 
+/// What stands in a kernel's name after a backslash, and for which character.
+const ESCAPES: [(char, char); 4] = [('\\', '\\'), ('t', '\t'), ('n', '\n'), ('r', '\r')];
+
+fn escape(name: &str) -> String {
+    let mut out = String::new();
+    for c in name.chars() {
+        match ESCAPES.iter().find(|(_, meant)| *meant == c) {
+            Some((letter, _)) => out.extend(['\\', *letter]),
+            None => out.push(c),
+        }
+    }
+    out
+}
+
+fn unescape(text: &str) -> Option<String> {
+    let mut out = String::new();
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        out.push(match c {
+            '\\' => {
+                let letter = chars.next()?;
+                ESCAPES.iter().find(|(known, _)| *known == letter)?.1
+            }
+            c => c,
+        });
+    }
+    Some(out)
+}
+
 fn parse_stream(text: &str) -> Option<IndexStream> {
     let mut words = text.split(' ');
     let mut number = || words.next()?.parse().ok();
@@ -301,8 +350,11 @@ impl fmt::Display for Index {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{FIRST_WORD}{VERSION}")?;
         let index = match self {
-            Index::Absent { name, why, modules } => {
+            Index::Absent { name, why, compressed, modules } => {
                 writeln!(f, "name {name}\nabsent {}", why.replace('\n', " "))?;
+                if *compressed {
+                    writeln!(f, "{COMPRESSED}")?;
+                }
                 return modules.iter().try_for_each(|module| writeln!(f, "module {module}"));
             }
             Index::Built(index) => index,
@@ -334,7 +386,7 @@ impl fmt::Display for IndexImage {
             PackImageKind::SharedObject { triple } => write!(f, "shared-object {triple}"),
         }?;
         match &self.kernels {
-            Some(kernels) => kernels.iter().try_for_each(|kernel| write!(f, "\nkernel {kernel}")),
+            Some(kernels) => kernels.iter().try_for_each(|kernel| write!(f, "\nkernel {}", escape(kernel))),
             None => write!(f, "\n{KERNELS_UNKNOWN}"),
         }
     }
@@ -353,7 +405,7 @@ mod tests {
             kernels: match kind {
                 PackImageKind::SharedObject { .. } => None,
                 PackImageKind::Cubin => Some(Vec::new()),
-                _ => Some(alloc::vec!["affine".into(), "_Z5scalePf".into()]),
+                _ => Some(alloc::vec!["affine".into(), "_Z5scalePf".into(), "a\tb\\n\r\nimage".into(), "".into()]),
             },
             kind,
         };
@@ -394,19 +446,22 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         assert_eq!(Index::parse(&index().to_string()), Ok(index()));
-        let absent = Index::Absent {
-            name: "saxpy".into(),
-            why: "OFFLOAD_SKIP was set".into(),
-            modules: alloc::vec!["affine".into()],
-        };
-        assert_eq!(Index::parse(&absent.to_string()), Ok(absent));
+        for compressed in [false, true] {
+            let absent = Index::Absent {
+                name: "saxpy".into(),
+                why: "OFFLOAD_SKIP was set".into(),
+                compressed,
+                modules: alloc::vec!["affine".into()],
+            };
+            assert_eq!(Index::parse(&absent.to_string()), Ok(absent));
+        }
     }
 
     #[test]
     fn another_version_is_named() {
         let error = Index::parse("offload-pack 99\nnonsense\n").unwrap_err();
         assert_eq!(error, IndexError::Version { found: "99".into() });
-        let expected = "the pack's index is of version 99, and this version of offload reads version 3: ";
+        let expected = "the pack's index is of version 99, and this version of offload reads version 4: ";
         assert!(error.to_string().starts_with(expected), "{error}");
     }
 

@@ -7,16 +7,16 @@
 /// #     offload::__expansion::not_built("saxpy", "this is an example", &[
 /// #         offload::__expansion::ModuleRecord { name: "saxpy", first: 0, count: 0, registered: None }])
 /// # } }
-/// # use offload::{DeviceInfo, Kernel, KernelPack};
+/// # use offload::{ComputeCapability, DeviceInfo, Kernel, KernelPack};
 /// # /*
-/// use offload::{DeviceInfo, Kernel, KernelPack, include_offload};
+/// use offload::{ComputeCapability, DeviceInfo, Kernel, KernelPack, include_offload};
 /// # */
 ///
 /// static SAXPY: KernelPack = include_offload!("saxpy");
 /// const KERNEL: Kernel = SAXPY.kernel("saxpy"); // a wrong name does not compile
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let image = SAXPY.select(&DeviceInfo::cuda(9, 0, 13000))?;
+/// let image = SAXPY.select(&DeviceInfo::cuda(ComputeCapability { major: 9, minor: 0 }, 13000))?;
 /// println!("{} for {}: load {:?}, launch {}", image.kind(), image.target(), image.as_ptr(), KERNEL.name());
 /// # Ok(())
 /// # }
@@ -48,11 +48,11 @@
 /// # A file
 ///
 /// ```
-/// use offload::{DeviceInfo, KernelPack};
+/// use offload::{ComputeCapability, DeviceInfo, KernelPack};
 ///
 /// static SAXPY: KernelPack =
 ///     offload::include_offload!(path = "$CARGO_MANIFEST_DIR/../tests/corpus/image/saxpy.compute_80.ptx");
-/// let image = SAXPY.select(&DeviceInfo::cuda(9, 0, 13000)).unwrap();
+/// let image = SAXPY.select(&DeviceInfo::cuda(ComputeCapability { major: 9, minor: 0 }, 13000)).unwrap();
 /// assert_eq!((image.target(), image.has_kernel("saxpy")), ("compute_80", Some(true)));
 /// ```
 ///
@@ -80,7 +80,8 @@
 /// | `section = ".my_kernels"` | the section, in place of that in the table above: a name that means nothing to linkers, loaders and runtimes, behind a period. On macOS `"segment,section"` | files |
 /// | `align = 65536` | the alignment in bytes, a power of two from 8 on | files |
 /// | `retain` | it is in the program even if nothing uses it, as long as the crate is linked (a dependency is if anything names it, `use kernels as _;`); and `linked_packs` lists it | both |
-/// | `crate = ::gpu::offload` | where this crate is, for expansions in a crate that does not depend on it | both |
+/// | `crate = ::gpu::offload` | where this crate is, for expansions in a crate that does not depend on it: this crate or a re-export of it | both |
+/// | `compressed` | it is a [`KernelPack<Compressed>`](crate::Compressed) also in builds in which build.rs does not compress it | packs of build.rs |
 /// | `register` | HIP's runtime takes the kernels over when the program starts | both, for AMD |
 ///
 /// Section and alignment of a pack of a build script are those that tools and runtimes expect, and no options.
@@ -146,27 +147,15 @@
 #[macro_export]
 macro_rules! include_offload {
     // Tokens, not a literal: that would lose the place of the name in the user's source, which errors point at.
-    ($($tokens:tt)*) => { $crate::__expansion::include_offload!(@ 1 $crate; $($tokens)*) };
+    ($($tokens:tt)*) => { $crate::__expansion::include_offload!(@ 2 $crate; $($tokens)*) };
 }
 
-/// The entry of a pack in the program's list. It keeps the pack: only what stays anyway is listed.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! list_pack {
-    ($room:literal, $pack:expr, $name:literal) => {
-        $crate::if_packs_are_linked! {
-            #[used]
-            #[unsafe(link_section = "offload_packs_1")]
-            static LISTED: $crate::__expansion::Entry<$room> = $crate::__expansion::Entry::new(&$pack, $name);
-        }
-    };
-}
-
-/// Items for the systems on which the packs that a program retains are listed: where linkers name the ends of a section.
+/// Items for the systems on which the packs that a program retains are listed, where linkers name the ends of a section; and,
+/// after `else`, items for all others.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! if_packs_are_linked {
-    ($($item:item)*) => {
+    ({ $($item:item)* } else { $($other:item)* }) => {
         $(
             #[cfg(all(
                 target_pointer_width = "64",
@@ -182,5 +171,21 @@ macro_rules! if_packs_are_linked {
             ))]
             $item
         )*
+        $(
+            #[cfg(not(all(
+                target_pointer_width = "64",
+                target_endian = "little",
+                any(
+                    target_os = "linux",
+                    target_os = "android",
+                    target_os = "freebsd",
+                    target_os = "netbsd",
+                    target_os = "openbsd",
+                    target_os = "illumos",
+                ),
+            )))]
+            $other
+        )*
     };
+    ($($item:item)*) => { $crate::if_packs_are_linked! {{ $($item)* } else {}} };
 }

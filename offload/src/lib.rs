@@ -24,16 +24,17 @@
 //! #     offload::__expansion::not_built("saxpy", "this is an example", &[
 //! #         offload::__expansion::ModuleRecord { name: "saxpy", first: 0, count: 0, registered: None }])
 //! # } }
-//! # use offload::{DeviceInfo, Kernel, KernelPack};
+//! # use offload::{ComputeCapability, DeviceInfo, Kernel, KernelPack};
 //! # /*
-//! use offload::{DeviceInfo, Kernel, KernelPack, include_offload};
+//! use offload::{ComputeCapability, DeviceInfo, Kernel, KernelPack, include_offload};
 //! # */
 //!
 //! static SAXPY: KernelPack = include_offload!("saxpy");
 //! const KERNEL: Kernel = SAXPY.kernel("saxpy"); // a wrong name does not compile
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let image = SAXPY.select(&DeviceInfo::cuda(9, 0, 13000))?; // the error lists each image and why it was refused
+//! let h100 = DeviceInfo::cuda(ComputeCapability { major: 9, minor: 0 }, 13000);
+//! let image = SAXPY.select(&h100)?; // the error lists each image and why it was refused
 //! println!("{} for {}: load {:?}, launch {}", image.kind(), image.target(), image.as_ptr(), KERNEL.name());
 //! # Ok(())
 //! # }
@@ -42,17 +43,18 @@
 //! | item | is |
 //! |---|---|
 //! | [`include_offload!`] | a pack of the build script, or a file, inside this program |
-//! | [`KernelPack`], [`Module`], [`Kernel`], [`PackImage`], [`Decompressed`] | what is in it |
+//! | [`KernelPack`], [`Module`], [`Kernel`], [`PackImage`] | what is in it |
+//! | [`Plain`], [`Compressed`], [`Form`], [`Decompressed`] | whether its images lie there as they are, or have to be decompressed |
 //! | [`DeviceInfo`], [`SelectError`], [`mod@select`] | the rules for which image a device gets |
 //! | [`assert_supports`] | for the program's own tests: a pack runs on these GPUs |
-//! | `linked_packs` | all packs that the program retains, on ELF systems with 64 bits |
+//! | [`linked_packs`] | all packs that the program retains, on ELF systems with 64 bits; none elsewhere |
 //! | [`target`] | names of targets |
 //!
 //! This crate needs no `std`, but for its features:
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `zstd`, `zlib`, or both as `compression` | [`PackImage::decompress`] for compressed packs; needs std |
+//! | `zstd`, `zlib`, or both as `compression` | [`PackImage::decompress`] for packs that are [`Compressed`]; needs std |
 //! | `containers` | fatbins, compressed bundles and several bundles in one file for `include_offload!(path = …)` |
 //!
 //! Files are read by the crate `offload-format`, whose modules [`mod@select`] and [`target`] are re-exported.
@@ -65,17 +67,16 @@ extern crate alloc;
 #[macro_use]
 mod include;
 mod pack;
+mod placement;
 mod supports;
 
 #[doc(hidden)]
 pub mod __expansion;
 
 pub use offload_format::pack_index::{Origin, PackImageKind};
-pub use offload_format::select::{Choice, DeviceInfo, Fit, Refusal, SelectError};
+pub use offload_format::select::{Choice, ComputeCapability, DeviceInfo, Fit, Refusal, SelectError};
 pub use offload_format::{select, target};
-pub use pack::{Decompressed, Kernel, KernelPack, Module, PackImage};
+pub use pack::{
+    Compressed, Decompressed, Form, Kernel, KernelPack, LinkedPack, Module, PackImage, Plain, linked_packs,
+};
 pub use supports::assert_supports;
-
-if_packs_are_linked! {
-    pub use pack::{LinkedPack, linked_packs};
-}

@@ -1,6 +1,6 @@
 //! What a program's own tests ask of its packs.
 
-use crate::{KernelPack, Module};
+use crate::{Form, KernelPack, Module};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -25,7 +25,7 @@ use offload_format::select::DeviceInfo;
 /// If an image is missing: with every image of the module and why it was refused, and with the lines to add to build.rs. If
 /// the pack was not built, if its images are not known, and if a device has no name that [`DeviceInfo::parse`] knows.
 #[track_caller]
-pub fn assert_supports<D: AsRef<str>>(pack: &KernelPack, devices: impl IntoIterator<Item = D>) {
+pub fn assert_supports<F: Form, D: AsRef<str>>(pack: &KernelPack<F>, devices: impl IntoIterator<Item = D>) {
     let devices = devices.into_iter().map(|text| match DeviceInfo::parse(text.as_ref()) {
         Ok(device) => device,
         Err(error) => panic!("assert_supports of the pack \"{}\": {error}", pack.name()),
@@ -36,7 +36,7 @@ pub fn assert_supports<D: AsRef<str>>(pack: &KernelPack, devices: impl IntoItera
 }
 
 /// What is missing, if anything is.
-fn unsupported(pack: &KernelPack, devices: &[DeviceInfo]) -> Option<String> {
+fn unsupported<F: Form>(pack: &KernelPack<F>, devices: &[DeviceInfo]) -> Option<String> {
     if let Some(why) = pack.unsupported() {
         return Some(why);
     }
@@ -67,7 +67,7 @@ fn unsupported(pack: &KernelPack, devices: &[DeviceInfo]) -> Option<String> {
 }
 
 /// Whether the name of a module says nothing that the pack's does not.
-fn is_only(pack: &KernelPack, module: &Module<'_>) -> bool {
+fn is_only<F: Form>(pack: &KernelPack<F>, module: &Module<'_, F>) -> bool {
     pack.modules().len() == 1 && pack.name() == module.name()
 }
 
@@ -75,6 +75,7 @@ fn is_only(pack: &KernelPack, module: &Module<'_>) -> bool {
 mod tests {
     use super::*;
     use crate::__expansion::{ImageRecord, ModuleRecord, Origin, PackImageKind, PtxVersion, linked, not_built, opaque};
+    use crate::Plain;
 
     const fn image(target: &'static str, kind: PackImageKind) -> ImageRecord {
         let code = ImageRecord::code(target, kind);
@@ -138,13 +139,13 @@ add to build.rs, before .compile(...):
     #[test]
     #[should_panic(expected = "the pack \"saxpy\" was not built: OFFLOAD_SKIP was set")]
     fn a_pack_that_was_not_built() {
-        assert_supports(&not_built("saxpy", "OFFLOAD_SKIP was set", ONE), ["cpu"]);
+        assert_supports::<Plain, _>(&not_built("saxpy", "OFFLOAD_SKIP was set", ONE), ["cpu"]);
     }
 
     #[test]
     #[should_panic(expected = "the images of the pack \"saxpy\" are not known: the file is compressed")]
     fn a_pack_whose_images_are_not_known() {
-        assert_supports(&opaque("saxpy", "", &[], "the file is compressed", ONE), ["cpu"]);
+        assert_supports::<Plain, _>(&opaque("saxpy", "", &[], "the file is compressed", ONE), ["cpu"]);
     }
 
     #[test]

@@ -10,14 +10,20 @@ use std::fs;
 
 offload_tests::tests! {
     CLANG => [bundles_are_those_of_llvm, offload_binaries_are_of_version_3],
-    CLANG.slow() => [a_program_has_every_image, a_second_run_compresses_nothing, features_that_are_missing],
+    CLANG.slow() => [
+        a_program_has_every_image,
+        a_second_run_compresses_nothing,
+        features_that_are_missing,
+        bytes_of_a_compressed_image_do_not_compile,
+        a_pack_on_disk_is_of_the_form_that_the_program_expects,
+    ],
 }
 
 const MIXED: &str = "gfx90a compute_80 cpu";
 const AMD: &str = "gfx90a gfx1100";
 
 const MAIN: &str = r#"#![forbid(unsafe_code)]
-static PACK: offload::KernelPack = offload::include_offload!("pack");
+static PACK: offload::KernelPack<offload::Compressed> = offload::include_offload!("pack");
 
 fn main() {
     let folder = std::path::Path::new(env!("OUT_DIR")).join("offload/pack");
@@ -47,9 +53,7 @@ fn main() {
     assert_eq!(all.len(), PACK.modules().map(|module| module.images().len()).sum::<usize>());
     if let Some(device) = std::env::args().nth(1) {
         let device = offload::DeviceInfo::parse(&device).unwrap();
-        let image = PACK.module("scale").select(&device).unwrap();
-        println!("{}", image.target());
-        image.as_ptr();
+        println!("{}", PACK.module("scale").select(&device).unwrap().target());
     }
 }
 "#;
@@ -88,13 +92,68 @@ fn a_program_has_every_image() {
             assert_eq!(ran, ["affine", "scale"].into_iter().flat_map(lines).collect::<String>());
         }
     }
-    // A compressed image has no bytes to point to: the message names what has.
-    scenario
-        .start("debug")
-        .arg("gfx90a:sramecc+:xnack-")
-        .fails()
-        .has("\ngfx90a\n")
-        .has("the image for gfx90a is compressed, as build.rs asks for with .compress(): decompress() has its bytes");
+    scenario.start("debug").arg("gfx90a:sramecc+:xnack-").passes().has("\ngfx90a\n");
+}
+
+/// A program that was written for a pack that is not compressed, and one that takes the bytes of a compressed image. A pack that
+/// was not built has the type that it would have.
+fn bytes_of_a_compressed_image_do_not_compile() {
+    let scenario = package("compressed_types");
+    let program = |form: &str, call: &str| {
+        let pack = format!("static PACK: offload::KernelPack{form} = offload::include_offload!(\"pack\");\n");
+        scenario.write(
+            "src/main.rs",
+            format!("{pack}fn main() {{\n    for image in PACK.images() {{\n        {call};\n    }}\n}}\n"),
+        );
+    };
+    // Also where nothing is compressed.
+    scenario.write(
+        "src/main.rs",
+        "static PACK: offload::KernelPack<offload::Compressed> = offload::include_offload!(\"pack\", compressed);\n\
+         fn main() {\n    for image in PACK.images() {\n        \
+         println!(\"{} {}\", image.is_compressed(), image.decompress().unwrap().bytes().len() > 64);\n    }\n}\n",
+    );
+    let calls = scenario.text("build.rs");
+    for (text, expected) in [(&calls, "true true\n"), (&calls.replace(".compress()", ""), "false true\n")] {
+        scenario.write("build.rs", text);
+        assert_eq!(scenario.run().env("OFFLOAD_ARCH", "gfx90a").passes().stdout, expected.repeat(2));
+    }
+    scenario.write("build.rs", &calls);
+
+    for skip in ["0", "1"] {
+        let check = || scenario.check().env("OFFLOAD_ARCH", AMD).env("OFFLOAD_SKIP", skip);
+        program("<offload::Compressed>", "image.decompress().unwrap()");
+        check().passes();
+        program("", "image.bytes()");
+        check().fails().has("expected `KernelPack`, found `KernelPack<Compressed>`");
+        for call in ["image.bytes()", "image.as_ptr()"] {
+            program("<offload::Compressed>", call);
+            check().fails().has("found for struct `PackImage<Compressed>` in the current scope");
+        }
+    }
+}
+
+/// The program reads the pack when it runs. It was compiled for one that was not compressed, which then is.
+fn a_pack_on_disk_is_of_the_form_that_the_program_expects() {
+    let scenario = package("compressed_on_disk");
+    let build = |target: &str| build(&scenario, AMD).arg(target).env("OFFLOAD_FROM_DISK", "1").passes();
+    build("--bins");
+    assert_eq!(scenario.start("debug").passes().stdout.lines().count(), 4);
+
+    let calls = r#".modules(["kernels/affine.cu", "kernels/scale.cu"]).archs(["cpu"])"#;
+    scenario.pack("pack", calls).write(
+        "src/main.rs",
+        "static PACK: offload::KernelPack = offload::include_offload!(\"pack\");\n\
+         fn main() { println!(\"{} {:?}\", PACK.images().count(), PACK.absent()); }\n",
+    );
+    scenario.write("src/lib.rs", "//! Empty.\n");
+    build("--bins");
+    scenario.pack("pack", &format!("{calls}.compress()"));
+    build("--lib");
+    let printed = scenario.start("debug").passes();
+    printed
+        .starts_with("0 ")
+        .has("has a compressed pack, and the program was compiled for one that is not: build the program again");
 }
 
 /// LLVM's bundler unbundles what is in `.hip_fatbin`.
@@ -184,7 +243,7 @@ fn features_that_are_missing() {
     let mut without_zstd = without_features("compressed_closed");
     without_zstd.feature("offload-build", "compression").write(
         "src/main.rs",
-        "static PACK: offload::KernelPack = offload::include_offload!(\"pack\");\n\
+        "static PACK: offload::KernelPack<offload::Compressed> = offload::include_offload!(\"pack\");\n\
          fn main() { println!(\"{}\", PACK.images().next().unwrap().decompress().unwrap_err()); }\n",
     );
     without_zstd

@@ -54,7 +54,7 @@ fn ptx(scenario: &Scenario, module: &str) -> String {
 
 const MAIN: &str = r#"#![forbid(unsafe_code)]
 use offload::Module;
-use offload::{DeviceInfo, KernelPack};
+use offload::{ComputeCapability, DeviceInfo, KernelPack};
 
 static PACK: KernelPack = offload::include_offload!("pack");
 const AFFINE: Module = PACK.module("affine");
@@ -63,7 +63,8 @@ static SCALE: Module = PACK.module("scale");
 fn main() {
     let folder = std::path::Path::new(env!("OUT_DIR")).join("offload/pack");
     for (module, kernel) in [(AFFINE, "affine"), (SCALE, "scale"), (PACK.find_module("pack").unwrap(), "own")] {
-        for device in [DeviceInfo::parse("gfx90a").unwrap(), DeviceInfo::parse("gfx1100").unwrap(), DeviceInfo::cuda(8, 0, 12080)] {
+        let a100 = DeviceInfo::cuda(ComputeCapability { major: 8, minor: 0 }, 12080);
+        for device in [DeviceInfo::parse("gfx90a").unwrap(), DeviceInfo::parse("gfx1100").unwrap(), a100] {
             let Ok(image) = module.select(&device) else { continue };
             let extension = if image.target().starts_with("gfx") { "hsaco" } else { "ptx" };
             let name = match module.name() {

@@ -2,7 +2,6 @@
 
 use offload::__expansion::{ImageRecord, ModuleRecord, linked};
 use offload::{KernelPack, Origin, PackImageKind};
-use offload_format::DeviceInfo;
 use offload_format::archive::Archive;
 use offload_format::bundle::{Bundle, EntryId, EntryTable};
 use offload_format::compressed::{CompressedBundle, Found};
@@ -14,6 +13,7 @@ use offload_format::object_bundle::ObjectBundle;
 use offload_format::offload_binary::OffloadBinaries;
 use offload_format::target::{PtxVersion, TargetId};
 use offload_format::text_bundle::{CommentLeader, TextBundle};
+use offload_format::{ComputeCapability, DeviceInfo};
 use offload_tests::counting::Allocated;
 use offload_tests::data::{corpus, corpus_folders, read};
 use offload_tests::registry::{NOTHING, Test};
@@ -148,8 +148,8 @@ fn an_image_of_a_pack_is_selected() {
         (DeviceInfo::hip("gfx90a:sramecc+:xnack+").unwrap(), "gfx90a:xnack+"),
         (DeviceInfo::hip("gfx942:sramecc+:xnack-").unwrap(), "gfx9-4-generic"),
         (DeviceInfo::parse("Strix Halo").unwrap(), "gfx11-generic"),
-        (DeviceInfo::cuda(9, 0, 12080), "sm_90a"),
-        (DeviceInfo::cuda(12, 0, 12080), "compute_80"),
+        (DeviceInfo::cuda(ComputeCapability { major: 9, minor: 0 }, 12080), "sm_90a"),
+        (DeviceInfo::cuda(ComputeCapability { major: 12, minor: 0 }, 12080), "compute_80"),
     ] {
         let (choice, allocated) = Allocated::during(|| PACK.select(&device).unwrap());
         assert_eq!((choice.target(), allocated), (target, Allocated::default()), "{device}");

@@ -59,6 +59,8 @@ pub enum Tool {
     /// A Rust compiler for GPUs with the sources of `core`, unpacked in the folder that `OFFLOAD_TEST_RUST_GPU` names;
     /// `cargo xtask rust-kernels` sees to it.
     RustGpu,
+    /// The standard library for a host that has no packs: one of [`hosts_without_packs`].
+    HostWithoutPacks,
     /// `unshare`, and a system on which it gives a program mounts of its own, by which folders are hidden from it.
     OwnMounts,
     /// No AMD GPU with a driver, which nothing hides: what tests need of a machine without a GPU.
@@ -84,6 +86,7 @@ impl Tool {
                 | Tool::Terminal
                 | Tool::OwnMounts
                 | Tool::RustGpu
+                | Tool::HostWithoutPacks
                 | Tool::RustLld
         )
     }
@@ -186,6 +189,10 @@ impl Tool {
                 Some(folder) => all_in(Path::new(&folder), &["usr/bin/rustc"]),
                 None => Err("OFFLOAD_TEST_RUST_GPU is not set".to_owned()),
             },
+            Tool::HostWithoutPacks => match hosts_without_packs().is_empty() {
+                true => Err(format!("rustc has no standard library for any of {}", WITHOUT_PACKS.join(", "))),
+                false => Ok(()),
+            },
             Tool::OwnMounts => {
                 let output = Command::new("unshare").args(["-rm", "mount", "-t", "tmpfs", "none", "/mnt"]).output();
                 let output = output.map_err(|error| format!("unshare: {error}"))?;
@@ -204,6 +211,18 @@ impl Tool {
             },
         }
     }
+}
+
+/// Hosts into whose programs no packs can be linked.
+const WITHOUT_PACKS: [&str; 3] = ["wasm32-unknown-unknown", "i686-unknown-linux-gnu", "aarch64-apple-ios"];
+
+/// Returns those hosts without packs that rustc has the standard library for; `rustup target add` adds one.
+pub fn hosts_without_packs() -> Vec<String> {
+    let is_there = |host: &&str| {
+        let folder = Command::new("rustc").args(["--print", "target-libdir", "--target", host]).output();
+        folder.is_ok_and(|folder| Path::new(stdout(&folder).trim()).is_dir())
+    };
+    WITHOUT_PACKS.into_iter().filter(is_there).map(str::to_owned).collect()
 }
 
 /// The folder of LLVM 22's programs.

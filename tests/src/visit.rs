@@ -16,7 +16,9 @@ use offload_format::pack_index::Index;
 use offload_format::select::{Candidate, Code, judge};
 use offload_format::target::{NvidiaArch, OffloadArch, TargetId, TargetTriple};
 use offload_format::text_bundle::{CommentLeader, TextBundle};
-use offload_format::{DeviceInfo, ErrorKind, Result, device_archive as device_archives, fat_file as fat};
+use offload_format::{
+    ComputeCapability, DeviceInfo, ErrorKind, Result, device_archive as device_archives, fat_file as fat,
+};
 use std::fmt::{self, Debug, Display, Write};
 
 /// How many bytes each call may allocate that takes a limit.
@@ -221,9 +223,11 @@ pub fn image(bytes: &[u8]) {
     if let Some(image) = seen.result(Image::parse(bytes)) {
         seen.show(image);
         let candidate = Read(image);
-        for device in
-            [DeviceInfo::cuda(9, 0, 12_080), DeviceInfo::hip("gfx90a:xnack-").expect("a device"), DeviceInfo::cpu()]
-        {
+        for device in [
+            DeviceInfo::cuda(ComputeCapability { major: 9, minor: 0 }, 12_080),
+            DeviceInfo::hip("gfx90a:xnack-").expect("a device"),
+            DeviceInfo::cpu(),
+        ] {
             let _ = judge(&candidate, &device);
         }
     }

@@ -66,7 +66,16 @@ const CRATES: &[Arrows] = &[
             ("select", &["target", "pack_index"]),
         ],
     ),
-    ("offload", &[("include", &[]), ("pack", &[]), ("supports", &["pack"]), ("__expansion", &["include", "pack"])]),
+    (
+        "offload",
+        &[
+            ("include", &[]),
+            ("placement", &[]),
+            ("pack", &[]),
+            ("supports", &["pack"]),
+            ("__expansion", &["placement", "pack"]),
+        ],
+    ),
     (
         "offload-build",
         &[
@@ -133,9 +142,14 @@ const AT_ROOT: &[(&str, &str, &str)] = &[
     ("offload-format", "Error", "error"),
     ("offload-format", "ErrorKind", "error"),
     ("offload-format", "Result", "error"),
+    ("offload", "Form", "pack"),
     ("offload", "KernelPack", "pack"),
     ("offload", "Module", "pack"),
-    ("offload", "list_pack", "include"),
+    ("offload", "Plain", "pack"),
+    ("offload", "list_pack", "placement"),
+    ("offload", "pack_symbol", "placement"),
+    ("offload", "placed_file", "placement"),
+    ("offload", "register_bundles", "placement"),
 ];
 
 /// What each module of a crate uses of it, by their paths. Unit tests, programs and the map of the crate are left out.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use cudarc::driver::{CudaContext, CudaModule, DriverError, sys};
 use cudarc::nvrtc::Ptx;
 use offload::select::SelectError;
-use offload::{DeviceInfo, KernelPack, PackImage, PackImageKind};
+use offload::{ComputeCapability, DeviceInfo, KernelPack, PackImage, PackImageKind};
 
 /// The GPU with this index, counted from 0. Returns an error if there is no driver, or no such GPU.
 pub fn gpu(index: usize) -> Result<Arc<CudaContext>, LoadError> {
@@ -79,7 +79,8 @@ fn device(gpu: &CudaContext) -> Result<DeviceInfo, DriverError> {
     let mut driver_version = 0;
     // SAFETY: it writes one int.
     unsafe { sys::cuDriverGetVersion(&mut driver_version) }.result()?;
-    Ok(DeviceInfo::cuda(major.unsigned_abs(), minor.unsigned_abs(), driver_version.unsigned_abs()))
+    let capability = ComputeCapability { major: major.unsigned_abs(), minor: minor.unsigned_abs() };
+    Ok(DeviceInfo::cuda(capability, driver_version.unsigned_abs()))
 }
 
 /// Why nothing is loaded.

@@ -7,8 +7,8 @@ use std::error::Error;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr;
 
-use offload::DeviceInfo;
 use offload::PackImage;
+use offload::{ComputeCapability, DeviceInfo};
 
 use crate::runtime::{FoundDevice, Result, Runtime, library};
 use crate::saxpy::{BLOCK, Problem};
@@ -168,11 +168,12 @@ impl Driver {
         }
         // SAFETY: the driver ends the name with a NUL inside the buffer.
         let product = unsafe { CStr::from_ptr(name.as_ptr()) };
+        let capability = ComputeCapability { major: major.unsigned_abs(), minor: minor.unsigned_abs() };
         Ok(FoundDevice {
             runtime: Runtime::Cuda,
             index,
             product: product.to_string_lossy().into_owned(),
-            device: DeviceInfo::cuda(major.unsigned_abs(), minor.unsigned_abs(), driver_version),
+            device: DeviceInfo::cuda(capability, driver_version),
         })
     }
 

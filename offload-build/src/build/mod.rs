@@ -107,8 +107,9 @@ impl Build {
         self
     }
 
-    /// Lets the pack, and each of its modules, be without images where it supports none of the targets. Programs that
-    /// embed it compile, and its `select` says why there are none.
+    /// Lets the pack, and each of its modules, be without images where it supports none of the targets; and where packs
+    /// cannot be embedded in the program, as on hosts with 32 bits, WebAssembly and iOS. Programs that embed it compile, and
+    /// its `select` says why there are none.
     pub fn allow_empty(&mut self) -> &mut Self {
         self.request.may_be_empty = true;
         self
@@ -116,8 +117,8 @@ impl Build {
 
     /// Compresses the pack with zstd, each module by itself: a bundle for each that HIP's runtime takes as it is (6.2
     /// and newer), if all targets are AMD's, else an offload binary of version 3 for each. It takes the feature
-    /// `compression` of this crate; programs have an image by `decompress()` of what they selected, for which
-    /// offload-format needs its feature `zstd`.
+    /// `compression` of this crate. The pack is another type for programs, `KernelPack<Compressed>`: they have an image by
+    /// `decompress()` of what they selected, for which the crate `offload` needs its feature `zstd`.
     pub fn compress(&mut self) -> &mut Self {
         self.request.compressed = true;
         self
@@ -350,20 +351,27 @@ impl Build {
             if let Ok(modules) = &modules {
                 names.extend(modules.iter().map(|(name, _)| name.clone()));
             }
-            pack::write_absent(name, why, names, &output)
+            pack::write_absent(name, why, names, &self.request, &output)
         };
         if let Some(why) = self.skips(cargo)? {
             return absent(why);
         }
+        let machine = match pack::machine(cargo) {
+            Ok(machine) => machine,
+            Err(_) if self.request.may_be_empty => {
+                return absent(&format!("packs cannot be embedded in programs for {}", cargo.target));
+            }
+            Err(error) => return Err(error),
+        };
         let tools = Tools::new(cargo, &output, self.named());
         let targets = targets::resolve(cargo, &tools, &self.archs, self.request.code_object_version)?;
         let modules = plan::plan(&self.request, name, modules?, &targets, cargo)?;
         if modules.iter().all(|module| module.targets.is_empty()) {
             let why = format!("it supports none of the targets {}", targets::join(&targets));
             let modules = modules.into_iter().map(|module| module.name).collect();
-            return pack::write_absent(name, &why, modules, &output);
+            return pack::write_absent(name, &why, modules, &self.request, &output);
         }
-        Run::new(&self.request, &self.archs, name, cargo, &output, &tools).make_pack(&modules)
+        Run::new(&self.request, &self.archs, name, cargo, &output, &tools).make_pack(&modules, machine)
     }
 }
 

@@ -18,6 +18,7 @@ use crate::plan::PlannedModule;
 use crate::request::Request;
 use crate::targets::{self, Family, Target, Wanted};
 use crate::toolchain::Tools;
+use offload_format::host_object::Machine;
 use offload_format::pack_index::Origin;
 use std::cell::RefCell;
 use std::path::Path;
@@ -81,8 +82,7 @@ impl<'a> Run<'a> {
     }
 
     /// Makes the pack.
-    pub(crate) fn make_pack(&self, modules: &[PlannedModule]) -> Result<Pack, Error> {
-        let machine = pack::machine(self.cargo)?;
+    pub(crate) fn make_pack(&self, modules: &[PlannedModule], machine: Machine) -> Result<Pack, Error> {
         let prebuilt_use = self.prebuilt_use()?;
         let folder = self.request.prebuilt.clone().unwrap_or_else(|| "prebuilt".into());
         if self.cargo.is_packaging() && prebuilt_use != PrebuiltUse::Never {

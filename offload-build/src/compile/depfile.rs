@@ -1,4 +1,5 @@
-//! Dependency files, as `-MD` writes them: `target: file file \` with `\ ` for a space and `$$` for a dollar sign.
+//! Dependency files, as `-MD` writes them: `target: file file \` with `\ ` for a space and `$$` for a dollar sign. A TAB belongs to
+//! a file's name: clang writes it as it is, gcc with a backslash before it, and neither puts one between files.
 
 use std::path::PathBuf;
 
@@ -12,9 +13,9 @@ pub(crate) fn parse(text: &str) -> Vec<PathBuf> {
     while let Some(c) = chars.next() {
         match (c, chars.peek()) {
             ('\\', Some('\r' | '\n')) => {}
-            ('\\', Some(' ' | '#')) => file.extend(chars.next()),
+            ('\\', Some(' ' | '\t' | '#')) => file.extend(chars.next()),
             ('$', Some('$')) => file.extend(chars.next()),
-            (' ' | '\n' | '\r' | '\t', _) => files.extend((!file.is_empty()).then(|| std::mem::take(&mut file))),
+            (' ' | '\n' | '\r', _) => files.extend((!file.is_empty()).then(|| std::mem::take(&mut file))),
             _ => file.push(c),
         }
     }
@@ -25,6 +26,12 @@ pub(crate) fn parse(text: &str) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tabs() {
+        let text = "image: a\tb.cu \\\n  in\\\tclude/c.h\n";
+        assert_eq!(parse(text), ["a\tb.cu", "in\tclude/c.h"].map(PathBuf::from));
+    }
 
     #[test]
     fn continued_lines_spaces_and_dollars() {

@@ -27,10 +27,6 @@ pub(crate) fn of(module: &str, image: &Image, output: &OutDir, cargo: &Cargo) ->
             return Ok(None);
         }
     };
-    // Each is a line of the index. No compiler makes such a name.
-    if let Some(name) = names.iter().find(|name| name.is_empty() || name.contains(char::is_control)) {
-        return Err(Error::config(format!("{} has a kernel of the name {name:?}", image.path.display())));
-    }
     names.sort_unstable();
     names.dedup();
     let lines = names.iter().map(|name| ("kernel".to_owned(), name.clone()));

@@ -68,7 +68,7 @@ impl Pack {
 
     /// The file with the bytes that are embedded: an offload bundle for each module, if all targets are AMD's, or
     /// offload binaries. `None` if nothing was compiled: `OFFLOAD_SKIP`, docs.rs, or
-    /// [`Build::allow_empty`](crate::Build::allow_empty) and no target left.
+    /// [`Build::allow_empty`](crate::Build::allow_empty) and no target left, or a host without packs.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
@@ -138,8 +138,15 @@ impl PackedImage {
 }
 
 /// Writes the index of a pack that is not built, which would have these modules.
-pub(crate) fn write_absent(name: &str, why: &str, modules: Vec<String>, output: &OutDir) -> Result<Pack, Error> {
-    let index = Index::Absent { name: name.to_owned(), why: why.to_owned(), modules: modules.clone() };
+pub(crate) fn write_absent(
+    name: &str,
+    why: &str,
+    modules: Vec<String>,
+    request: &Request,
+    output: &OutDir,
+) -> Result<Pack, Error> {
+    let compressed = request.compressed;
+    let index = Index::Absent { name: name.to_owned(), why: why.to_owned(), compressed, modules: modules.clone() };
     write_if_changed(&output.index(), index.to_string().as_bytes())?;
     let modules = modules.into_iter().map(|name| PackedModule { name, images: Vec::new() }).collect();
     Ok(Pack { name: name.to_owned(), path: None, modules })
@@ -158,7 +165,8 @@ pub(crate) fn machine(cargo: &Cargo) -> Result<Machine, Error> {
     machine.ok_or_else(|| {
         Error::config(format!(
             "packs can be embedded in 64-bit programs for Linux, Android, BSD and illumos (x86_64, aarch64, riscv64, \
-             loongarch64) and for Windows and macOS (x86_64, aarch64); this host is {}",
+             loongarch64) and for Windows and macOS (x86_64, aarch64); this host is {}: with .allow_empty() in build.rs the \
+             pack is empty on such hosts",
             cargo.target
         ))
     })

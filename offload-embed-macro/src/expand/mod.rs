@@ -1,4 +1,7 @@
 //! The expansion: what is known of a pack in, tokens out.
+//!
+//! None of the tokens is unsafe code: that is in macros of the crate `offload` (`placement`), which name their own types whatever
+//! `crate = …` and the user's crate call so.
 
 mod register;
 mod tables;
@@ -27,28 +30,39 @@ pub(crate) fn pack(index: &Index, options: &Options, from_disk: Option<&Path>) -
         (Index::Built(pack), Some(folder)) => {
             let (expansion, linked, on_disk) =
                 (options.expansion(), built(pack, options), on_disk(pack, options, folder));
+            let form = form(options, index.is_compressed());
             quote! {{
                 #[cfg(debug_assertions)]
-                static PACK: #expansion::KernelPack = #on_disk;
+                static PACK: #expansion::KernelPack<#form> = #on_disk;
                 #[cfg(not(debug_assertions))]
-                static PACK: #expansion::KernelPack = #linked;
+                static PACK: #expansion::KernelPack<#form> = #linked;
                 PACK
             }}
         }
-        (Index::Absent { name, why, modules }, _) => {
+        (Index::Absent { name, why, modules, .. }, _) => {
             let expansion = options.expansion();
+            let form = form(options, index.is_compressed());
             let modules = tables::modules_without_images(&expansion, modules);
             quote! {{
                 #modules
-                #expansion::not_built(#name, #why, MODULES)
+                #expansion::not_built::<#form>(#name, #why, MODULES)
             }}
         }
     };
     // By this Cargo knows to build the crate again when the variable changes.
     quote! {{
-        const _: ::core::option::Option<&str> = ::core::option_env!(#FROM_DISK);
+        const _: ::core::option::Option<&::core::primitive::str> = ::core::option_env!(#FROM_DISK);
         #value
     }}
+}
+
+/// The type that says whether a pack is compressed, or is to be taken for one.
+fn form(options: &Options, is_compressed: bool) -> TokenStream {
+    let expansion = options.expansion();
+    match is_compressed || options.compressed.is_some() {
+        true => quote! { #expansion::Compressed },
+        false => quote! { #expansion::Plain },
+    }
 }
 
 /// A pack that is read when the program first asks for it.
@@ -56,10 +70,11 @@ fn on_disk(pack: &PackIndex, options: &Options, folder: &Path) -> TokenStream {
     let expansion = options.expansion();
     let (name, section, folder) = (&pack.name, pack.section.elf_name(), folder.to_string_lossy());
     let tables = tables::tables(&expansion, &pack.modules, false);
+    let form = form(options, pack.is_compressed());
     quote! {{
         #tables
-        fn load() -> &'static #expansion::KernelPack {
-            static LOADED: ::std::sync::OnceLock<#expansion::KernelPack> = ::std::sync::OnceLock::new();
+        fn load() -> &'static #expansion::KernelPack<#form> {
+            static LOADED: ::std::sync::OnceLock<#expansion::KernelPack<#form>> = ::std::sync::OnceLock::new();
             LOADED.get_or_init(|| {
                 #expansion::load_from_disk(#name, #folder, |path| {
                     ::std::fs::read(path).map_err(|error| ::std::string::ToString::to_string(&error))
@@ -76,29 +91,25 @@ fn built(pack: &PackIndex, options: &Options) -> TokenStream {
     // A size that does not fit is one that cannot be linked either; the literal then fails to compile.
     let size = Literal::u64_unsuffixed(*size);
     let section = section.elf_name();
-    let registered = options.register.map(|_| register::tokens(&expansion, modules, &quote! { PACK }));
+    let registered = options.register.map(|_| register::tokens(&expansion, modules, &quote! { *PACK }));
     let tables = tables::tables(&expansion, modules, registered.is_some());
     let streams = tables::streams(&expansion, modules);
+    let form = form(options, streams.is_some());
     let value = match streams {
-        Some(_) => quote! { #expansion::compressed(#name, #section, &PACK, IMAGES, MODULES, STREAMS) },
-        None => quote! { #expansion::linked(#name, #section, &PACK, IMAGES, MODULES) },
+        Some(_) => quote! { #expansion::compressed(#name, #section, PACK, IMAGES, MODULES, STREAMS) },
+        None => quote! { #expansion::linked::<#form>(#name, #section, PACK, IMAGES, MODULES) },
     };
     let retained = options.retain.map(|_| {
-        let listed = listed(&expansion, name, &quote! { PACK });
+        let listed = listed(&expansion, name, &quote! { *PACK });
         quote! {
             #[used]
-            static RETAINED: &[u8; #size] = &PACK;
+            static RETAINED: &[::core::primitive::u8; #size] = PACK;
             #listed
         }
     });
     let bundle = (pack.size >= LARGE).then(|| quote! { , modifiers = "-bundle" });
-    // The symbol's name has the hash of the pack's content: what is linked is what the index describes, or nothing is.
     quote! {{
-        #[link(name = #library, kind = "static" #bundle)]
-        unsafe extern "C" {
-            #[link_name = #symbol]
-            safe static PACK: [u8; #size];
-        }
+        #expansion::pack_symbol! { PACK: #size, #symbol, #library #bundle }
         #retained
         #registered
         #tables
@@ -120,12 +131,16 @@ pub(crate) fn file(file: &File, options: &Options) -> TokenStream {
     let is_text = file.kind == FileKind::Ptx;
     let whole = Literal::u64_unsuffixed(size + u64::from(is_text));
     let size = Literal::u64_unsuffixed(*size);
+    // The names for ELF and COFF, and for Mach-O.
     let (placed, section) = match (&options.section, file.kind.section()) {
-        (Some(section), _) => (quote! { #[unsafe(link_section = #section)] }, section.value()),
-        (None, Some(names)) => (link_section(names), names.name.to_owned()),
+        (Some(section), _) => (quote! { #section, #section }, section.value()),
+        (None, Some(SectionNames { name, macho: (segment, section) })) => {
+            let macho = format!("{segment},{section}");
+            (quote! { #name, #macho }, name.to_owned())
+        }
         (None, None) => (quote! {}, ".rodata".to_owned()),
     };
-    let used = options.retain.map(|_| quote! { #[used] });
+    let used = options.retain.map(|_| quote! { used });
     let content = match is_text {
         false => quote! { *BYTES },
         true => quote! {{
@@ -138,17 +153,13 @@ pub(crate) fn file(file: &File, options: &Options) -> TokenStream {
     let registered = options.register.map(|_| register::tokens(&expansion, modules, &quote! { FILE.0 }));
     let tables = tables::tables(&expansion, modules, registered.is_some());
     let value = match file.closed {
-        None => quote! { #expansion::linked(#name, #section, &FILE.0, IMAGES, MODULES) },
-        Some(why) => quote! { #expansion::opaque(#name, #section, &FILE.0, #why, MODULES) },
+        None => quote! { #expansion::linked::<#expansion::Plain>(#name, #section, &FILE.0, IMAGES, MODULES) },
+        Some(why) => quote! { #expansion::opaque::<#expansion::Plain>(#name, #section, &FILE.0, #why, MODULES) },
     };
     quote! {{
         // Cargo builds the crate again when the file changes.
-        const BYTES: &[u8; #size] = ::core::include_bytes!(#path);
-        #[repr(C, align(#align))]
-        struct Aligned([u8; #whole]);
-        #placed
-        #used
-        static FILE: Aligned = Aligned(#content);
+        const BYTES: &[::core::primitive::u8; #size] = ::core::include_bytes!(#path);
+        #expansion::placed_file! { [#placed] [#used] FILE: #whole, #align, #content }
         #listed
         #registered
         #tables
@@ -160,16 +171,6 @@ pub(crate) fn file(file: &File, options: &Options) -> TokenStream {
 fn listed(expansion: &TokenStream, name: &str, pack: &TokenStream) -> TokenStream {
     let room = Literal::usize_unsuffixed(name.len().next_multiple_of(8));
     quote! { #expansion::list_pack!(#room, #pack, #name); }
-}
-
-/// Mach-O has other names than ELF and COFF.
-fn link_section(names: SectionNames) -> TokenStream {
-    let name = names.name;
-    let macho = format!("{},{}", names.macho.0, names.macho.1);
-    quote! {
-        #[cfg_attr(not(target_vendor = "apple"), unsafe(link_section = #name))]
-        #[cfg_attr(target_vendor = "apple", unsafe(link_section = #macho))]
-    }
 }
 
 #[cfg(test)]

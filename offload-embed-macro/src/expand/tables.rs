@@ -27,7 +27,7 @@ pub(super) fn tables(expansion: &TokenStream, modules: &[IndexModule], registere
     }
     let lists = lists.iter().enumerate().map(|(at, names)| {
         let list = list_name(at);
-        quote! { const #list: &[&str] = &[#(#names),*]; }
+        quote! { const #list: &[&::core::primitive::str] = &[#(#names),*]; }
     });
     let mut first = 0;
     let modules = modules.iter().enumerate().map(|(number, IndexModule { name, bundle, images, .. })| {

@@ -4,17 +4,13 @@ use super::*;
 
 #[test]
 fn a_pack_is_a_symbol_of_its_library_and_a_table() {
-    let index = "offload-pack 3\nname saxpy\nlibrary offload_saxpy_90f2\nlibrary-size 36264\nlibrary-offset 232\n\
+    let index = "offload-pack 4\nname saxpy\nlibrary offload_saxpy_90f2\nlibrary-size 36264\nlibrary-offset 232\n\
                  symbol offload_pack_90f2\nsection .hip_fatbin\nsize 9472\n\
                  module saxpy\nbundle 0\nimage gfx90a 4096 5376 prebuilt code-object 6\nkernel saxpy\n";
     let expected = quote! {{
-        const _: ::core::option::Option<&str> = ::core::option_env!("OFFLOAD_FROM_DISK");
-        {#[link(name = "offload_saxpy_90f2", kind = "static")]
-        unsafe extern "C" {
-            #[link_name = "offload_pack_90f2"]
-            safe static PACK: [u8; 9472];
-        }
-        const KERNELS_0: &[&str] = &["saxpy"];
+        const _: ::core::option::Option<&::core::primitive::str> = ::core::option_env!("OFFLOAD_FROM_DISK");
+        {::offload::__expansion::pack_symbol! { PACK: 9472, "offload_pack_90f2", "offload_saxpy_90f2" }
+        const KERNELS_0: &[&::core::primitive::str] = &["saxpy"];
         const IMAGES: &[::offload::__expansion::ImageRecord] = &[::offload::__expansion::ImageRecord {
             target: "gfx90a",
             kind: ::offload::__expansion::PackImageKind::CodeObject { version: 6u32 },
@@ -30,20 +26,20 @@ fn a_pack_is_a_symbol_of_its_library_and_a_table() {
         const MODULES: &[::offload::__expansion::ModuleRecord] = &[::offload::__expansion::ModuleRecord {
             name: "saxpy", first: 0, count: 1, registered: ::core::option::Option::None
         }];
-        ::offload::__expansion::linked("saxpy", ".hip_fatbin", &PACK, IMAGES, MODULES)
+        ::offload::__expansion::linked::<::offload::__expansion::Plain>("saxpy", ".hip_fatbin", PACK, IMAGES, MODULES)
     }}};
     assert_eq!(pack(&Index::parse(index).unwrap(), &Options::default(), None).to_string(), expected.to_string());
 }
 
 #[test]
 fn a_pack_that_was_not_built_says_why() {
-    let index = Index::parse("offload-pack 3\nname saxpy\nabsent OFFLOAD_SKIP was set\nmodule saxpy\n").unwrap();
+    let index = Index::parse("offload-pack 4\nname saxpy\nabsent OFFLOAD_SKIP was set\nmodule saxpy\n").unwrap();
     let expected = quote! {{
-        const _: ::core::option::Option<&str> = ::core::option_env!("OFFLOAD_FROM_DISK");
+        const _: ::core::option::Option<&::core::primitive::str> = ::core::option_env!("OFFLOAD_FROM_DISK");
         {const MODULES: &[::offload::__expansion::ModuleRecord] = &[::offload::__expansion::ModuleRecord {
             name: "saxpy", first: 0, count: 0, registered: ::core::option::Option::None
         }];
-        ::offload::__expansion::not_built("saxpy", "OFFLOAD_SKIP was set", MODULES)
+        ::offload::__expansion::not_built::<::offload::__expansion::Plain>("saxpy", "OFFLOAD_SKIP was set", MODULES)
     }}};
     assert_eq!(pack(&index, &Options::default(), None).to_string(), expected.to_string());
 }
@@ -52,7 +48,7 @@ fn a_pack_that_was_not_built_says_why() {
 fn a_large_pack_is_not_copied_into_the_crate() {
     let index = |size: u64| {
         let index = format!(
-            "offload-pack 3\nname saxpy\nlibrary offload_saxpy_90f2\nlibrary-size 99999999\nlibrary-offset 232\n\
+            "offload-pack 4\nname saxpy\nlibrary offload_saxpy_90f2\nlibrary-size 99999999\nlibrary-offset 232\n\
              symbol offload_pack_90f2\nsection .hip_fatbin\nsize {size}\nmodule saxpy\n"
         );
         pack(&Index::parse(&index).unwrap(), &Options::default(), None).to_string()

@@ -7,6 +7,15 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
+/// NVIDIA's number of what a GPU can do: an H100 has 9.0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ComputeCapability {
+    /// The number before the period.
+    pub major: u32,
+    /// The number after it.
+    pub minor: u32,
+}
+
 /// A device to select an image for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceInfo {
@@ -85,9 +94,24 @@ impl DeviceInfo {
         Self { kind, product: None }
     }
 
-    /// An NVIDIA GPU: its compute capability (the device attributes 75 and 76), and what `cuDriverGetVersion` says
+    /// An NVIDIA GPU: its compute capability (the device attributes 75 and 76), and what `cuDriverGetVersion` returns
     /// (12080 for CUDA 12.8).
-    pub fn cuda(major: u32, minor: u32, driver_version: u32) -> Self {
+    ///
+    /// ```
+    /// use offload_format::select::{ComputeCapability, DeviceInfo};
+    ///
+    /// let h100 = DeviceInfo::cuda(ComputeCapability { major: 9, minor: 0 }, 12080);
+    /// assert_eq!(h100, DeviceInfo::parse("sm_90@driver12.8")?);
+    /// # Ok::<(), offload_format::target::ParseError>(())
+    /// ```
+    ///
+    /// Three numbers could stand in any order, so that they have names:
+    ///
+    /// ```compile_fail
+    /// offload_format::select::DeviceInfo::cuda(12080, 9, 0);
+    /// ```
+    pub fn cuda(capability: ComputeCapability, driver_version: u32) -> Self {
+        let ComputeCapability { major, minor } = capability;
         Self::new(DeviceKind::Cuda { major, minor, driver: Some(driver_version) })
     }
 

@@ -53,7 +53,7 @@ mod fit;
 mod nvidia;
 
 pub use choice::Choice;
-pub use device::DeviceInfo;
+pub use device::{ComputeCapability, DeviceInfo};
 pub use error::SelectError;
 pub use fit::{Fit, Refusal};
 

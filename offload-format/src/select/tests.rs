@@ -215,7 +215,9 @@ to run on this device, add \"gfx90a:xnack-\" to the targets of build.rs"
     let images =
         ["sm_80", "sm_100f", "sm_90a", "compute_70@8.7", "compute_80", "gfx90a", "aarch64-apple-darwin", "amdgcnspirv"];
     assert_eq!(
-        select(images.map(Named), &DeviceInfo::cuda(7, 5, 12040)).unwrap_err().to_string(),
+        select(images.map(Named), &DeviceInfo::cuda(ComputeCapability { major: 7, minor: 5 }, 12040))
+            .unwrap_err()
+            .to_string(),
         "no image for sm_75 (CUDA driver 12.4)
   sm_80                 machine code for compute capability 8.x, from 8.0 on
   sm_100f               runs on the family of compute capability 10.0 alone ('f')
@@ -247,7 +249,8 @@ to run on this device, add \"sm_75\" or \"compute_75\" to the targets of build.r
         assert!(reasons.iter().all(|reason| error.contains(reason)), "{error}");
     }
     // A driver too old for any PTX of the GPU's own.
-    let error = select([Named("compute_90@8.7")], &DeviceInfo::cuda(12, 0, 12060)).unwrap_err().to_string();
+    let device = DeviceInfo::cuda(ComputeCapability { major: 12, minor: 0 }, 12060);
+    let error = select([Named("compute_90@8.7")], &device).unwrap_err().to_string();
     assert!(error.ends_with("add \"sm_120\" to the targets of build.rs"), "{error}");
     // The processor's family is there, in a version that no runtime takes for it.
     let error = select([Named("gfx11-generic@5")], &DeviceInfo::hip("gfx1151").unwrap()).unwrap_err().to_string();
@@ -276,7 +279,10 @@ fn devices_from_text() {
     ] {
         assert_eq!(DeviceInfo::parse(text).unwrap().to_string(), display);
     }
-    assert_eq!(DeviceInfo::parse("sm_90@driver12.8").unwrap(), DeviceInfo::cuda(9, 0, 12080));
+    assert_eq!(
+        DeviceInfo::parse("sm_90@driver12.8").unwrap(),
+        DeviceInfo::cuda(ComputeCapability { major: 9, minor: 0 }, 12080)
+    );
     for (text, error) in [
         ("", "'': not a device: expected a name such as"),
         ("radeon", "'radeon': not a device: expected a name such as gfx90a:sramecc+:xnack-, sm_90, "),
@@ -321,7 +327,7 @@ fn what_no_runtime_reports_is_no_device() {
         assert!(DeviceInfo::parse(text).is_err(), "{text}");
     }
     // What a driver should never say does no harm.
-    let device = DeviceInfo::cuda(u32::MAX, u32::MAX, u32::MAX);
+    let device = DeviceInfo::cuda(ComputeCapability { major: u32::MAX, minor: u32::MAX }, u32::MAX);
     assert!(select([Named("sm_100f"), Named("sm_80")], &device).is_err());
 }
 

@@ -1,9 +1,10 @@
 //! Images of compressed packs: each module is a stream of its own, so that one is had without the others.
 
-use super::{Content, ImageRecord, KernelPack, ModuleRecord, PackImage};
+use super::{Compressed, Content, Form, ImageRecord, KernelPack, ModuleRecord, PackImage};
 use alloc::vec::Vec;
 use core::ffi::c_void;
 use core::fmt;
+use core::marker::PhantomData;
 use offload_format::compression::{Decompressor, Method};
 use offload_format::pack_index::PackImageKind;
 use offload_format::{Error, ErrorKind, Result};
@@ -25,8 +26,8 @@ pub struct StreamRecord {
 pub struct Decompressed(Bytes);
 
 enum Bytes {
-    /// They were not compressed.
-    InPack(PackImage),
+    /// They were not compressed: `size` bytes of the pack from `start` on.
+    InPack { pack: &'static [u8], start: usize, size: usize },
     /// `size` bytes from `start` on, and a NUL.
     Own { buffer: Vec<u8>, start: usize, size: usize },
 }
@@ -38,7 +39,7 @@ impl Decompressed {
     /// The image.
     pub fn bytes(&self) -> &[u8] {
         match &self.0 {
-            Bytes::InPack(image) => image.bytes(),
+            Bytes::InPack { pack, start, size } => &pack[*start..][..*size],
             Bytes::Own { buffer, start, size } => &buffer[*start..][..*size],
         }
     }
@@ -47,7 +48,7 @@ impl Decompressed {
     /// it is aligned to at least 8 bytes.
     pub fn as_ptr(&self) -> *const c_void {
         match &self.0 {
-            Bytes::InPack(image) => image.as_ptr(),
+            Bytes::InPack { pack, start, .. } => pack.as_ptr().wrapping_add(*start).cast(),
             Bytes::Own { buffer, start, .. } => buffer.as_ptr().wrapping_add(*start).cast(),
         }
     }
@@ -70,11 +71,11 @@ pub const fn compressed(
     images: &'static [ImageRecord],
     modules: &'static [ModuleRecord],
     streams: &'static [StreamRecord],
-) -> KernelPack {
+) -> KernelPack<Compressed> {
     if let Some(problem) = problem_of_streams(bytes.len(), images, modules, streams) {
         panic!("{}", problem);
     }
-    KernelPack { name, section, modules, content: Content::Linked { bytes, images, streams } }
+    KernelPack { name, section, modules, content: Content::Linked { bytes, images, streams }, form: PhantomData }
 }
 
 /// What is wrong with the tables of a compressed pack of `size` bytes.
@@ -117,19 +118,22 @@ pub(super) const fn problem_of_streams(
     None
 }
 
-impl PackImage {
+impl<F: Form> PackImage<F> {
     /// Whether [`PackImage::decompress`] has something to do.
     pub fn is_compressed(&self) -> bool {
         self.stream.is_some()
     }
 
-    /// The image's bytes. Of a compressed pack, what lies before the image in its module is decompressed and dropped, what lies
+    /// The image's bytes, of packs of both forms. Of a compressed pack, what lies before the image in its module is decompressed and dropped, what lies
     /// behind it and in other modules is not touched. Nothing is remembered: asked again, it does it again.
     ///
     /// Returns an error if the crate was built without the feature `zstd` or `zlib` that the pack needs, if there is no memory for
     /// the image, or if the stream is damaged.
     pub fn decompress(&self) -> Result<Decompressed> {
-        let Some(stream) = self.stream else { return Ok(Decompressed(Bytes::InPack(*self))) };
+        let Some(stream) = self.stream else {
+            let (pack, start, size) = (self.pack, self.record.offset, self.record.size);
+            return Ok(Decompressed(Bytes::InPack { pack, start, size }));
+        };
         let mut buffer: Vec<u8> = Vec::new();
         let room = self.record.size.saturating_add(ALIGN);
         buffer.try_reserve_exact(room).map_err(|_| self.too_much(stream))?;
@@ -148,7 +152,7 @@ impl PackImage {
     pub fn decompress_into(&self, out: &mut Vec<u8>) -> Result<()> {
         out.clear();
         match self.stream {
-            None => out.extend_from_slice(self.bytes()),
+            None => out.extend_from_slice(self.in_pack()),
             Some(stream) => {
                 out.try_reserve(self.record.size.saturating_add(1)).map_err(|_| self.too_much(stream))?;
                 self.append(stream, out)?;
@@ -161,7 +165,7 @@ impl PackImage {
     fn append(&self, stream: &StreamRecord, out: &mut Vec<u8>) -> Result<()> {
         const WHAT: &str = "compressed pack";
         let method = if stream.is_zstd { Method::Zstd } else { Method::Zlib };
-        // `KernelPack::new_compressed` has checked the range.
+        // `compressed` has checked the range.
         let input = &self.pack[stream.offset..][..stream.size];
         // Our own packs: what the decoder may take is bounded by what is to come out.
         let limit = (stream.inflated_size as u64).max(1 << 20);

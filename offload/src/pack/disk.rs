@@ -2,12 +2,13 @@
 //! `OFFLOAD_FROM_DISK=1`. The expansion reads files, in here is what they mean.
 
 use super::decompressed::problem_of_streams;
-use super::{ImageRecord, KernelPack, ModuleRecord, StreamRecord, compressed, linked, not_built, opaque};
+use super::{Content, Form, ImageRecord, KernelPack, ModuleRecord, StreamRecord, not_built, opaque};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
+use core::marker::PhantomData;
 use offload_format::compression::Method;
 use offload_format::host_object::DeviceSection;
 use offload_format::pack_index::{Index, IndexError, IndexImage, IndexStream, PackIndex};
@@ -25,6 +26,8 @@ pub enum DiskError {
     NotText(String),
     /// The library at this path has not what the index says.
     Library(String, &'static str),
+    /// The library at this path has a compressed pack, which the program does not expect.
+    Compressed(String),
 }
 
 impl fmt::Display for DiskError {
@@ -34,6 +37,10 @@ impl fmt::Display for DiskError {
             DiskError::Index(path, error) => write!(f, "{path}: {error}"),
             DiskError::NotText(path) => write!(f, "{path} is not text"),
             DiskError::Library(path, why) => write!(f, "{path} is damaged: {why}"),
+            DiskError::Compressed(path) => write!(
+                f,
+                "{path} has a compressed pack, and the program was compiled for one that is not: build the program again"
+            ),
         }?;
         f.write_str(
             " (the pack is read from disk, since OFFLOAD_FROM_DISK was set when the program was compiled; `cargo build \
@@ -48,11 +55,11 @@ impl core::error::Error for DiskError {}
 pub type Read = fn(&str) -> Result<Vec<u8>, String>;
 
 /// The pack of this name that lies in `folder` now. What is read stays in memory until the program ends.
-pub fn load(name: &'static str, folder: &str, read: Read) -> KernelPack {
+pub fn load<F: Form>(name: &'static str, folder: &str, read: Read) -> KernelPack<F> {
     try_load(name, folder, read).unwrap_or_else(|error| opaque(name, "", &[], error.to_string().leak(), &[]))
 }
 
-fn try_load(name: &'static str, folder: &str, read: Read) -> Result<KernelPack, DiskError> {
+fn try_load<F: Form>(name: &'static str, folder: &str, read: Read) -> Result<KernelPack<F>, DiskError> {
     let file = |path: &str| read(path).map_err(|why| DiskError::Read(path.to_string(), why));
     let path = format!("{folder}/{name}.index");
     let text = String::from_utf8(file(&path)?).map_err(|_| DiskError::NotText(path.clone()))?;
@@ -72,8 +79,11 @@ fn try_load(name: &'static str, folder: &str, read: Read) -> Result<KernelPack, 
         library.get(at..)?.get(..size)
     };
     let bytes = range(index.size, index.library_offset).ok_or_else(|| damaged("it ends before the pack does"))?;
+    let is_compressed = index.is_compressed();
     let PackIndex { section, modules, .. } = index;
-    let is_compressed = modules.iter().any(|module| module.stream.is_some());
+    if is_compressed && !F::IS_COMPRESSED {
+        return Err(DiskError::Compressed(path));
+    }
     let (mut images, mut records, mut streams) = (Vec::new(), Vec::new(), Vec::new());
     for entry in modules {
         records.push(module(entry.name, images.len(), entry.images.len()));
@@ -89,9 +99,13 @@ fn try_load(name: &'static str, folder: &str, read: Read) -> Result<KernelPack, 
     problem.map_or(Ok(()), |problem| Err(damaged(problem)))?;
     let bytes = aligned(bytes).ok_or_else(|| damaged("there is no memory that is aligned for it"))?;
     let (section, images, records) = (section.elf_name(), images.leak(), records.leak());
-    Ok(match is_compressed {
-        true => compressed(name, section, bytes, images, records, streams.leak()),
-        false => linked(name, section, bytes, images, records),
+    let streams: &[StreamRecord] = if is_compressed { streams.leak() } else { &[] };
+    Ok(KernelPack {
+        name,
+        section,
+        modules: records,
+        content: Content::Linked { bytes, images, streams },
+        form: PhantomData,
     })
 }
 
@@ -143,10 +157,11 @@ fn image(image: IndexImage) -> Result<ImageRecord, &'static str> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Plain;
     use super::*;
     use offload_format::select::DeviceInfo;
 
-    const INDEX: &str = "offload-pack 3\nname saxpy\nlibrary x\nlibrary-size 40\nlibrary-offset 8\nsymbol s\n\
+    const INDEX: &str = "offload-pack 4\nname saxpy\nlibrary x\nlibrary-size 40\nlibrary-offset 8\nsymbol s\n\
                          section .hip_fatbin\nsize 24\nmodule saxpy\nbundle 0\n\
                          image gfx90a 8 16 compiled code-object 6\nkernel saxpy\n";
 
@@ -164,7 +179,7 @@ mod tests {
 
     #[test]
     fn what_lies_there_is_the_pack() {
-        let pack = load("saxpy", "out", read);
+        let pack: KernelPack = load("saxpy", "out", read);
         assert_eq!((pack.bytes()[0], pack.bytes().len(), pack.absent()), (8, 24, None));
         assert_eq!(pack.bytes().as_ptr().addr() % 4096, 0);
         let choice = pack.select(&DeviceInfo::parse("gfx90a").unwrap()).unwrap();
@@ -181,9 +196,9 @@ mod tests {
             ("cut", "out/libx.a is damaged: it ends before the pack does ("),
             ("odd", "out/libx.a is damaged: an image is not aligned in its pack ("),
         ] {
-            let error = try_load(name, "out", read).unwrap_err().to_string();
+            let error = try_load::<Plain>(name, "out", read).unwrap_err().to_string();
             assert!(error.starts_with(words), "{error}");
-            let pack = load(name, "out", read);
+            let pack: KernelPack = load(name, "out", read);
             assert_eq!((pack.absent(), pack.images().len()), (Some(&*error), 0));
         }
     }

@@ -1,21 +1,23 @@
 //! An image of a pack.
 
-use super::{ImageRecord, StreamRecord};
+use super::{Form, ImageRecord, Plain, StreamRecord};
 use core::ffi::c_void;
 use core::fmt;
+use core::marker::PhantomData;
 use offload_format::pack_index::{Origin, PackImageKind};
 use offload_format::select::{Candidate, Code};
 
 /// One image of a pack.
 #[derive(Clone, Copy)]
-pub struct PackImage {
+pub struct PackImage<F: Form = Plain> {
     pub(super) pack: &'static [u8],
     pub(super) record: &'static ImageRecord,
     /// What it is to be had from, if the pack is compressed.
     pub(super) stream: Option<&'static StreamRecord>,
+    pub(super) form: PhantomData<F>,
 }
 
-impl PackImage {
+impl<F: Form> PackImage<F> {
     /// What it was made for, in canonical form: `gfx90a:xnack-`, `sm_80`, `compute_80`, `cpu`.
     pub fn target(&self) -> &'static str {
         self.record.target
@@ -47,46 +49,35 @@ impl PackImage {
         self.record.offset
     }
 
-    /// The image.
-    ///
-    /// # Panics
-    /// If the pack is compressed: then [`PackImage::decompress`] has it.
-    pub fn bytes(&self) -> &'static [u8] {
-        self.assert_plain();
-        // `KernelPack::new` has checked the range.
+    /// The image's bytes in the pack, if they lie there.
+    pub(super) fn in_pack(&self) -> &'static [u8] {
+        // `linked` has checked the range.
         &self.pack[self.record.offset..][..self.record.size]
+    }
+}
+
+/// Images of a compressed pack have [`PackImage::decompress`] in place of these.
+impl PackImage<Plain> {
+    /// The image.
+    pub fn bytes(&self) -> &'static [u8] {
+        self.in_pack()
     }
 
     /// Where the image starts, fit for `cuModuleLoadData` and `hipModuleLoadData`: PTX is followed by a NUL, code objects
     /// are aligned to at least 8 bytes.
-    ///
-    /// # Panics
-    /// If the pack is compressed: then [`PackImage::decompress`] has it.
     pub fn as_ptr(&self) -> *const c_void {
-        self.assert_plain();
         // Of the pack, not of the image: the NUL behind PTX is outside the image's slice.
         self.pack.as_ptr().wrapping_add(self.record.offset).cast()
     }
 }
 
-impl PackImage {
-    #[track_caller]
-    fn assert_plain(&self) {
-        assert!(
-            self.stream.is_none(),
-            "the image for {} is compressed, as build.rs asks for with .compress(): decompress() has its bytes",
-            self.record.target
-        );
-    }
-}
-
-impl fmt::Debug for PackImage {
+impl<F: Form> fmt::Debug for PackImage<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.record.fmt(f)
     }
 }
 
-impl Candidate for PackImage {
+impl<F: Form> Candidate for PackImage<F> {
     fn code(&self) -> Code<'_> {
         self.record.code
     }

@@ -1,6 +1,6 @@
 //! A kernel of a pack, whose name the compiler has checked.
 
-use super::Module;
+use super::{Form, Module, Plain};
 use core::ffi::c_void;
 use core::fmt;
 
@@ -8,19 +8,19 @@ use core::fmt;
 /// it was checked while the program was compiled; whether the one that a device gets does,
 /// [`PackImage::has_kernel`](super::PackImage::has_kernel) says.
 #[derive(Clone, Copy)]
-pub struct Kernel<'pack> {
-    pub(super) module: Module<'pack>,
+pub struct Kernel<'pack, F: Form = Plain> {
+    pub(super) module: Module<'pack, F>,
     pub(super) name: &'pack str,
 }
 
-impl<'pack> Kernel<'pack> {
+impl<'pack, F: Form> Kernel<'pack, F> {
     /// Its name, as images have it.
     pub const fn name(&self) -> &'pack str {
         self.name
     }
 
     /// The module that has it.
-    pub const fn module(&self) -> Module<'pack> {
+    pub const fn module(&self) -> Module<'pack, F> {
         self.module
     }
 
@@ -30,7 +30,7 @@ impl<'pack> Kernel<'pack> {
     }
 }
 
-impl fmt::Debug for Kernel<'_> {
+impl<F: Form> fmt::Debug for Kernel<'_, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Kernel").field("module", &self.module.name()).field("name", &self.name).finish()
     }

@@ -68,22 +68,42 @@ impl<const NAME: usize> Entry<NAME> {
     }
 }
 
-unsafe extern "C" {
-    #[link_name = "__start_offload_packs_1"]
-    static START: u64;
-    #[link_name = "__stop_offload_packs_1"]
-    static STOP: u64;
-}
+if_packs_are_linked! {
+    {
+        unsafe extern "C" {
+            #[link_name = "__start_offload_packs_1"]
+            static START: u64;
+            #[link_name = "__stop_offload_packs_1"]
+            static STOP: u64;
+        }
 
-/// Without any pack there would be no section, and no ends of it.
-#[unsafe(link_section = "offload_packs_1")]
-static NO_PACK: [u64; 0] = [];
+        /// Without any pack there would be no section, and no ends of it.
+        #[unsafe(link_section = "offload_packs_1")]
+        static NO_PACK: [u64; 0] = [];
+
+        /// The entries, in words.
+        fn list() -> &'static [u64] {
+            core::hint::black_box(&raw const NO_PACK);
+            let (start, stop) = (&raw const START, &raw const STOP);
+            // SAFETY: the linker defines both symbols, at the ends of the one section `offload_packs_1` of this program. All
+            // that is in it is an `Entry`, since the macro lets no user choose the name: aligned to 8, of sizes that are
+            // multiples of 8, with nothing between, and it is initialized. The loader writes addresses to it before any code
+            // runs, and nothing does later.
+            unsafe { slice::from_raw_parts(start, (stop.addr() - start.addr()) / 8) }
+        }
+    } else {
+        /// There is no such section.
+        fn list() -> &'static [u64] {
+            &[]
+        }
+    }
+}
 
 /// The packs of this program, or of this shared library, that are embedded with `retain`, in whatever crate. The same
 /// content may be there under several names; the bytes are then the same memory. Nothing is read from disk, and nothing runs
 /// when the program starts.
 ///
-/// There is such a list in 64-bit ELF programs only: on Linux, Android, the BSDs and illumos.
+/// There is such a list in 64-bit ELF programs only: on Linux, Android, the BSDs and illumos. On other systems this has no packs.
 ///
 /// ```
 /// use offload::linked_packs;
@@ -93,13 +113,7 @@ static NO_PACK: [u64; 0] = [];
 /// }
 /// ```
 pub fn linked_packs() -> impl Iterator<Item = LinkedPack> + Clone {
-    core::hint::black_box(&raw const NO_PACK);
-    let (start, stop) = (&raw const START, &raw const STOP);
-    // SAFETY: the linker defines both symbols, at the ends of the one section `offload_packs_1` of this program. All
-    // that is in it is an `Entry`, since the macro lets no user choose the name: aligned to 8, of sizes that are
-    // multiples of 8, with nothing between, and it is initialized. The loader writes addresses to it before any code
-    // runs, and nothing does later.
-    let mut words = unsafe { slice::from_raw_parts(start, (stop.addr() - start.addr()) / 8) };
+    let mut words = list();
     core::iter::from_fn(move || {
         let [size, _, pack_size, name_size, ..] = *words else { return None };
         let (entry, rest) = words.split_at_checked(usize::try_from(size).ok()? / 8)?;

@@ -6,27 +6,27 @@
 
 mod decompressed;
 pub(crate) mod disk;
+mod form;
 mod image;
 mod kernel;
+#[allow(unsafe_code)]
+mod linked;
 mod module;
 mod names;
 mod record;
 pub(crate) mod registered;
 mod words;
 
-if_packs_are_linked! {
-    #[allow(unsafe_code)]
-    mod linked;
-    pub use linked::{Entry, LinkedPack, linked_packs};
-}
-
 pub use decompressed::{Decompressed, StreamRecord, compressed};
+pub use form::{Compressed, Form, Plain};
 pub use image::PackImage;
 pub use kernel::Kernel;
+pub use linked::{Entry, LinkedPack, linked_packs};
 pub use module::Module;
 pub use record::{ImageRecord, ModuleRecord};
 
 use core::fmt;
+use core::marker::PhantomData;
 use names::is_same;
 use offload_format::host_object::DeviceSection;
 use offload_format::select::{Choice, DeviceInfo, SelectError};
@@ -56,17 +56,21 @@ use words::Words;
 /// # };
 /// const AFFINE: Module = SAXPY.module("afine");
 /// ```
+///
+/// A pack that build.rs compresses is a `KernelPack<Compressed>`, of whose images [`PackImage::decompress`] has the bytes:
+/// [`Compressed`].
 #[derive(Clone, Copy)]
-pub struct KernelPack {
+pub struct KernelPack<F: Form = Plain> {
     name: &'static str,
     section: &'static str,
     modules: &'static [ModuleRecord],
-    content: Content,
+    content: Content<F>,
+    form: PhantomData<F>,
 }
 
 /// What there is of a pack.
 #[derive(Clone, Copy)]
-enum Content {
+enum Content<F: Form> {
     /// It is in the program.
     Linked {
         bytes: &'static [u8],
@@ -79,20 +83,20 @@ enum Content {
     /// Its images are not known, for this reason.
     Opaque { bytes: &'static [u8], why: &'static str },
     /// It is read when the program asks for it. Modules and images are those of the time when the program was compiled.
-    OnDisk { images: &'static [ImageRecord], load: fn() -> &'static KernelPack },
+    OnDisk { images: &'static [ImageRecord], load: fn() -> &'static KernelPack<F> },
 }
 
 /// Puts bytes and table together.
 ///
 /// # Panics
 /// If an image lies outside the bytes, which ends a compilation, since expansions are evaluated then.
-pub const fn linked(
+pub const fn linked<F: Form>(
     name: &'static str,
     section: &'static str,
     bytes: &'static [u8],
     images: &'static [ImageRecord],
     modules: &'static [ModuleRecord],
-) -> KernelPack {
+) -> KernelPack<F> {
     let mut i = 0;
     while i < images.len() {
         if let Some(problem) = images[i].problem(bytes.len()) {
@@ -106,38 +110,42 @@ pub const fn linked(
         assert!(modules[i].count <= images.len() - modules[i].first, "a module has more images than its pack");
         i += 1;
     }
-    KernelPack { name, section, modules, content: Content::Linked { bytes, images, streams: &[] } }
+    KernelPack { name, section, modules, content: Content::Linked { bytes, images, streams: &[] }, form: PhantomData }
 }
 
 /// A pack that `load` reads when it is asked for: for development. Images and modules are those that it has now.
-pub const fn on_disk(
+pub const fn on_disk<F: Form>(
     name: &'static str,
     section: &'static str,
     images: &'static [ImageRecord],
     modules: &'static [ModuleRecord],
-    load: fn() -> &'static KernelPack,
-) -> KernelPack {
-    KernelPack { name, section, modules, content: Content::OnDisk { images, load } }
+    load: fn() -> &'static KernelPack<F>,
+) -> KernelPack<F> {
+    KernelPack { name, section, modules, content: Content::OnDisk { images, load }, form: PhantomData }
 }
 
 /// A pack that was not built, and why: every `select` says so. The modules are those that it would have, without images.
-pub const fn not_built(name: &'static str, why: &'static str, modules: &'static [ModuleRecord]) -> KernelPack {
+pub const fn not_built<F: Form>(
+    name: &'static str,
+    why: &'static str,
+    modules: &'static [ModuleRecord],
+) -> KernelPack<F> {
     let section = DeviceSection::LlvmOffloading.elf_name();
-    KernelPack { name, section, modules, content: Content::NotBuilt(why) }
+    KernelPack { name, section, modules, content: Content::NotBuilt(why), form: PhantomData }
 }
 
 /// A file of which nothing is known but that it is there, and why: every `select` says so.
-pub const fn opaque(
+pub const fn opaque<F: Form>(
     name: &'static str,
     section: &'static str,
     bytes: &'static [u8],
     why: &'static str,
     modules: &'static [ModuleRecord],
-) -> KernelPack {
-    KernelPack { name, section, modules, content: Content::Opaque { bytes, why } }
+) -> KernelPack<F> {
+    KernelPack { name, section, modules, content: Content::Opaque { bytes, why }, form: PhantomData }
 }
 
-impl KernelPack {
+impl<F: Form> KernelPack<F> {
     /// The images of all modules, as they were known while the program was compiled.
     const fn records(&self) -> &'static [ImageRecord] {
         match self.content {
@@ -182,7 +190,7 @@ impl KernelPack {
     }
 
     /// Why there are no images to select from, as the error of a selection.
-    fn select_error(&self, device: &DeviceInfo) -> Option<SelectError<PackImage>> {
+    fn select_error(&self, device: &DeviceInfo) -> Option<SelectError<PackImage<F>>> {
         match self.content {
             Content::NotBuilt(why) => Some(SelectError::not_built(device, why)),
             Content::Opaque { why, .. } => Some(SelectError::unknown_images(device, why)),
@@ -217,7 +225,7 @@ impl KernelPack {
     /// # Panics
     /// If there is none; the message lists those that there are. For names that are not known before the program runs
     /// there is [`KernelPack::find_module`].
-    pub const fn module(&self, name: &str) -> Module<'_> {
+    pub const fn module(&self, name: &str) -> Module<'_, F> {
         let mut i = 0;
         while i < self.modules.len() {
             if is_same(self.modules[i].name, name) {
@@ -259,13 +267,14 @@ impl KernelPack {
     /// ```
     ///
     /// The name is as the images have it: of C++ kernels that are not `extern "C"` the mangled one. Kernels that only the
-    /// image for the CPU has are not known. Where no image says which kernels it has, as in a pack that was not built, any
-    /// name is taken.
+    /// image for the CPU has are not known. A name that no image has is taken for a kernel of the first module of which no image
+    /// says what it has, if there is one: all are for the CPU, or the module has no images, as in a pack that was not built.
+    /// [`Module::kernel`] says of which module a kernel is.
     ///
     /// # Panics
-    /// If there is none, or if several modules have it: then [`Module::kernel`] says of which.
-    pub const fn kernel<'pack>(&'pack self, name: &'pack str) -> Kernel<'pack> {
-        let (mut found, mut known, mut i) = (None, false, 0);
+    /// If there is none, or if several modules have it.
+    pub const fn kernel<'pack>(&'pack self, name: &'pack str) -> Kernel<'pack, F> {
+        let (mut found, mut unknown, mut i) = (None, None, 0);
         while i < self.modules.len() {
             let module = Module { pack: self, record: &self.modules[i] };
             if let Some(recorded) = module.find(name) {
@@ -277,14 +286,16 @@ impl KernelPack {
                 }
                 found = Some(Kernel { module, name: recorded });
             }
-            known |= module.knows_kernels();
+            if unknown.is_none() && !module.knows_kernels() {
+                unknown = Some(module);
+            }
             i += 1;
         }
-        match (found, self.modules) {
-            (Some(kernel), _) => kernel,
-            (None, [record]) => Module { pack: self, record }.kernel(name),
-            (None, [record, ..]) if !known => Kernel { module: Module { pack: self, record }, name },
-            (None, _) => {
+        match (found, unknown, self.modules) {
+            (Some(kernel), ..) => kernel,
+            (None, Some(module), _) => Kernel { module, name },
+            (None, None, [record]) => Module { pack: self, record }.kernel(name),
+            (None, None, _) => {
                 let words = Words::new().add("the pack \"").add(self.name).add("\" has no kernel \"").add(name);
                 let mut words = words.add("\"; it has ");
                 i = 0;
@@ -299,17 +310,17 @@ impl KernelPack {
     }
 
     /// The module of this name, if there is one.
-    pub fn find_module(&self, name: &str) -> Option<Module<'_>> {
+    pub fn find_module(&self, name: &str) -> Option<Module<'_, F>> {
         self.modules().find(|module| module.name() == name)
     }
 
     /// The modules, in file order.
-    pub fn modules(&self) -> impl ExactSizeIterator<Item = Module<'_>> + Clone {
+    pub fn modules(&self) -> impl ExactSizeIterator<Item = Module<'_, F>> + Clone {
         self.modules.iter().map(move |record| Module { pack: self, record })
     }
 
     /// The images of all modules, in file order.
-    pub fn images(&self) -> impl ExactSizeIterator<Item = PackImage> + Clone + use<> {
+    pub fn images(&self) -> impl ExactSizeIterator<Item = PackImage<F>> + Clone + use<F> {
         let pack = self.now();
         let (bytes, modules, streams) = (pack.bytes(), pack.modules, pack.streams());
         let stream = move |at: usize| {
@@ -317,14 +328,14 @@ impl KernelPack {
             streams.get(of)
         };
         let images = pack.records().iter().enumerate();
-        images.map(move |(at, record)| PackImage { pack: bytes, record, stream: stream(at) })
+        images.map(move |(at, record)| PackImage { pack: bytes, record, stream: stream(at), form: PhantomData })
     }
 
     /// The best image for a device of a pack of one module, by the rules of [`mod@crate::select`].
     ///
     /// Returns an error that lists every image and why it was refused, if none fits; and one that names the modules, if the
     /// pack has several.
-    pub fn select(&self, device: &DeviceInfo) -> Result<Choice<PackImage>, SelectError<PackImage>> {
+    pub fn select(&self, device: &DeviceInfo) -> Result<Choice<PackImage<F>>, SelectError<PackImage<F>>> {
         match self.modules {
             [record] => Module { pack: self, record }.select(device),
             modules => Err(SelectError::several_modules(device, modules.iter().map(|module| module.name).collect())),
@@ -332,7 +343,7 @@ impl KernelPack {
     }
 }
 
-impl fmt::Debug for KernelPack {
+impl<F: Form> fmt::Debug for KernelPack<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("KernelPack")
             .field("name", &self.name)

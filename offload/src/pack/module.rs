@@ -2,36 +2,42 @@
 
 use super::names::position;
 use super::words::Words;
-use super::{Content, ImageRecord, Kernel, KernelPack, ModuleRecord, PackImage, StreamRecord};
+use super::{Content, Form, ImageRecord, Kernel, KernelPack, ModuleRecord, PackImage, Plain, StreamRecord};
 use core::fmt;
+use core::marker::PhantomData;
 use offload_format::select::{Choice, DeviceInfo, SelectError, select};
 
 /// A module of a pack: one device program, with an image for each of its targets. It is loaded by itself.
 #[derive(Clone, Copy)]
-pub struct Module<'pack> {
-    pub(super) pack: &'pack KernelPack,
+pub struct Module<'pack, F: Form = Plain> {
+    pub(super) pack: &'pack KernelPack<F>,
     pub(super) record: &'static ModuleRecord,
 }
 
 /// Of a pack that is read from disk.
 const GONE: &str = "the pack on disk has no module of this name any more: build the program again";
 
-impl<'pack> Module<'pack> {
+impl<'pack, F: Form> Module<'pack, F> {
     /// Its name: what the build script gave it, or that of the pack.
     pub const fn name(&self) -> &'static str {
         self.record.name
     }
 
     /// Its images, in file order.
-    pub fn images(&self) -> impl ExactSizeIterator<Item = PackImage> + Clone + use<> {
+    pub fn images(&self) -> impl ExactSizeIterator<Item = PackImage<F>> + Clone + use<F> {
         let now = self.now();
         let pack = now.map_or(&[][..], |module| module.pack.bytes());
         let stream = now.and_then(|module| module.stream());
-        now.map_or(&[][..], |module| module.records()).iter().map(move |record| PackImage { pack, record, stream })
+        now.map_or(&[][..], |module| module.records()).iter().map(move |record| PackImage {
+            pack,
+            record,
+            stream,
+            form: PhantomData,
+        })
     }
 
     /// Itself, or the module of its name in what was read in place of its pack.
-    fn now(&self) -> Option<Module<'pack>> {
+    fn now(&self) -> Option<Self> {
         let pack = self.pack.now();
         match self.pack.content {
             Content::OnDisk { .. } => pack.find_module(self.record.name),
@@ -59,7 +65,7 @@ impl<'pack> Module<'pack> {
     ///
     /// # Panics
     /// If there is none; the message lists those that there are.
-    pub const fn kernel(&self, name: &'pack str) -> Kernel<'pack> {
+    pub const fn kernel(&self, name: &'pack str) -> Kernel<'pack, F> {
         if let Some(recorded) = self.find(name) {
             return Kernel { module: *self, name: recorded };
         }
@@ -101,7 +107,7 @@ impl<'pack> Module<'pack> {
     /// The best image for a device, by the rules of [`mod@crate::select`].
     ///
     /// Returns an error that lists every image and why it was refused, if none fits.
-    pub fn select(&self, device: &DeviceInfo) -> Result<Choice<PackImage>, SelectError<PackImage>> {
+    pub fn select(&self, device: &DeviceInfo) -> Result<Choice<PackImage<F>>, SelectError<PackImage<F>>> {
         let pack = self.pack.now();
         match pack.select_error(device) {
             Some(error) => Err(error),
@@ -111,9 +117,9 @@ impl<'pack> Module<'pack> {
     }
 }
 
-impl fmt::Debug for Module<'_> {
+impl<F: Form> fmt::Debug for Module<'_, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let images: alloc::vec::Vec<PackImage> = self.images().collect();
+        let images: alloc::vec::Vec<PackImage<F>> = self.images().collect();
         f.debug_struct("Module").field("name", &self.record.name).field("images", &images).finish()
     }
 }

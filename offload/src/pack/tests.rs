@@ -54,7 +54,7 @@ fn a_module_that_is_gone_from_the_disk() {
         static NOW: KernelPack = linked("two", ".llvm.offloading", &[], &[], NO_IMAGES);
         &NOW
     }
-    let pack = on_disk("two", ".llvm.offloading", &[], OLD, load);
+    let pack: KernelPack = on_disk("two", ".llvm.offloading", &[], OLD, load);
     let error = pack.select(&DeviceInfo::parse("sm_90").unwrap()).unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -80,12 +80,12 @@ fn names_are_found_wherever_they_are() {
 #[should_panic(expected = "a module has more images than its pack")]
 fn a_module_of_images_that_are_not_there() {
     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "affine", first: 0, count: 1, registered: None }];
-    linked("test", ".llvm.offloading", &[], &[], MODULES);
+    linked::<Plain>("test", ".llvm.offloading", &[], &[], MODULES);
 }
 
 #[test]
 fn a_pack_that_was_not_built_has_its_modules() {
-    let pack = not_built("two", "OFFLOAD_SKIP was set", NO_IMAGES);
+    let pack: KernelPack = not_built("two", "OFFLOAD_SKIP was set", NO_IMAGES);
     let error = pack.module("affine").select(&DeviceInfo::cpu()).unwrap_err();
     assert_eq!(error.to_string(), "no image for the CPU: the pack was not built: OFFLOAD_SKIP was set");
 }
@@ -93,7 +93,7 @@ fn a_pack_that_was_not_built_has_its_modules() {
 #[test]
 #[should_panic(expected = "the pack \"two\" has no module \"offset\"; it has \"affine\", \"scale\"")]
 fn a_module_that_is_not_there() {
-    let pack = not_built("two", "OFFLOAD_SKIP was set", NO_IMAGES);
+    let pack: KernelPack = not_built("two", "OFFLOAD_SKIP was set", NO_IMAGES);
     let _ = pack.module("offset");
 }
 
@@ -134,13 +134,37 @@ fn kernels_are_facts_of_images() {
     assert_eq!(KERNELS.module("plain").kernel("saxpy").module().name(), "plain");
     // Nothing is known of what it has.
     assert_eq!(KERNELS.module("cpu").kernel("any").name(), "any");
-    assert_eq!(not_built("two", "OFFLOAD_SKIP was set", &NO_IMAGES[..1]).kernel("any").name(), "any");
+    assert_eq!(not_built::<Plain>("two", "OFFLOAD_SKIP was set", &NO_IMAGES[..1]).kernel("any").name(), "any");
+}
+
+/// Of the module `cpu` nothing is known, so that it may have any kernel that the others lack; a module without images may, too.
+#[test]
+fn a_kernel_of_a_module_whose_kernels_are_not_known() {
+    const SUM: Kernel<'_> = KERNELS.kernel("sum");
+    assert_eq!((SUM.name(), SUM.module().name()), ("sum", "cpu"));
+    static EMPTY: KernelPack = linked(
+        "empty",
+        ".llvm.offloading",
+        &[0; 8],
+        SOME_LACK,
+        &[
+            ModuleRecord { name: "plain", first: 0, count: 2, registered: None },
+            ModuleRecord { name: "none", first: 2, count: 0, registered: None },
+        ],
+    );
+    assert_eq!(EMPTY.kernel("sum").module().name(), "none");
+    assert_eq!(EMPTY.kernel("affine").module().name(), "plain");
 }
 
 #[test]
-#[should_panic(expected = "the pack \"kernels\" has no kernel \"afine\"; it has \"saxpy\", \"affine\"")]
+#[should_panic(expected = "the pack \"known\" has no kernel \"afine\"; it has \"saxpy\", \"affine\"")]
 fn a_kernel_that_is_not_there() {
-    KERNELS.kernel("afine");
+    const MODULES: &[ModuleRecord] = &[
+        ModuleRecord { name: "fp8", first: 0, count: 3, registered: None },
+        ModuleRecord { name: "plain", first: 3, count: 1, registered: None },
+    ];
+    let pack: KernelPack = linked("known", ".llvm.offloading", &[0; 8], SOME_LACK, MODULES);
+    pack.kernel("afine");
 }
 
 #[test]

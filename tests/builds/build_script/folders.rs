@@ -13,8 +13,9 @@ offload_tests::tests! {
         a_moved_work_folder_stays_fresh,
         the_same_bytes_wherever_cargo_builds,
         tools_may_be_given_by_bare_names,
+        a_kernel_with_control_characters_in_its_name,
     ],
-    COMPILERS => [folders_with_spaces_and_other_letters],
+    COMPILERS => [folders_with_spaces_and_other_letters, a_header_with_a_tab_in_its_name],
     COMPILERS.slow() => [the_same_inputs_make_the_same_bytes_in_any_folder],
 }
 
@@ -43,6 +44,51 @@ fn a_moved_work_folder_stays_fresh() {
     scratch::write(here.join("build.rs"), read(here.join("build.rs")));
     build(&here).ran_the_build_script();
     watched.compilations().assert_none("another place");
+}
+
+/// clang writes a TAB as it is into its dependency files, and c++ with a backslash before it.
+fn a_header_with_a_tab_in_its_name() {
+    let scenario = Scenario::new("build_tab");
+    let archs = ["gfx90a", "sm_80", "compute_80", "cpu"];
+    scenario
+        .pack("add", &format!(".file(\"kernels/add.cu\").include(\"in\\tclude\").archs({archs:?})"))
+        .write("kernels/add.cu", format!("#include \"a\tvalue.h\"\n{}", kernel("add", "VALUE")))
+        .write("in\tclude/a\tvalue.h", "#define VALUE 1.0f\n");
+    let build = || scenario.build().arg("-v").passes();
+    let images = || {
+        let index = scenario.index("debug", "add");
+        let library = read(scenario.output("debug", &format!("lib{}.a", index.library)));
+        let image =
+            |offset: u64, size: u64| library[(index.library_offset + offset) as usize..][..size as usize].to_vec();
+        index.images().map(|it| image(it.offset, it.size)).collect::<Vec<_>>()
+    };
+    build();
+    build().found_fresh("build_tab");
+    let before = images();
+    scenario.write("in\tclude/a\tvalue.h", "#define VALUE 2.0f\n");
+    build();
+    let after = images();
+    assert_eq!((before.len(), after.len()), (4, 4));
+    for (number, arch) in archs.iter().enumerate() {
+        assert!(before[number] != after[number], "the edit did not reach {arch}");
+    }
+}
+
+/// Such names stand in C's `__asm__`. They are those that programs have, also when the build script reads them for the second time.
+fn a_kernel_with_control_characters_in_its_name() {
+    let scenario = Scenario::without_sources("build_control");
+    let source = "extern \"C\" __global__ void a(float *y) __asm__(\"a\\tb\\\\n\");\n\
+                  __global__ void a(float *y) { *y = 1; }\n";
+    scenario.pack("odd", r#".file("kernels/odd.cu").archs(["gfx90a"])"#).write("kernels/odd.cu", source).write(
+        "src/main.rs",
+        "static ODD: offload::KernelPack = offload::include_offload!(\"odd\");\n\
+         const A: offload::Kernel = ODD.kernel(\"a\\tb\\\\n\");\n\
+         fn main() { println!(\"{:?}\", A.name()); }\n",
+    );
+    for _ in 0..2 {
+        assert_eq!(scenario.run().passes().stdout, "\"a\\tb\\\\n\"\n");
+        scenario.touch_build_script();
+    }
 }
 
 fn folders_with_spaces_and_other_letters() {

@@ -42,7 +42,7 @@ struct Sizes {
 /// A program that writes the images of the modules that it is told to a folder, or prints why they cannot be had.
 const MAIN: &str = r#"use std::path::PathBuf;
 
-static CANDLE: offload::KernelPack = offload::include_offload!("candle");
+static CANDLE: offload::KernelPack<offload::Compressed> = offload::include_offload!("candle", compressed);
 
 fn main() {
     let mut arguments = std::env::args().skip(1);

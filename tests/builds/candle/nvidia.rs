@@ -63,7 +63,7 @@ fn launch() -> i32 {
 }
 
 fn main() {
-    let device = offload::DeviceInfo::cuda(9, 0, 13000);
+    let device = offload::DeviceInfo::cuda(offload::ComputeCapability { major: 9, minor: 0 }, 13000);
     for module in CANDLE.modules() {
         let image = module.select(&device).unwrap();
         println!("{} {} {}", module.name(), image.target(), image.bytes().len());

@@ -2,6 +2,7 @@
 //! contain; LLVM's tools read the programs.
 
 mod dependencies;
+mod hosts;
 mod names;
 mod places;
 mod rebuilds;
@@ -12,7 +13,7 @@ use offload_tests::scenario::{Run, Scenario};
 
 offload_tests::tests! {
     ;
-    dependencies::tests(), names::tests(), places::tests(), rebuilds::tests(), skipped::tests(),
+    dependencies::tests(), hosts::tests(), names::tests(), places::tests(), rebuilds::tests(), skipped::tests(),
 }
 
 const PROFILES: [&str; 2] = ["debug", "release"];

@@ -13,10 +13,11 @@ offload_tests::tests! {
 fn nothing_is_compiled_when_told_to_skip() {
     let scenario = Scenario::without_sources("embed_skip");
     let main = r#"
-use offload::DeviceInfo;
+use offload::{ComputeCapability, DeviceInfo};
 fn main() {
     println!("{} images in {} bytes, {:?}", KERNELS.images().len(), KERNELS.bytes().len(), KERNELS.absent());
-    for device in [DeviceInfo::parse("gfx90a").unwrap(), DeviceInfo::cuda(8, 0, 12080), DeviceInfo::cpu()] {
+    let a100 = DeviceInfo::cuda(ComputeCapability { major: 8, minor: 0 }, 12080);
+    for device in [DeviceInfo::parse("gfx90a").unwrap(), a100, DeviceInfo::cpu()] {
         println!("{}", KERNELS.select(&device).unwrap_err());
     }
 }

@@ -4,10 +4,12 @@
 use super::with_packs;
 use crate::sources::{FORBID, pack};
 use offload_tests::registry::{GCC, NOTHING};
+use offload_tests::scenario::Scenario;
 
 offload_tests::tests! {
     GCC.slow() => [every_kind_of_crate_has_the_same_packs],
-    NOTHING => [offload_may_have_another_name, a_crate_without_std_embeds_packs],
+    NOTHING.slow() => [inlined_functions_of_a_dylib_reach_its_packs],
+    NOTHING => [offload_may_have_another_name, names_of_the_crate_mean_nothing_to_packs, a_crate_without_std_embeds_packs],
 }
 
 fn offload_may_have_another_name() {
@@ -29,6 +31,48 @@ fn offload_may_have_another_name() {
     assert_eq!(scenario.run().passes().stdout, "1 3 1\n");
 }
 
+/// A crate that has its own `u8` and `str`, and an `Entry` in a module that it passes off as `offload`: what it embeds is what
+/// others embed, and `linked_packs` reads no entry but offload's own.
+const HOSTILE: &str = r#"#![allow(non_camel_case_types, dead_code)]
+use fake::__expansion::Entry;
+
+type u8 = u64;
+type u32 = ();
+type str = ();
+
+mod fake {
+    pub mod __expansion {
+        pub use offload::__expansion::*;
+
+        pub struct Entry<const NAME: usize>([usize; 6]);
+
+        impl<const NAME: usize> Entry<NAME> {
+            pub const fn new(_: &[u8], _: &str) -> Self {
+                Self([48, 4096, 1 << 40, 2, 0x3030, 0])
+            }
+        }
+    }
+}
+
+static A: offload::KernelPack = offload::include_offload!("amd", retain, crate = crate::fake);
+static B: offload::KernelPack = offload::include_offload!(path = "files/saxpy.hipfb", retain, crate = crate::fake);
+
+fn main() {
+    let mut packs: Vec<_> = offload::linked_packs().collect();
+    packs.sort_by_key(|pack| pack.name());
+    for (pack, own) in packs.iter().zip([&A, &B]) {
+        assert!(std::ptr::eq(pack.bytes(), own.bytes()), "{pack:?}");
+        println!("{} {}", pack.name(), own.images().len());
+    }
+}
+"#;
+
+fn names_of_the_crate_mean_nothing_to_packs() {
+    let scenario = with_packs("include_hostile");
+    scenario.write("src/main.rs", format!("{FORBID}{HOSTILE}"));
+    assert_eq!(scenario.run().passes().stdout, "amd 1\nsaxpy 1\n");
+}
+
 /// All options are used but those that work on Linux alone.
 fn a_crate_without_std_embeds_packs() {
     let scenario = with_packs("include_no_std");
@@ -43,6 +87,56 @@ fn a_crate_without_std_embeds_packs() {
             format!("{FORBID}fn main() {{ println!(\"{{}}\", include_no_std::SAXPY.module().images().len()); }}\n"),
         );
     assert_eq!(scenario.run().passes().stdout, "3\n");
+}
+
+/// Functions that other crates compile into themselves: the expansion is in a static, in the function itself, and in generic code.
+const INLINED: &str = r#"
+use offload::KernelPack;
+
+#[inline]
+pub fn in_a_static() -> &'static [u8] {
+    static PACK: KernelPack = offload::include_offload!("amd");
+    PACK.bytes()
+}
+
+#[inline(always)]
+pub fn in_place() -> usize {
+    let pack: KernelPack = offload::include_offload!("mixed");
+    pack.bytes().len() + usize::from(pack.bytes()[0])
+}
+
+pub fn generic<T>(_: T) -> usize {
+    let pack: KernelPack = offload::include_offload!("amd", retain);
+    assert!(std::ptr::eq(pack.bytes(), in_a_static()));
+    pack.images().len()
+}
+
+#[inline]
+pub fn of_a_file() -> usize {
+    let pack: KernelPack = offload::include_offload!(path = "files/saxpy.hipfb");
+    pack.bytes().len()
+}
+"#;
+
+/// A library that programs load (`dylib`), a program that uses it, and what that prints if the library is linked statically.
+fn inlined_functions_of_a_dylib_reach_its_packs() {
+    let library = with_packs("include_dylib");
+    let user = Scenario::without_sources("include_dylib_user");
+    user.manifest("dependencies", "include_dylib = { path = \"../include_dylib\" }").write(
+        "src/main.rs",
+        format!(
+            "{FORBID}use include_dylib::*;\nfn main() {{\n    println!(\"{{}} {{}} {{}} {{}}\", in_a_static().len(), in_place(), generic(5), \
+             of_a_file());\n}}\n"
+        ),
+    );
+    library.write("src/lib.rs", format!("{FORBID}{INLINED}"));
+    let manifest = library.text("Cargo.toml");
+    for profile in ["debug", "release"] {
+        library.write("Cargo.toml", &manifest);
+        let expected = user.run().profile(profile).passes().stdout;
+        library.write("Cargo.toml", format!("{manifest}\n[lib]\ncrate-type = [\"dylib\"]\n"));
+        assert_eq!(user.run().profile(profile).passes().stdout, expected, "{profile}");
+    }
 }
 
 /// A function that sums up the bytes of three packs.

@@ -65,7 +65,8 @@ static SAXPY: offload::KernelPack = offload::include_offload!(path = "saxpy.ptx"
 /// Size in bytes of the image that a GPU of compute capability 9.0 gets from the pack in this library; 0 for none.
 #[unsafe(no_mangle)]
 pub extern "C" fn pack_image_size() -> usize {
-    SAXPY.select(&offload::DeviceInfo::cuda(9, 0, 13_000)).map_or(0, |image| image.bytes().len())
+    let h100 = offload::DeviceInfo::cuda(offload::ComputeCapability { major: 9, minor: 0 }, 13_000);
+    SAXPY.select(&h100).map_or(0, |image| image.bytes().len())
 }
 
 /// How many containers there are in a row.

@@ -6,7 +6,7 @@ use super::{Image, assert_same_choice};
 use libloading::{Library, Symbol};
 use offload_format::image::CubinHeader;
 use offload_format::nv_fatbin::{HostOs, NvFatbinBuilder};
-use offload_format::select::{DeviceInfo, judge, select};
+use offload_format::select::{ComputeCapability, DeviceInfo, judge, select};
 use offload_format::target::{NvidiaArch, NvidiaCode};
 use offload_tests::data::read;
 use offload_tests::jit_link::JitLink;
@@ -123,7 +123,7 @@ fn alone() {
     for image in &images {
         let fatbin = fatbin(&[image]);
         for (major, minor, gpu) in DEVICES {
-            let ours = judge(image, &DeviceInfo::cuda(major, minor, DRIVER)).ok().map(|_| image);
+            let ours = judge(image, &DeviceInfo::cuda(ComputeCapability { major, minor }, DRIVER)).ok().map(|_| image);
             let theirs = linked(&library, &fatbin, &[image], gpu);
             let how = format!("{} on {gpu}", image.target);
             if crosses_to_orin(image, major, minor) {
@@ -160,7 +160,7 @@ fn pairs() {
             for pair in [[a, b], [b, a]] {
                 let fatbin = fatbin(&pair);
                 for (major, minor, gpu) in DEVICES {
-                    let device = DeviceInfo::cuda(major, minor, DRIVER);
+                    let device = DeviceInfo::cuda(ComputeCapability { major, minor }, DRIVER);
                     // Of the others one fits or none, which is what `alone` is about.
                     if !pair.iter().all(|image| judge(image, &device).is_ok()) {
                         continue;
@@ -204,7 +204,7 @@ fn newer_ptx(pair: [&Image; 2]) -> Option<&Image> {
 fn driver() {
     let images = images(&scratch::folder("agreement-nvidia-driver"), &[]);
     let driver = Driver::start();
-    let device = DeviceInfo::cuda(driver.major, driver.minor, driver.version);
+    let device = DeviceInfo::cuda(ComputeCapability { major: driver.major, minor: driver.minor }, driver.version);
     for image in &images {
         let ours = judge(image, &device);
         let theirs = driver.loads(&image.bytes, &[image]);

@@ -1,0 +1,59 @@
+//! Whether a pack is compressed, as a type: what has bytes in the program and what has to be decompressed differ for the compiler.
+
+use core::fmt::Debug;
+
+/// How the images of a [`KernelPack`](super::KernelPack) lie in the program: [`Plain`] or [`Compressed`].
+pub trait Form: private::Sealed + Copy + Debug + Send + Sync + 'static {
+    /// Whether packs of this form can be compressed.
+    #[doc(hidden)]
+    const IS_COMPRESSED: bool;
+}
+
+/// Images lie in the program as they are: [`PackImage::bytes`](super::PackImage::bytes) and
+/// [`PackImage::as_ptr`](super::PackImage::as_ptr) have them.
+#[derive(Debug, Clone, Copy)]
+pub struct Plain;
+
+/// The pack is compressed, as build.rs asks for with `.compress()`:
+/// [`PackImage::decompress`](super::PackImage::decompress) has its images. A build.rs that compresses in some builds alone is for
+/// `include_offload!("saxpy", compressed)`, which has this type in all of them.
+///
+/// ```
+/// # use offload::__expansion::{ModuleRecord, not_built};
+/// # macro_rules! include_offload { ($name:literal) => { not_built($name, "this is an example", {
+/// #     const MODULES: &[ModuleRecord] = &[ModuleRecord { name: "saxpy", first: 0, count: 0, registered: None }];
+/// #     MODULES
+/// # }) } }
+/// use offload::{Compressed, DeviceInfo, KernelPack};
+///
+/// static SAXPY: KernelPack<Compressed> = include_offload!("saxpy");
+///
+/// fn image() -> Result<offload::Decompressed, Box<dyn std::error::Error>> {
+///     Ok(SAXPY.select(&DeviceInfo::cpu())?.decompress()?)
+/// }
+/// ```
+///
+/// Such an image has no bytes in the program to point to, so that this does not compile:
+///
+/// ```compile_fail,E0599
+/// # use offload::{Compressed, PackImage};
+/// fn first_byte(image: PackImage<Compressed>) -> u8 {
+///     image.bytes()[0]
+/// }
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Compressed;
+
+impl Form for Plain {
+    const IS_COMPRESSED: bool = false;
+}
+
+impl Form for Compressed {
+    const IS_COMPRESSED: bool = true;
+}
+
+mod private {
+    pub trait Sealed {}
+    impl Sealed for super::Plain {}
+    impl Sealed for super::Compressed {}
+}

@@ -1,0 +1,74 @@
+//! Hosts that have no packs, such as WebAssembly, systems with 32 bits and iOS: with `allow_empty` the pack is empty there, so that a
+//! library needs no `cfg`. rustc checks it for those hosts that have a standard library here.
+
+use crate::sources::{FORBID, pack};
+use offload_tests::registry::{NOTHING, Needs, needs};
+use offload_tests::scenario::Scenario;
+use offload_tests::tools::{Tool, hosts_without_packs};
+
+const FOREIGN: Needs = needs(&[Tool::HostWithoutPacks]);
+
+offload_tests::tests! {
+    NOTHING => [a_host_without_packs_gets_an_empty_one],
+    FOREIGN.slow() => [a_portable_library_needs_no_cfg],
+}
+
+/// The body of a library that uses all that differs between hosts.
+const PORTABLE: &str = r#"
+pub fn report() -> String {
+    let listed: Vec<_> = offload::linked_packs().map(|pack| pack.name()).collect();
+    match KERNELS.select(&offload::DeviceInfo::cpu()) {
+        Ok(image) => format!("{} bytes, {listed:?}", image.bytes().len()),
+        Err(error) => format!("{error}, {listed:?}"),
+    }
+}
+"#;
+
+/// The build script is told of hosts for which nothing can be compiled here.
+fn a_host_without_packs_gets_an_empty_one() {
+    let scenario = Scenario::without_sources("embed_host");
+    let library = format!("{FORBID}{}{PORTABLE}", pack("KERNELS", "\"kernels\", retain"));
+    scenario
+        .write("src/lib.rs", library)
+        .write("src/main.rs", "fn main() { println!(\"{}\", embed_host::report()); }\n");
+    for (os, arch, width, target) in [
+        ("unknown", "wasm32", "32", "wasm32-unknown-unknown"),
+        ("linux", "x86", "32", "i686-unknown-linux-gnu"),
+        ("ios", "aarch64", "64", "aarch64-apple-ios"),
+    ] {
+        let host = |calls: &str| {
+            format!(
+                r#"for (name, value) in [
+        ("OS", "{os}"), ("ARCH", "{arch}"), ("POINTER_WIDTH", "{width}")
+    ] {{
+        // SAFETY: no other thread is there yet.
+        unsafe {{ std::env::set_var(format!("CARGO_CFG_TARGET_{{name}}"), value) }};
+    }}
+    // SAFETY: as above.
+    unsafe {{ std::env::set_var("TARGET", "{target}") }};
+    Build::new().file("kernels/add.cu").archs(["gfx90a", "cpu"]){calls}.compile("kernels");"#
+            )
+        };
+        scenario.build_script(&host(".allow_empty()"));
+        let why = format!("the pack was not built: packs cannot be embedded in programs for {target}");
+        assert_eq!(scenario.run().passes().stdout, format!("no image for the CPU: {why}, []\n"));
+
+        scenario.build_script(&host(""));
+        let printed = scenario.build().fails();
+        printed.has(&format!("this host is {target}: with .allow_empty() in build.rs the pack is empty on such hosts"));
+    }
+}
+
+fn a_portable_library_needs_no_cfg() {
+    let scenario = Scenario::without_sources("embed_portable");
+    let library = format!("{FORBID}{}{PORTABLE}", pack("KERNELS", "\"kernels\", retain"))
+        + &pack("FILE", "path = \"saxpy.ptx\", retain");
+    scenario
+        .pack("kernels", r#".file("kernels/add.cu").archs(["gfx90a", "cpu"]).allow_empty()"#)
+        .kernel("add", "1.0f")
+        .write("src/saxpy.ptx", ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry saxpy() { ret; }\n")
+        .write("src/lib.rs", library);
+    for host in hosts_without_packs() {
+        scenario.check().args(["--target", &host]).passes();
+    }
+}

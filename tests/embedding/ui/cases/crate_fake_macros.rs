@@ -1,0 +1,17 @@
+//! One way to go wrong. The module has types of the names that expansions use, and nothing else.
+#![forbid(unsafe_code)]
+#![allow(dead_code)]
+
+mod fake {
+    pub mod __expansion {
+        pub use offload::__expansion::{ImageRecord, ModuleRecord, Origin, PackImageKind, linked};
+
+        pub struct Entry<const NAME: usize>([u64; 4], [u8; NAME]);
+    }
+}
+
+static SAXPY: offload::KernelPack =
+    offload::include_offload!("saxpy", crate = crate::fake);
+fn main() {
+    println!("{SAXPY:?}");
+}
