@@ -233,12 +233,12 @@ to run on this device, add \"sm_75\" or \"compute_75\" to the targets of build.r
     for (images, device, reasons) in [
         (
             ["sm_86", "sm_89"],
-            DeviceInfo::cuda(8, 7, 12040),
+            DeviceInfo::cuda(ComputeCapability { major: 8, minor: 7 }, 12040),
             ["machine code for 8.6, which no Tegra GPU runs", "needs compute capability 8.9"],
         ),
         (
             ["sm_87", "sm_100f"],
-            DeviceInfo::cuda(8, 9, 12040),
+            DeviceInfo::cuda(ComputeCapability { major: 8, minor: 9 }, 12040),
             [
                 "machine code for compute capability 8.7 alone, a Tegra GPU",
                 "runs on the family of compute capability 10.0 alone ('f')",
