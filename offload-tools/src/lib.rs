@@ -6,7 +6,7 @@
 //! |---|---|
 //! | [`offload`] | the commands of `offload`, for people |
 //! | [`bundler`], [`packager`] | the drop-ins, with LLVM 22's options, messages and exit statuses |
-//! | [`inventory`] | what device images a file has, as all commands of `offload` see them |
+//! | [`describe`] | words and JSON for what is found in files |
 //! | [`llvm_args`] | the grammar of LLVM's command lines |
 //! | [`compress`] | bundles that are compressed, while they are hashed |
 //! | [`text`] | text for terminals |
