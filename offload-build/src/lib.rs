@@ -26,7 +26,7 @@
 //!
 //! | word | stands for |
 //! |---|---|
-//! | `native` | the GPUs of the building machine, each kind once; an error if there is none. [`Build::native_or`] says what is built then |
+//! | `native` | the GPUs of the building machine, each kind once; an error if there is none. In [`Build::default_archs`] it may stand beside others, which are then built |
 //! | `all-major` | as for nvcc: the first NVIDIA architecture of each major number that ptxas and clang know, and PTX of the last |
 //! | `all` | every one of them, and PTX of the last |
 //!
@@ -41,6 +41,8 @@
 //! |---|---|
 //! | NVIDIA | `CUDA_COMPUTE_CAPS`, `CUDA_COMPUTE_CAP` (`80`, `90a`, `8.6`, `all-major`, `all`, `native`: machine code); `CUDAARCHS`, `CMAKE_CUDA_ARCHITECTURES` (CMake's words: `80` is `sm_80` and `compute_80`, `80-real` and `80-virtual` are one of them, `OFF` is nothing); `TORCH_CUDA_ARCH_LIST` (`8.0`, `9.0+PTX`); `CUDARC_NVCC_ARCH` |
 //! | AMD | `AMDGPU_TARGETS`, `GPU_TARGETS`, `GPU_ARCHS`, `ROCM_ARCHS`, `PYTORCH_ROCM_ARCH`, `HIPARCHS`, `CMAKE_HIP_ARCHITECTURES`, `HIP_ARCH_LIST`, `HCC_AMDGPU_TARGET` (target IDs, `native`) |
+//!
+//! If none of these is set either, [`Build::default_archs`] says what is built.
 //!
 //! # Modules
 //!

@@ -32,7 +32,7 @@ use std::path::Path;
 #[derive(Debug, Clone, Default)]
 pub struct Build {
     request: Request,
-    archs: Vec<Wanted>,
+    archs: Wanted,
 }
 
 impl Build {
@@ -78,15 +78,9 @@ impl Build {
 
     /// Adds a target: an AMD target ID, `sm_<n>`, `compute_<n>` or `cpu`; or several by one word: `native`,
     /// `all-major`, `all`. The [front page](crate#targets) says what they stand for. If no target is added, the
-    /// variables that other programs use say for what is built.
+    /// variables that other programs use say for what is built, and after them [`Build::default_archs`].
     pub fn arch(&mut self, arch: impl Into<String>) -> &mut Self {
-        self.archs.push(Wanted::Name(arch.into()));
-        self
-    }
-
-    /// Adds the GPUs of the building machine, each kind once; where there is none, these targets.
-    pub fn native_or<S: Into<String>>(&mut self, archs: impl IntoIterator<Item = S>) -> &mut Self {
-        self.archs.push(Wanted::NativeOr(archs.into_iter().map(Into::into).collect()));
+        self.archs.archs.push(arch.into());
         self
     }
 
@@ -95,6 +89,24 @@ impl Build {
         archs.into_iter().for_each(|arch| {
             self.arch(arch);
         });
+        self
+    }
+
+    /// Adds targets that are built if nothing else lists any: neither [`Build::arch`] nor `OFFLOAD_ARCH`, nor one of the
+    /// [variables](crate#targets) in which users of other programs name their GPUs.
+    ///
+    /// ```no_run
+    /// // CUDA_COMPUTE_CAP=90 builds for sm_90. Without such a variable, the GPUs of this machine and PTX are built.
+    /// offload_build::Build::new()
+    ///     .file("kernels/saxpy.cu")
+    ///     .default_archs(["native", "compute_80"])
+    ///     .compile("saxpy");
+    /// ```
+    ///
+    /// On a machine without a GPU, a warning says that `native` is left out of this list. If `native` is all that it
+    /// contains, that is an error.
+    pub fn default_archs<S: Into<String>>(&mut self, archs: impl IntoIterator<Item = S>) -> &mut Self {
+        self.archs.default.extend(archs.into_iter().map(Into::into));
         self
     }
 
@@ -307,12 +319,17 @@ impl Build {
         }
         let output = OutDir::create(&cargo.out_dir, name)?;
         let tools = Tools::new(cargo, &output, self.named());
-        let targets = targets::resolve(cargo, &tools, &self.archs, self.request.code_object_version)?;
-        let modules = plan::plan(&self.request, name, static_library::modules(&self.request)?, &targets, cargo)?;
+        let resolved = targets::resolve(cargo, &tools, &self.archs, self.request.code_object_version)?;
+        let modules =
+            plan::plan(&self.request, name, static_library::modules(&self.request)?, &resolved.targets, cargo)?;
         if modules.iter().all(|module| module.targets.is_empty()) {
             return Ok(StaticLibrary::absent(name));
         }
-        static_library::make(&Run::new(&self.request, &self.archs, name, cargo, &output, &tools), name, &modules)
+        static_library::make(
+            &Run::new(&self.request, resolved.is_of_this_machine, name, cargo, &output, &tools),
+            name,
+            &modules,
+        )
     }
 
     /// Why nothing is to be compiled.
@@ -364,14 +381,14 @@ impl Build {
             Err(error) => return Err(error),
         };
         let tools = Tools::new(cargo, &output, self.named());
-        let targets = targets::resolve(cargo, &tools, &self.archs, self.request.code_object_version)?;
-        let modules = plan::plan(&self.request, name, modules?, &targets, cargo)?;
+        let resolved = targets::resolve(cargo, &tools, &self.archs, self.request.code_object_version)?;
+        let modules = plan::plan(&self.request, name, modules?, &resolved.targets, cargo)?;
         if modules.iter().all(|module| module.targets.is_empty()) {
-            let why = format!("it supports none of the targets {}", targets::join(&targets));
+            let why = format!("it supports none of the targets {}", targets::join(&resolved.targets));
             let modules = modules.into_iter().map(|module| module.name).collect();
             return pack::write_absent(name, &why, modules, &self.request, &output);
         }
-        Run::new(&self.request, &self.archs, name, cargo, &output, &tools).make_pack(&modules, machine)
+        Run::new(&self.request, resolved.is_of_this_machine, name, cargo, &output, &tools).make_pack(&modules, machine)
     }
 }
 

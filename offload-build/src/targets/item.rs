@@ -1,5 +1,7 @@
 //! Items of lists of targets.
 
+use std::fmt;
+
 /// Whose GPUs are meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Vendor {
@@ -15,19 +17,38 @@ pub(super) enum Item {
     Arch(String),
     /// The GPUs of the building machine.
     Native(Vendor),
-    /// Them, or else these targets.
-    NativeOr(Vec<String>),
     /// NVIDIA's architectures that the compilers know: the first of each major number, and PTX of the last.
     AllMajor,
     /// All of them, and PTX of the last.
     All,
 }
 
-/// An item, and who lists it: `build.rs`, or a variable's name.
+/// Who lists an item.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ListedBy {
+    /// `.arch(...)` or `.archs([...])`.
+    BuildScript,
+    /// `.default_archs([...])`.
+    Default,
+    /// The environment variable of this name.
+    Variable(String),
+}
+
+impl fmt::Display for ListedBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ListedBy::BuildScript => "build.rs",
+            ListedBy::Default => "the default of build.rs",
+            ListedBy::Variable(name) => name,
+        })
+    }
+}
+
+/// An item, and who lists it.
 #[derive(Debug, Clone)]
 pub(super) struct Listed {
     pub(super) item: Item,
-    pub(super) origin: String,
+    pub(super) by: ListedBy,
 }
 
 /// The pieces of a list in a variable.
