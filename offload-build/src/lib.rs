@@ -127,10 +127,21 @@
 //! nvcc is asked whether it compiles for a target before anything is compiled. Variables that lead to two different toolkits are
 //! an error. The C++ compiler that nvcc needs is that of `NVCC_CCBIN`, or else what the `cc` crate finds (on Windows Visual
 //! Studio's). Options are the compiler's own: `--use_fast_math` for nvcc where clang has `-ffast-math`, so give them with
-//! [`Build::flag_for`]. nvcc links several sources of a module to machine code, and not to PTX. Lines for debuggers (Cargo's
-//! `debug`) have absolute paths with nvcc; without them the same sources give the same bytes wherever they lie.
+//! [`Build::flag_for`]. nvcc links several sources of a module to machine code, and not to PTX. Lines for debuggers
+//! have absolute paths with nvcc; without them the same sources give the same bytes wherever they lie.
 //!
 //! Sources with host code that launches kernels (`<<<...>>>`) become a static library: [`Build::compile_static`].
+//!
+//! ## Debug information and optimization
+//!
+//! | compiler | optimization | debug information |
+//! |---|---|---|
+//! | clang with this crate's header, C++ for the CPU | Cargo's `opt-level` | Cargo's `debug` |
+//! | nvcc, ptxas, clang with CUDA's or ROCm's headers | 3, also in a dev build | line tables (`-lineinfo`), if Cargo's `debug` asks for any |
+//!
+//! For debuggers these make five times the code, and take gigabytes of memory: nvcc's `-G` is for [`Build::debug`] to ask for.
+//! [`Build::opt_level`] replaces the level; both are there for a [`Module`] and a [`Source`], too. A flag of build.rs (`-O1`, `-G`,
+//! `-lineinfo`, `-g`) replaces what it is about.
 //!
 //! # Shipping without a compiler
 //!

@@ -167,6 +167,21 @@ impl Build {
         self
     }
 
+    /// Sets whether images contain all that a debugger uses: `-g`, and for NVIDIA's GPUs `-G` without optimization, unless
+    /// [`Build::opt_level`] was called. Without this call, [Cargo's profile](crate#debug-information-and-optimization)
+    /// decides.
+    pub fn debug(&mut self, debug: bool) -> &mut Self {
+        self.request.options.debug = Some(debug);
+        self
+    }
+
+    /// Sets the level of optimization, from 0 to 3 (a higher number counts as 3), in place of
+    /// [the compiler's default](crate#debug-information-and-optimization).
+    pub fn opt_level(&mut self, level: u32) -> &mut Self {
+        self.request.options.opt_level = Some(level.min(3));
+        self
+    }
+
     /// Demands that every image for a GPU of the build's own files has this kernel, as [`Module::requires_kernel`] does
     /// for those of a module.
     pub fn requires_kernel(&mut self, name: impl Into<String>) -> &mut Self {
