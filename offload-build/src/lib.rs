@@ -42,7 +42,8 @@
 //! | NVIDIA | `CUDA_COMPUTE_CAPS`, `CUDA_COMPUTE_CAP` (`80`, `90a`, `8.6`, `all-major`, `all`, `native`: machine code); `CUDAARCHS`, `CMAKE_CUDA_ARCHITECTURES` (CMake's words: `80` is `sm_80` and `compute_80`, `80-real` and `80-virtual` are one of them, `OFF` is nothing); `TORCH_CUDA_ARCH_LIST` (`8.0`, `9.0+PTX`); `CUDARC_NVCC_ARCH` |
 //! | AMD | `AMDGPU_TARGETS`, `GPU_TARGETS`, `GPU_ARCHS`, `ROCM_ARCHS`, `PYTORCH_ROCM_ARCH`, `HIPARCHS`, `CMAKE_HIP_ARCHITECTURES`, `HIP_ARCH_LIST`, `HCC_AMDGPU_TARGET` (target IDs, `native`) |
 //!
-//! If none of these is set either, [`Build::default_archs`] says what is built.
+//! If none of these is set either, [`Build::default_archs`] says what is built. [`Build::resolve`] returns the targets to the
+//! build script.
 //!
 //! # Modules
 //!
@@ -386,8 +387,9 @@ mod request;
 mod targets;
 mod toolchain;
 
-pub use build::{Build, StaticLibrary, embed_from, try_embed_from};
+pub use build::{Build, ResolvedTarget, ResolvedTargets, StaticLibrary, embed_from, try_embed_from};
 pub use error::{Error, ErrorKind};
 pub use offload_format::pack_index::Origin;
 pub use pack::{Pack, PackedImage, PackedModule};
 pub use request::{Compiler, Language, Module, Source};
+pub use targets::TargetOrigin;

@@ -11,7 +11,7 @@ const LLVM_WITHOUT_AMD_GPU: Needs = needs(&[Tool::Llvm22, Tool::NoAmdGpu]);
 
 offload_tests::tests! {
     COMPILERS => [names_in_any_spelling, build_rs_and_our_variable_come_first, all_major_is_what_it_is_for_nvcc, every_refusal_is_said_before_anything_is_compiled],
-    COMPILERS.slow() => [the_default_counts_after_all_variables, variables_of_other_programs, native_is_each_gpu_once],
+    COMPILERS.slow() => [the_default_counts_after_all_variables, a_build_script_asks_for_its_targets, variables_of_other_programs, native_is_each_gpu_once],
     CLANG => [all_major_needs_both_compilers],
     LLVM_WITHOUT_AMD_GPU => [native_without_a_gpu_is_an_error, a_default_with_native_does_without_a_gpu],
 }
@@ -268,6 +268,71 @@ fn the_default_counts_after_all_variables() {
     scenario.build().release().env("OFFLOAD_PREBUILT", "update").passes();
     let refused = scenario.build().release().envs([("OFFLOAD_PREBUILT", "update"), ("CUDAARCHS", "90")]).fails();
     refused.once("a prebuilt set is made for the targets that build.rs names");
+}
+
+/// The script prints what it is told, and compiles nothing.
+fn a_build_script_asks_for_its_targets() {
+    let scenario = Scenario::new("targets_resolved");
+    scenario.build_script(
+        r#"let mut build = Build::new();
+    build.default_archs(["polaris10", "compute_80"]).supports([">=sm_75", "amd"]);
+    if std::env::var("LISTED").is_ok() {
+        build.archs(["gfx90a:xnack+", "sm_70", "cpu", "sm_90a"]);
+    }
+    let resolved = build.resolve();
+    for target in resolved.targets() {
+        println!("cargo::warning={} from {:?}", target.name(), target.origin());
+    }
+    println!("cargo::warning=amd {} sm_90a {}", resolved.any("amd"), resolved.any("sm_90a"));
+    println!("cargo::warning=skipped {} {:?}", resolved.is_skipped(), resolved.skip_reason());
+    println!("cargo::rerun-if-env-changed=LISTED");"#,
+    );
+    const BUILT: &str = "skipped false None";
+    /// Variables, and what is printed.
+    type Row = (&'static [(&'static str, &'static str)], &'static [&'static str]);
+    let rows: &[Row] = &[
+        (&[], &["gfx803 from Default", "compute_80 from Default", "amd true sm_90a false", BUILT]),
+        (
+            &[("LISTED", "1")],
+            &["gfx90a:xnack+ from BuildScript", "sm_90a from BuildScript", "amd true sm_90a true", BUILT],
+        ),
+        (
+            &[("CUDA_COMPUTE_CAP", "90"), ("AMDGPU_TARGETS", "gfx1100")],
+            &[
+                "sm_90 from ForeignVariable(\"CUDA_COMPUTE_CAP\")",
+                "gfx1100 from ForeignVariable(\"AMDGPU_TARGETS\")",
+                "amd true sm_90a false",
+                BUILT,
+            ],
+        ),
+        (
+            &[("LISTED", "1"), ("OFFLOAD_ARCH_targets_resolved", "sm_80"), ("OFFLOAD_ARCH", "sm_90")],
+            &["sm_80 from OffloadArch(\"OFFLOAD_ARCH_targets_resolved\")", "amd false sm_90a false", BUILT],
+        ),
+        // What needs no tool is known without one.
+        (
+            &[("OFFLOAD_SKIP", "1"), ("OFFLOAD_ARCH", "sm_90a native all")],
+            &[
+                "sm_90a from OffloadArch(\"OFFLOAD_ARCH\")",
+                "amd false sm_90a true",
+                "skipped true Some(\"OFFLOAD_SKIP was set\")",
+            ],
+        ),
+        // A list that is no error where nothing is built.
+        (
+            &[("DOCS_RS", "1"), ("OFFLOAD_ARCH", "nonsense")],
+            &["amd false sm_90a false", "skipped true Some(\"docs.rs has no GPU compilers\")"],
+        ),
+    ];
+    for (variables, expected) in rows {
+        let printed = scenario.build().envs(variables.iter().copied()).passes();
+        printed.each_once(expected.iter().map(|line| format!("warning: targets_resolved@0.1.0: {line}\n")));
+        let lines = printed.text().lines().filter(|line| line.contains(" from ") && line.contains("@0.1.0: ")).count();
+        let announced = printed.count("using targets from ");
+        assert_eq!(lines - announced, expected.len() - 2, "{variables:?}: {printed}");
+    }
+    let refused = scenario.build().env("OFFLOAD_ARCH", "nonsense").fails();
+    refused.once("offload-build could not make the list of targets").once("a target from OFFLOAD_ARCH: ");
 }
 
 fn a_default_with_native_does_without_a_gpu() {

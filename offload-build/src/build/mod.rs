@@ -6,10 +6,12 @@ pub(crate) mod missing_tool;
 mod packaging;
 mod prebuilt;
 mod reserved_name;
+mod resolved;
 mod run;
 mod static_library;
 
 pub use dependency::{embed_from, try_embed_from};
+pub use resolved::{ResolvedTarget, ResolvedTargets};
 pub use static_library::StaticLibrary;
 
 use self::reserved_name::ReservedName;
@@ -249,6 +251,45 @@ impl Build {
         self
     }
 
+    /// Returns the targets that this build is for, of those that [`Build::supports`] lets through, without compiling
+    /// anything. Ends the build script with the reason if that fails.
+    ///
+    /// It is for `cfg` flags and for the choice of sources:
+    ///
+    /// ```no_run
+    /// let mut build = offload_build::Build::new();
+    /// build.file("kernels/gemm.cu").default_archs(["native"]);
+    /// println!("cargo::rustc-check-cfg=cfg(has_fp8)");
+    /// let resolved = build.resolve();
+    /// // docs.rs documents all functions.
+    /// if resolved.is_skipped() || resolved.any(">=sm_89") {
+    ///     build.file("kernels/fp8.cu");
+    ///     println!("cargo::rustc-cfg=has_fp8");
+    /// }
+    /// build.compile("gemm");
+    /// ```
+    pub fn resolve(&self) -> ResolvedTargets {
+        let made = Cargo::from_env().and_then(|cargo| {
+            let resolved = self.resolve_for(&cargo)?;
+            cargo.flush();
+            Ok(resolved)
+        });
+        made.unwrap_or_else(|error| error.report("the list of targets"))
+    }
+
+    /// Like [`Build::resolve`], but returns an error instead of ending the build script.
+    ///
+    /// Returns an error if there is no target, if one is malformed, or if two cannot be in one pack.
+    pub fn try_resolve(&self) -> Result<ResolvedTargets, Error> {
+        let cargo = Cargo::from_env()?;
+        let made = self.resolve_for(&cargo);
+        if made.is_err() {
+            cargo.run_again();
+        }
+        cargo.flush();
+        made
+    }
+
     /// Compiles, packs, and tells Cargo. Ends the build script with the reason if that fails.
     pub fn compile(&self, name: &str) -> Pack {
         let made = Cargo::from_env().and_then(|cargo| {
@@ -330,21 +371,43 @@ impl Build {
 
     fn make_static(&self, name: &str, cargo: &Cargo) -> Result<StaticLibrary, Error> {
         if self.skips(cargo)?.is_some() {
-            return Ok(StaticLibrary::absent(name));
+            return Ok(StaticLibrary::absent(name, true));
         }
         let output = OutDir::create(&cargo.out_dir, name)?;
         let tools = Tools::new(cargo, &output, self.named());
-        let resolved = targets::resolve(cargo, &tools, &self.archs, self.request.code_object_version)?;
+        let resolved = targets::resolve(cargo, Some(&tools), &self.archs, self.request.code_object_version)?;
         let modules =
             plan::plan(&self.request, name, static_library::modules(&self.request)?, &resolved.targets, cargo)?;
         if modules.iter().all(|module| module.targets.is_empty()) {
-            return Ok(StaticLibrary::absent(name));
+            return Ok(StaticLibrary::absent(name, false));
         }
         static_library::make(
             &Run::new(&self.request, resolved.is_of_this_machine, name, cargo, &output, &tools),
             name,
             &modules,
         )
+    }
+
+    fn resolve_for(&self, cargo: &Cargo) -> Result<ResolvedTargets, Error> {
+        self.request.supports.iter().try_for_each(Selector::check).map_err(Error::config)?;
+        let skipped = self.skips(cargo)?;
+        let version = self.request.code_object_version;
+        let found = if skipped.is_some() {
+            // A list that a build would refuse is no error where nothing is built.
+            targets::resolve(cargo, None, &self.archs, version).ok()
+        } else {
+            let output = OutDir::open(&cargo.out_dir, "")?;
+            let tools = Tools::new(cargo, &output, self.named());
+            Some(targets::resolve(cargo, Some(&tools), &self.archs, version)?)
+        };
+        let mut targets = Vec::new();
+        if let Some(found) = found {
+            let all = found.targets.into_iter().zip(found.origins);
+            targets.extend(all.map(|(target, origin)| ResolvedTarget { target, origin }));
+        }
+        let supports = &self.request.supports;
+        targets.retain(|it| supports.is_empty() || supports.iter().any(|selector| selector.selects(&it.target)));
+        Ok(ResolvedTargets { targets, skipped })
     }
 
     /// Why nothing is to be compiled.
@@ -396,7 +459,7 @@ impl Build {
             Err(error) => return Err(error),
         };
         let tools = Tools::new(cargo, &output, self.named());
-        let resolved = targets::resolve(cargo, &tools, &self.archs, self.request.code_object_version)?;
+        let resolved = targets::resolve(cargo, Some(&tools), &self.archs, self.request.code_object_version)?;
         let modules = plan::plan(&self.request, name, modules?, &resolved.targets, cargo)?;
         if modules.iter().all(|module| module.targets.is_empty()) {
             let why = format!("it supports none of the targets {}", targets::join(&resolved.targets));

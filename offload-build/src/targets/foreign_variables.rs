@@ -14,7 +14,7 @@
 //! NVIDIA's names may be written out, too: `sm_80`, `compute_80`. Of each vendor the first that is set counts, in this order.
 //! Constraints: CMake's CUDA_ARCHITECTURES and HIP_ARCHITECTURES, PyTorch's `torch.utils.cpp_extension`, bindgen_cuda 0.1.6.
 
-use super::item::{Item, Listed, ListedBy, Vendor, split};
+use super::item::{Item, Listed, TargetOrigin, Vendor, split};
 use super::target;
 use crate::cargo::Cargo;
 use crate::error::Error;
@@ -70,7 +70,9 @@ pub(super) fn items(cargo: &Cargo, has_default: bool) -> Result<(Vec<Listed>, St
             let read = words.items(piece).ok_or_else(|| {
                 Error::config(format!("{name} is '{value}': '{piece}' is not understood; {}", words.expected()))
             })?;
-            items.extend(read.into_iter().map(|item| Listed { item, by: ListedBy::Variable(name.to_owned()) }));
+            items.extend(
+                read.into_iter().map(|item| Listed { item, by: TargetOrigin::ForeignVariable(name.to_owned()) }),
+            );
         }
         match items.len() == before {
             true => empty.push(format!("{name} is '{value}'")),

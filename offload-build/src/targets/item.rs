@@ -23,23 +23,26 @@ pub(super) enum Item {
     All,
 }
 
-/// Who lists an item.
+/// Who lists a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum ListedBy {
-    /// `.arch(...)` or `.archs([...])`.
+#[non_exhaustive]
+pub enum TargetOrigin {
+    /// [`Build::arch`](crate::Build::arch) or [`Build::archs`](crate::Build::archs).
     BuildScript,
-    /// `.default_archs([...])`.
+    /// [`Build::default_archs`](crate::Build::default_archs).
     Default,
-    /// The environment variable of this name.
-    Variable(String),
+    /// `OFFLOAD_ARCH`, or `OFFLOAD_ARCH_<package>`: the one of this name.
+    OffloadArch(String),
+    /// The variable of this name, in which users of other programs name their GPUs.
+    ForeignVariable(String),
 }
 
-impl fmt::Display for ListedBy {
+impl fmt::Display for TargetOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            ListedBy::BuildScript => "build.rs",
-            ListedBy::Default => "the default of build.rs",
-            ListedBy::Variable(name) => name,
+            TargetOrigin::BuildScript => "build.rs",
+            TargetOrigin::Default => "the default of build.rs",
+            TargetOrigin::OffloadArch(name) | TargetOrigin::ForeignVariable(name) => name,
         })
     }
 }
@@ -48,7 +51,7 @@ impl fmt::Display for ListedBy {
 #[derive(Debug, Clone)]
 pub(super) struct Listed {
     pub(super) item: Item,
-    pub(super) by: ListedBy,
+    pub(super) by: TargetOrigin,
 }
 
 /// The pieces of a list in a variable.

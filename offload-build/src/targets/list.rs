@@ -1,7 +1,7 @@
 //! The list of targets: where it comes from, and its items.
 
 use super::foreign_variables;
-use super::item::{Item, Listed, ListedBy, Vendor, split};
+use super::item::{Item, Listed, TargetOrigin, Vendor, split};
 use crate::cargo::Cargo;
 use crate::error::Error;
 
@@ -23,13 +23,13 @@ const EXAMPLE: &str = "List them in build.rs, as in .archs([\"gfx90a\", \"sm_80\
 /// Returns an error if the list is empty, or if a foreign variable is not understood.
 pub(super) fn items(cargo: &Cargo, wanted: &Wanted) -> Result<Vec<Listed>, Error> {
     let (items, none) = if let Some((variable, value)) = cargo.package_var("OFFLOAD_ARCH") {
-        (listed(split(&value), &ListedBy::Variable(variable.clone())), format!("{variable} is an empty list"))
+        (listed(split(&value), &TargetOrigin::OffloadArch(variable.clone())), format!("{variable} is an empty list"))
     } else if !wanted.archs.is_empty() {
-        (listed(wanted.archs.iter().map(String::as_str), &ListedBy::BuildScript), String::new())
+        (listed(wanted.archs.iter().map(String::as_str), &TargetOrigin::BuildScript), String::new())
     } else {
         let (items, none) = foreign_variables::items(cargo, !wanted.default.is_empty())?;
         match items.is_empty() {
-            true => (listed(wanted.default.iter().map(String::as_str), &ListedBy::Default), none),
+            true => (listed(wanted.default.iter().map(String::as_str), &TargetOrigin::Default), none),
             false => (items, none),
         }
     };
@@ -39,7 +39,7 @@ pub(super) fn items(cargo: &Cargo, wanted: &Wanted) -> Result<Vec<Listed>, Error
     }
 }
 
-fn listed<'a>(names: impl Iterator<Item = &'a str>, by: &ListedBy) -> Vec<Listed> {
+fn listed<'a>(names: impl Iterator<Item = &'a str>, by: &TargetOrigin) -> Vec<Listed> {
     names.map(|name| Listed { item: ours(name), by: by.clone() }).collect()
 }
 

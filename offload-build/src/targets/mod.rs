@@ -20,7 +20,8 @@ pub(crate) use target::{Family, Target, join};
 use crate::cargo::Cargo;
 use crate::error::Error;
 use crate::toolchain::Tools;
-use item::{Item, Listed, ListedBy};
+pub use item::TargetOrigin;
+use item::{Item, Listed};
 use offload_format::target::{NvidiaCode, OffloadArch, TargetId, amdgpu};
 
 /// The targets of a build.
@@ -28,25 +29,29 @@ use offload_format::target::{NvidiaCode, OffloadArch, TargetId, amdgpu};
 pub(crate) struct Resolved {
     /// Each once, in the order given.
     pub(crate) targets: Vec<Target>,
+    /// Who lists each of them first.
+    pub(crate) origins: Vec<TargetOrigin>,
     /// Whether the list differs between machines: their GPUs are in it, or a foreign variable lists it.
     pub(crate) is_of_this_machine: bool,
 }
 
-/// Parses each target once, in the order given.
+/// Parses each target once, in the order given. Without tools, words that stand for several targets stand for none.
 ///
 /// Returns an error if there is none, if one is malformed, if one cannot be had in this code object version, if two may
 /// not stand together, or if what is to be looked up cannot be.
 pub(crate) fn resolve(
     cargo: &Cargo,
-    tools: &Tools<'_>,
+    tools: Option<&Tools<'_>>,
     wanted: &Wanted,
     code_object_version: Option<u32>,
 ) -> Result<Resolved, Error> {
     let mut targets: Vec<Target> = Vec::new();
+    let mut origins = Vec::new();
     let items = list::items(cargo, wanted)?;
     let has_others = items.iter().any(|listed| !matches!(listed.item, Item::Native(_)));
-    let of_this_machine =
-        |listed: &Listed| matches!((&listed.item, &listed.by), (Item::Native(_), _) | (_, ListedBy::Variable(_)));
+    let of_this_machine = |listed: &Listed| {
+        matches!((&listed.item, &listed.by), (Item::Native(_), _) | (_, TargetOrigin::ForeignVariable(_)))
+    };
     let is_of_this_machine = items.iter().any(of_this_machine);
     for Listed { item, by } in items {
         for name in names(&item, &by, has_others, cargo, tools)? {
@@ -56,6 +61,7 @@ pub(crate) fn resolve(
             }
             if !targets.contains(&target) {
                 targets.push(target);
+                origins.push(by.clone());
             }
         }
     }
@@ -65,7 +71,7 @@ pub(crate) fn resolve(
                 ptx.as_str().trim_end_matches(['a', 'f'])
             ));
     }
-    Ok(Resolved { targets, is_of_this_machine })
+    Ok(Resolved { targets, origins, is_of_this_machine })
 }
 
 /// The first PTX target, if each of them is bound to few GPUs.
@@ -88,18 +94,27 @@ pub(crate) fn native_gpus(cargo: &Cargo, tools: &Tools<'_>) -> Result<Gpus, Erro
 }
 
 /// Returns the names that an item stands for.
-fn names(item: &Item, by: &ListedBy, has_others: bool, cargo: &Cargo, tools: &Tools<'_>) -> Result<Vec<String>, Error> {
-    Ok(match item {
-        Item::Arch(name) => vec![name.clone()],
-        Item::Native(_) if *by == ListedBy::Default && has_others => native::targets_beside_others(cargo, tools)?,
-        Item::Native(vendor) => native::targets(cargo, tools, *vendor, by)?,
-        Item::AllMajor => supported::all_major(tools, by)?,
-        Item::All => supported::all(tools, by)?,
-    })
+fn names(
+    item: &Item,
+    by: &TargetOrigin,
+    has_others: bool,
+    cargo: &Cargo,
+    tools: Option<&Tools<'_>>,
+) -> Result<Vec<String>, Error> {
+    match (item, tools) {
+        (Item::Arch(name), _) => Ok(vec![name.clone()]),
+        (_, None) => Ok(Vec::new()),
+        (Item::Native(_), Some(tools)) if *by == TargetOrigin::Default && has_others => {
+            native::targets_beside_others(cargo, tools)
+        }
+        (Item::Native(vendor), Some(tools)) => native::targets(cargo, tools, *vendor, by),
+        (Item::AllMajor, Some(tools)) => supported::all_major(tools, by),
+        (Item::All, Some(tools)) => supported::all(tools, by),
+    }
 }
 
 /// Parses a target that may be had.
-fn check(name: &str, by: &ListedBy, code_object_version: Option<u32>) -> Result<Target, Error> {
+fn check(name: &str, by: &TargetOrigin, code_object_version: Option<u32>) -> Result<Target, Error> {
     let target = Target::parse(name).map_err(|error| {
         let hint = foreign_variables::hint(name).map_or(String::new(), |hint| format!("\n{hint}"));
         Error::config(format!("a target from {by}: {error}{hint}"))
@@ -110,7 +125,7 @@ fn check(name: &str, by: &ListedBy, code_object_version: Option<u32>) -> Result<
     Ok(target)
 }
 
-fn conflict_error(a: &Target, b: &Target, by: &ListedBy) -> Error {
+fn conflict_error(a: &Target, b: &Target, by: &TargetOrigin) -> Error {
     Error::config(format!(
         "the targets '{a}' and '{b}' (from {by}) may not stand in one pack: some devices fit both. \
          Name the same features in each, such as '{p}:xnack+' and '{p}:xnack-'.",
@@ -118,7 +133,7 @@ fn conflict_error(a: &Target, b: &Target, by: &ListedBy) -> Error {
     ))
 }
 
-fn check_amdgpu(name: &str, id: TargetId<'_>, by: &ListedBy, version: Option<u32>) -> Result<(), Error> {
+fn check_amdgpu(name: &str, id: TargetId<'_>, by: &TargetOrigin, version: Option<u32>) -> Result<(), Error> {
     if id.processor() == amdgpu::SPIRV {
         return Err(Error::config(format!(
             "the target '{name}' (from {by}) is SPIR-V, which this version does not make"

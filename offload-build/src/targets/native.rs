@@ -7,7 +7,7 @@
 //!
 //! They are asked for names without features: code for `gfx90a` runs in every mode of one.
 
-use super::item::{ListedBy, Vendor};
+use super::item::{TargetOrigin, Vendor};
 use super::target;
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
@@ -22,7 +22,12 @@ const TOPOLOGY: &str = "/sys/class/kfd/kfd/topology/nodes";
 /// The targets of the machine's GPUs.
 ///
 /// Returns an error if there is no GPU: nothing else is taken in its place.
-pub(super) fn targets(cargo: &Cargo, tools: &Tools<'_>, vendor: Vendor, by: &ListedBy) -> Result<Vec<String>, Error> {
+pub(super) fn targets(
+    cargo: &Cargo,
+    tools: &Tools<'_>,
+    vendor: Vendor,
+    by: &TargetOrigin,
+) -> Result<Vec<String>, Error> {
     let trail = match find(cargo, tools, vendor)? {
         Gpus::Found(targets) => return Ok(targets),
         Gpus::None(trail) => trail,
