@@ -26,7 +26,7 @@
 //!
 //! | word | stands for |
 //! |---|---|
-//! | `native` | the GPUs of the building machine, each kind once; an error if there is none. [`Build::native_or`] says what is built then |
+//! | `native` | the GPUs of the building machine, each kind once; an error if there is none. In [`Build::default_archs`] it may stand beside others, which are then built |
 //! | `all-major` | as for nvcc: the first NVIDIA architecture of each major number that ptxas and clang know, and PTX of the last |
 //! | `all` | every one of them, and PTX of the last |
 //!
@@ -41,6 +41,9 @@
 //! |---|---|
 //! | NVIDIA | `CUDA_COMPUTE_CAPS`, `CUDA_COMPUTE_CAP` (`80`, `90a`, `8.6`, `all-major`, `all`, `native`: machine code); `CUDAARCHS`, `CMAKE_CUDA_ARCHITECTURES` (CMake's words: `80` is `sm_80` and `compute_80`, `80-real` and `80-virtual` are one of them, `OFF` is nothing); `TORCH_CUDA_ARCH_LIST` (`8.0`, `9.0+PTX`); `CUDARC_NVCC_ARCH` |
 //! | AMD | `AMDGPU_TARGETS`, `GPU_TARGETS`, `GPU_ARCHS`, `ROCM_ARCHS`, `PYTORCH_ROCM_ARCH`, `HIPARCHS`, `CMAKE_HIP_ARCHITECTURES`, `HIP_ARCH_LIST`, `HCC_AMDGPU_TARGET` (target IDs, `native`) |
+//!
+//! If none of these is set either, [`Build::default_archs`] says what is built. [`Build::resolve`] returns the targets to the
+//! build script.
 //!
 //! # Modules
 //!
@@ -125,10 +128,21 @@
 //! nvcc is asked whether it compiles for a target before anything is compiled. Variables that lead to two different toolkits are
 //! an error. The C++ compiler that nvcc needs is that of `NVCC_CCBIN`, or else what the `cc` crate finds (on Windows Visual
 //! Studio's). Options are the compiler's own: `--use_fast_math` for nvcc where clang has `-ffast-math`, so give them with
-//! [`Build::flag_for`]. nvcc links several sources of a module to machine code, and not to PTX. Lines for debuggers (Cargo's
-//! `debug`) have absolute paths with nvcc; without them the same sources give the same bytes wherever they lie.
+//! [`Build::flag_for`]. nvcc links several sources of a module to machine code, and not to PTX. Lines for debuggers
+//! have absolute paths with nvcc; without them the same sources give the same bytes wherever they lie.
 //!
 //! Sources with host code that launches kernels (`<<<...>>>`) become a static library: [`Build::compile_static`].
+//!
+//! ## Debug information and optimization
+//!
+//! | compiler | optimization | debug information |
+//! |---|---|---|
+//! | clang with this crate's header, C++ for the CPU | Cargo's `opt-level` | Cargo's `debug` |
+//! | nvcc, ptxas, clang with CUDA's or ROCm's headers | 3, also in a dev build | line tables (`-lineinfo`), if Cargo's `debug` asks for any |
+//!
+//! For debuggers these make five times the code, and take gigabytes of memory: nvcc's `-G` is for [`Build::debug`] to ask for.
+//! [`Build::opt_level`] replaces the level; both are there for a [`Module`] and a [`Source`], too. A flag of build.rs (`-O1`, `-G`,
+//! `-lineinfo`, `-g`) replaces what it is about.
 //!
 //! # Shipping without a compiler
 //!
@@ -373,8 +387,9 @@ mod request;
 mod targets;
 mod toolchain;
 
-pub use build::{Build, StaticLibrary, embed_from, try_embed_from};
+pub use build::{Build, ResolvedTarget, ResolvedTargets, StaticLibrary, embed_from, try_embed_from};
 pub use error::{Error, ErrorKind};
 pub use offload_format::pack_index::Origin;
 pub use pack::{Pack, PackedImage, PackedModule};
 pub use request::{Compiler, Language, Module, Source};
+pub use targets::TargetOrigin;

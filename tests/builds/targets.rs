@@ -11,9 +11,9 @@ const LLVM_WITHOUT_AMD_GPU: Needs = needs(&[Tool::Llvm22, Tool::NoAmdGpu]);
 
 offload_tests::tests! {
     COMPILERS => [names_in_any_spelling, build_rs_and_our_variable_come_first, all_major_is_what_it_is_for_nvcc, every_refusal_is_said_before_anything_is_compiled],
-    COMPILERS.slow() => [variables_of_other_programs, native_is_each_gpu_once],
+    COMPILERS.slow() => [the_default_counts_after_all_variables, a_build_script_asks_for_its_targets, variables_of_other_programs, native_is_each_gpu_once],
     CLANG => [all_major_needs_both_compilers],
-    LLVM_WITHOUT_AMD_GPU => [native_without_a_gpu_is_an_error, native_or_says_what_it_takes],
+    LLVM_WITHOUT_AMD_GPU => [native_without_a_gpu_is_an_error, a_default_with_native_does_without_a_gpu],
 }
 
 /// A package that makes the pack "add" with these calls, among which are the targets.
@@ -233,8 +233,8 @@ fn native_without_a_gpu_is_an_error() {
         line("rocm_agent_enumerator says 'gfx000'"),
         "  AMD: no /sys/class/kfd/kfd/topology/nodes\n".to_owned(),
     ];
-    let cure =
-        "as in OFFLOAD_ARCH=sm_80, or let build.rs say what is built where there is none: .native_or([\"sm_80\"])";
+    let cure = "as in OFFLOAD_ARCH=sm_80, or let build.rs list one that is built where there is none: \
+                .default_archs([\"native\", \"sm_80\"])";
     let build = |variable: &str| machine.build(&scenario).env(variable, "native").fails();
     build("OFFLOAD_ARCH")
         .once("the target 'native' (from OFFLOAD_ARCH) is the GPU of this machine, and none was found:")
@@ -247,33 +247,110 @@ fn native_without_a_gpu_is_an_error() {
         .once(cure);
 }
 
-fn native_or_says_what_it_takes() {
-    let scenario =
-        package("targets_native_or", r#".native_or(["gfx90a", "compute_80"]).archs(["gfx90a", "compute_90"])"#);
-    let machine = Machine::new(&scenario, NO_GPU);
-    machine.build(&scenario).passes().once("no GPU here, so for gfx90a, compute_80 in place of native");
-    assert_eq!(scenario.targets("add"), ["gfx90a", "compute_80", "compute_90"]);
-    // Words stand for several there, too, and an empty list is none.
-    for (number, (others, reason)) in [
-        (
-            "\"gfx90a\", \"native\"",
-            "the target 'native' (from build.rs) is the GPU of this machine, and none was found",
-        ),
-        ("", "no targets: there is no GPU here, and build.rs says .native_or([])"),
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let other = package(&format!("targets_native_or_{number}"), &format!(".native_or::<&str>([{others}])"));
-        machine.build(&other).fails().once(reason);
+fn the_default_counts_after_all_variables() {
+    let scenario = package("targets_default", r#".default_archs(["gfx90a", "compute_80"])"#);
+    assert_eq!(targets(&scenario, &[]), ["gfx90a", "compute_80"]);
+    for (variable, value, expected) in [
+        ("CUDA_COMPUTE_CAP", "90", "sm_90"),
+        ("AMDGPU_TARGETS", "gfx1100", "gfx1100"),
+        ("OFFLOAD_ARCH", "gfx942", "gfx942"),
+    ] {
+        let printed = scenario.build().env(variable, value).passes();
+        assert_eq!(scenario.targets("add"), [expected], "{variable}");
+        let line = format!("using targets from {variable}={value} in place of the default of build.rs");
+        printed.times(usize::from(variable != "OFFLOAD_ARCH"), &line);
     }
-    // The list in the environment takes the place of all that.
-    machine.build(&scenario).env("OFFLOAD_ARCH", "gfx1030").passes();
-    assert_eq!(scenario.targets("add"), ["gfx1030"]);
+    // A variable that lists none is no list.
+    assert_eq!(targets(&scenario, &[("CUDAARCHS", "OFF")]), ["gfx90a", "compute_80"]);
+    let listed = package("targets_default_and_list", r#".default_archs(["native"]).arch("gfx1030")"#);
+    assert_eq!(targets(&listed, &[("CUDA_COMPUTE_CAP", "90")]), ["gfx1030"]);
+    // A default without 'native' is the same on each machine, so that a prebuilt set can be made for it.
+    scenario.build().release().env("OFFLOAD_PREBUILT", "update").passes();
+    let refused = scenario.build().release().envs([("OFFLOAD_PREBUILT", "update"), ("CUDAARCHS", "90")]).fails();
+    refused.once("a prebuilt set is made for the targets that build.rs names");
+}
+
+/// The script prints what it is told, and compiles nothing.
+fn a_build_script_asks_for_its_targets() {
+    let scenario = Scenario::new("targets_resolved");
+    scenario.build_script(
+        r#"let mut build = Build::new();
+    build.default_archs(["polaris10", "compute_80"]).supports([">=sm_75", "amd"]);
+    if std::env::var("LISTED").is_ok() {
+        build.archs(["gfx90a:xnack+", "sm_70", "cpu", "sm_90a"]);
+    }
+    let resolved = build.resolve();
+    for target in resolved.targets() {
+        println!("cargo::warning={} from {:?}", target.name(), target.origin());
+    }
+    println!("cargo::warning=amd {} sm_90a {}", resolved.any("amd"), resolved.any("sm_90a"));
+    println!("cargo::warning=skipped {} {:?}", resolved.is_skipped(), resolved.skip_reason());
+    println!("cargo::rerun-if-env-changed=LISTED");"#,
+    );
+    const BUILT: &str = "skipped false None";
+    /// Variables, and what is printed.
+    type Row = (&'static [(&'static str, &'static str)], &'static [&'static str]);
+    let rows: &[Row] = &[
+        (&[], &["gfx803 from Default", "compute_80 from Default", "amd true sm_90a false", BUILT]),
+        (
+            &[("LISTED", "1")],
+            &["gfx90a:xnack+ from BuildScript", "sm_90a from BuildScript", "amd true sm_90a true", BUILT],
+        ),
+        (
+            &[("CUDA_COMPUTE_CAP", "90"), ("AMDGPU_TARGETS", "gfx1100")],
+            &[
+                "sm_90 from ForeignVariable(\"CUDA_COMPUTE_CAP\")",
+                "gfx1100 from ForeignVariable(\"AMDGPU_TARGETS\")",
+                "amd true sm_90a false",
+                BUILT,
+            ],
+        ),
+        (
+            &[("LISTED", "1"), ("OFFLOAD_ARCH_targets_resolved", "sm_80"), ("OFFLOAD_ARCH", "sm_90")],
+            &["sm_80 from OffloadArch(\"OFFLOAD_ARCH_targets_resolved\")", "amd false sm_90a false", BUILT],
+        ),
+        // What needs no tool is known without one.
+        (
+            &[("OFFLOAD_SKIP", "1"), ("OFFLOAD_ARCH", "sm_90a native all")],
+            &[
+                "sm_90a from OffloadArch(\"OFFLOAD_ARCH\")",
+                "amd false sm_90a true",
+                "skipped true Some(\"OFFLOAD_SKIP was set\")",
+            ],
+        ),
+        // A list that is no error where nothing is built.
+        (
+            &[("DOCS_RS", "1"), ("OFFLOAD_ARCH", "nonsense")],
+            &["amd false sm_90a false", "skipped true Some(\"docs.rs has no GPU compilers\")"],
+        ),
+    ];
+    for (variables, expected) in rows {
+        let printed = scenario.build().envs(variables.iter().copied()).passes();
+        printed.each_once(expected.iter().map(|line| format!("warning: targets_resolved@0.1.0: {line}\n")));
+        let lines = printed.text().lines().filter(|line| line.contains(" from ") && line.contains("@0.1.0: ")).count();
+        let announced = printed.count("using targets from ");
+        assert_eq!(lines - announced, expected.len() - 2, "{variables:?}: {printed}");
+    }
+    let refused = scenario.build().env("OFFLOAD_ARCH", "nonsense").fails();
+    refused.once("offload-build could not make the list of targets").once("a target from OFFLOAD_ARCH: ");
+}
+
+fn a_default_with_native_does_without_a_gpu() {
+    const LINE: &str = "no GPU found for 'native': building only for the other targets of the default of build.rs";
+    let scenario = package("targets_default_native", r#".default_archs(["native", "gfx90a", "compute_80"])"#);
+    let machine = Machine::new(&scenario, NO_GPU);
+    machine.build(&scenario).passes().once(LINE);
+    assert_eq!(scenario.targets("add"), ["gfx90a", "compute_80"]);
+    // Without others there is nothing to build.
+    let alone = package("targets_default_native_alone", r#".default_archs(["native"])"#);
+    let refused = machine.build(&alone).fails();
+    refused.once("the target 'native' (from the default of build.rs) is the GPU of this machine, and none was found");
+    machine.build(&alone).env("CUDA_COMPUTE_CAP", "90").passes();
+    assert_eq!(alone.targets("add"), ["sm_90"]);
     let one_gpu = [("nvidia-smi", "exit 9"), ("nvptx-arch", ""), ("amdgpu-arch", "echo gfx1100")];
     let machine = Machine::new(&scenario, &one_gpu);
-    machine.build_again(&scenario, 0).passes().lacks("no GPU here");
-    assert_eq!(scenario.targets("add"), ["gfx1100", "gfx90a", "compute_90"]);
+    machine.build_again(&scenario, 0).passes().lacks("no GPU found");
+    assert_eq!(scenario.targets("add"), ["gfx1100", "gfx90a", "compute_80"]);
 }
 
 fn every_refusal_is_said_before_anything_is_compiled() {

@@ -6,10 +6,12 @@ pub(crate) mod missing_tool;
 mod packaging;
 mod prebuilt;
 mod reserved_name;
+mod resolved;
 mod run;
 mod static_library;
 
 pub use dependency::{embed_from, try_embed_from};
+pub use resolved::{ResolvedTarget, ResolvedTargets};
 pub use static_library::StaticLibrary;
 
 use self::reserved_name::ReservedName;
@@ -32,7 +34,7 @@ use std::path::Path;
 #[derive(Debug, Clone, Default)]
 pub struct Build {
     request: Request,
-    archs: Vec<Wanted>,
+    archs: Wanted,
 }
 
 impl Build {
@@ -78,15 +80,9 @@ impl Build {
 
     /// Adds a target: an AMD target ID, `sm_<n>`, `compute_<n>` or `cpu`; or several by one word: `native`,
     /// `all-major`, `all`. The [front page](crate#targets) says what they stand for. If no target is added, the
-    /// variables that other programs use say for what is built.
+    /// variables that other programs use say for what is built, and after them [`Build::default_archs`].
     pub fn arch(&mut self, arch: impl Into<String>) -> &mut Self {
-        self.archs.push(Wanted::Name(arch.into()));
-        self
-    }
-
-    /// Adds the GPUs of the building machine, each kind once; where there is none, these targets.
-    pub fn native_or<S: Into<String>>(&mut self, archs: impl IntoIterator<Item = S>) -> &mut Self {
-        self.archs.push(Wanted::NativeOr(archs.into_iter().map(Into::into).collect()));
+        self.archs.archs.push(arch.into());
         self
     }
 
@@ -95,6 +91,24 @@ impl Build {
         archs.into_iter().for_each(|arch| {
             self.arch(arch);
         });
+        self
+    }
+
+    /// Adds targets that are built if nothing else lists any: neither [`Build::arch`] nor `OFFLOAD_ARCH`, nor one of the
+    /// [variables](crate#targets) in which users of other programs name their GPUs.
+    ///
+    /// ```no_run
+    /// // CUDA_COMPUTE_CAP=90 builds for sm_90. Without such a variable, the GPUs of this machine and PTX are built.
+    /// offload_build::Build::new()
+    ///     .file("kernels/saxpy.cu")
+    ///     .default_archs(["native", "compute_80"])
+    ///     .compile("saxpy");
+    /// ```
+    ///
+    /// On a machine without a GPU, a warning says that `native` is left out of this list. If `native` is all that it
+    /// contains, that is an error.
+    pub fn default_archs<S: Into<String>>(&mut self, archs: impl IntoIterator<Item = S>) -> &mut Self {
+        self.archs.default.extend(archs.into_iter().map(Into::into));
         self
     }
 
@@ -152,6 +166,21 @@ impl Build {
     /// The same for the targets that a [selector](crate#selectors) selects: `flag_for("amd", "-ffast-math")`.
     pub fn flag_for(&mut self, selector: &str, flag: impl Into<String>) -> &mut Self {
         self.request.options.flag(Some(selector), flag.into());
+        self
+    }
+
+    /// Sets whether images contain all that a debugger uses: `-g`, and for NVIDIA's GPUs `-G` without optimization, unless
+    /// [`Build::opt_level`] was called. Without this call, [Cargo's profile](crate#debug-information-and-optimization)
+    /// decides.
+    pub fn debug(&mut self, debug: bool) -> &mut Self {
+        self.request.options.debug = Some(debug);
+        self
+    }
+
+    /// Sets the level of optimization, from 0 to 3 (a higher number counts as 3), in place of
+    /// [the compiler's default](crate#debug-information-and-optimization).
+    pub fn opt_level(&mut self, level: u32) -> &mut Self {
+        self.request.options.opt_level = Some(level.min(3));
         self
     }
 
@@ -220,6 +249,45 @@ impl Build {
     pub fn large_pack_script(&mut self) -> &mut Self {
         self.request.large_pack_script = true;
         self
+    }
+
+    /// Returns the targets that this build is for, of those that [`Build::supports`] lets through, without compiling
+    /// anything. Ends the build script with the reason if that fails.
+    ///
+    /// It is for `cfg` flags and for the choice of sources:
+    ///
+    /// ```no_run
+    /// let mut build = offload_build::Build::new();
+    /// build.file("kernels/gemm.cu").default_archs(["native"]);
+    /// println!("cargo::rustc-check-cfg=cfg(has_fp8)");
+    /// let resolved = build.resolve();
+    /// // docs.rs documents all functions.
+    /// if resolved.is_skipped() || resolved.any(">=sm_89") {
+    ///     build.file("kernels/fp8.cu");
+    ///     println!("cargo::rustc-cfg=has_fp8");
+    /// }
+    /// build.compile("gemm");
+    /// ```
+    pub fn resolve(&self) -> ResolvedTargets {
+        let made = Cargo::from_env().and_then(|cargo| {
+            let resolved = self.resolve_for(&cargo)?;
+            cargo.flush();
+            Ok(resolved)
+        });
+        made.unwrap_or_else(|error| error.report("the list of targets"))
+    }
+
+    /// Like [`Build::resolve`], but returns an error instead of ending the build script.
+    ///
+    /// Returns an error if there is no target, if one is malformed, or if two cannot be in one pack.
+    pub fn try_resolve(&self) -> Result<ResolvedTargets, Error> {
+        let cargo = Cargo::from_env()?;
+        let made = self.resolve_for(&cargo);
+        if made.is_err() {
+            cargo.run_again();
+        }
+        cargo.flush();
+        made
     }
 
     /// Compiles, packs, and tells Cargo. Ends the build script with the reason if that fails.
@@ -303,16 +371,43 @@ impl Build {
 
     fn make_static(&self, name: &str, cargo: &Cargo) -> Result<StaticLibrary, Error> {
         if self.skips(cargo)?.is_some() {
-            return Ok(StaticLibrary::absent(name));
+            return Ok(StaticLibrary::absent(name, true));
         }
         let output = OutDir::create(&cargo.out_dir, name)?;
         let tools = Tools::new(cargo, &output, self.named());
-        let targets = targets::resolve(cargo, &tools, &self.archs, self.request.code_object_version)?;
-        let modules = plan::plan(&self.request, name, static_library::modules(&self.request)?, &targets, cargo)?;
+        let resolved = targets::resolve(cargo, Some(&tools), &self.archs, self.request.code_object_version)?;
+        let modules =
+            plan::plan(&self.request, name, static_library::modules(&self.request)?, &resolved.targets, cargo)?;
         if modules.iter().all(|module| module.targets.is_empty()) {
-            return Ok(StaticLibrary::absent(name));
+            return Ok(StaticLibrary::absent(name, false));
         }
-        static_library::make(&Run::new(&self.request, &self.archs, name, cargo, &output, &tools), name, &modules)
+        static_library::make(
+            &Run::new(&self.request, resolved.is_of_this_machine, name, cargo, &output, &tools),
+            name,
+            &modules,
+        )
+    }
+
+    fn resolve_for(&self, cargo: &Cargo) -> Result<ResolvedTargets, Error> {
+        self.request.supports.iter().try_for_each(Selector::check).map_err(Error::config)?;
+        let skipped = self.skips(cargo)?;
+        let version = self.request.code_object_version;
+        let found = if skipped.is_some() {
+            // A list that a build would refuse is no error where nothing is built.
+            targets::resolve(cargo, None, &self.archs, version).ok()
+        } else {
+            let output = OutDir::open(&cargo.out_dir, "")?;
+            let tools = Tools::new(cargo, &output, self.named());
+            Some(targets::resolve(cargo, Some(&tools), &self.archs, version)?)
+        };
+        let mut targets = Vec::new();
+        if let Some(found) = found {
+            let all = found.targets.into_iter().zip(found.origins);
+            targets.extend(all.map(|(target, origin)| ResolvedTarget { target, origin }));
+        }
+        let supports = &self.request.supports;
+        targets.retain(|it| supports.is_empty() || supports.iter().any(|selector| selector.selects(&it.target)));
+        Ok(ResolvedTargets { targets, skipped })
     }
 
     /// Why nothing is to be compiled.
@@ -364,14 +459,14 @@ impl Build {
             Err(error) => return Err(error),
         };
         let tools = Tools::new(cargo, &output, self.named());
-        let targets = targets::resolve(cargo, &tools, &self.archs, self.request.code_object_version)?;
-        let modules = plan::plan(&self.request, name, modules?, &targets, cargo)?;
+        let resolved = targets::resolve(cargo, Some(&tools), &self.archs, self.request.code_object_version)?;
+        let modules = plan::plan(&self.request, name, modules?, &resolved.targets, cargo)?;
         if modules.iter().all(|module| module.targets.is_empty()) {
-            let why = format!("it supports none of the targets {}", targets::join(&targets));
+            let why = format!("it supports none of the targets {}", targets::join(&resolved.targets));
             let modules = modules.into_iter().map(|module| module.name).collect();
             return pack::write_absent(name, &why, modules, &self.request, &output);
         }
-        Run::new(&self.request, &self.archs, name, cargo, &output, &tools).make_pack(&modules, machine)
+        Run::new(&self.request, resolved.is_of_this_machine, name, cargo, &output, &tools).make_pack(&modules, machine)
     }
 }
 

@@ -16,7 +16,7 @@ use crate::pack::layout::ModuleImages;
 use crate::pack::{self, Pack};
 use crate::plan::PlannedModule;
 use crate::request::Request;
-use crate::targets::{self, Family, Target, Wanted};
+use crate::targets::{Family, Target};
 use crate::toolchain::Tools;
 use offload_format::host_object::Machine;
 use offload_format::pack_index::Origin;
@@ -37,8 +37,8 @@ pub(super) enum PrebuiltUse {
 #[derive(Debug)]
 pub(crate) struct Run<'a> {
     pub(crate) request: &'a Request,
-    /// The targets as build.rs lists them.
-    archs: &'a [Wanted],
+    /// Whether the list of targets differs between machines.
+    is_of_this_machine: bool,
     name: &'a str,
     pub(crate) cargo: &'a Cargo,
     pub(crate) output: &'a OutDir,
@@ -72,13 +72,22 @@ impl Source {
 impl<'a> Run<'a> {
     pub(crate) fn new(
         request: &'a Request,
-        archs: &'a [Wanted],
+        is_of_this_machine: bool,
         name: &'a str,
         cargo: &'a Cargo,
         output: &'a OutDir,
         tools: &'a Tools<'a>,
     ) -> Self {
-        Self { request, archs, name, cargo, output, tools, seen: Seen::default(), probed: RefCell::default() }
+        Self {
+            request,
+            is_of_this_machine,
+            name,
+            cargo,
+            output,
+            tools,
+            seen: Seen::default(),
+            probed: RefCell::default(),
+        }
     }
 
     /// Makes the pack.
@@ -165,7 +174,7 @@ impl<'a> Run<'a> {
             "update" if self.cargo.package_var("OFFLOAD_ARCH").is_some() => {
                 refuse("a prebuilt set is made for the targets of build.rs: unset OFFLOAD_ARCH")
             }
-            "update" if targets::are_of_this_machine(self.archs) => refuse(
+            "update" if self.is_of_this_machine => refuse(
                 "a prebuilt set is made for the targets that build.rs names, as in .archs([\"gfx90a\", \"sm_80\"]): \
                         'native', and variables such as CUDAARCHS, mean others on other machines",
             ),

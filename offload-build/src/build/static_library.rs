@@ -27,6 +27,7 @@ pub struct StaticLibrary {
     name: String,
     path: Option<PathBuf>,
     targets: Vec<String>,
+    is_skipped: bool,
 }
 
 impl StaticLibrary {
@@ -35,8 +36,8 @@ impl StaticLibrary {
         &self.name
     }
 
-    /// The library. `None` if nothing was compiled: `OFFLOAD_SKIP`, docs.rs, or
-    /// [`Build::allow_empty`](crate::Build::allow_empty) and no target left.
+    /// Returns the library's path. `None` if nothing was compiled: the build is [skipped](StaticLibrary::is_skipped), or
+    /// [`Build::allow_empty`](crate::Build::allow_empty) was called and no target is left.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
@@ -46,9 +47,17 @@ impl StaticLibrary {
         &self.targets
     }
 
-    /// One that is not built.
-    pub(crate) fn absent(name: &str) -> Self {
-        Self { name: name.to_owned(), path: None, targets: Vec::new() }
+    /// Returns whether nothing was compiled because of `OFFLOAD_SKIP` or `DOCS_RS`.
+    ///
+    /// A program is then only checked or documented: its API can be that of a build with the library. If no target is
+    /// left, this is `false`, and nothing defines the library's functions.
+    pub fn is_skipped(&self) -> bool {
+        self.is_skipped
+    }
+
+    /// Makes one that is not built.
+    pub(crate) fn absent(name: &str, is_skipped: bool) -> Self {
+        Self { name: name.to_owned(), path: None, targets: Vec::new(), is_skipped }
     }
 }
 
@@ -121,7 +130,7 @@ pub(crate) fn make(run: &Run<'_>, name: &str, modules: &[PlannedModule]) -> Resu
     let objects = objects(run, &compilations)?;
     let path = archive(name, &objects, run.output)?;
     link(run, name, family)?;
-    Ok(StaticLibrary { name: name.to_owned(), path: Some(path), targets: names })
+    Ok(StaticLibrary { name: name.to_owned(), path: Some(path), targets: names, is_skipped: false })
 }
 
 /// Whose GPUs it is for: a launch goes to one vendor's runtime.

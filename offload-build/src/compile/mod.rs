@@ -19,11 +19,13 @@ mod mentions;
 mod named_files;
 mod nvcc;
 mod object;
+mod profile;
 pub(crate) mod sdk;
 pub(crate) mod seen;
 
 use crate::cargo::Cargo;
 use crate::compile::named_files::NamedFiles;
+use crate::compile::profile::{DebugInfo, Profile};
 use crate::compile::sdk::Sdk;
 use crate::exec::{COUNTED, DepfileBy, INCLUDE_LISTS, Kind, Step};
 use crate::output::{OutDir, image_file_name};
@@ -94,7 +96,7 @@ impl<'a> Compilations<'a> {
         let version = version.map(|version| OsString::from(format!("-mcode-object-version={version}")));
         link.extend(version.clone());
         let parts = self.compile_device(&mut compilation, clang, &offload, &direct, version);
-        link.push(self.optimization());
+        link.push(self.link_optimization());
         if parts.iter().any(|part| is_bitcode(part)) {
             // Device functions that no kernel calls do not stay.
             link.extend(args(&["-nogpulib", "-mllvm", "-amdgpu-internalize-symbols"]));
@@ -130,14 +132,27 @@ impl<'a> Compilations<'a> {
 
     fn assemble(&self, to: &mut Compilation, arch: NvidiaArch, ptxas: &Ptxas, ptx: &Path, flags: &[OsString]) {
         let mut assemble = vec![OsString::from(format!("-arch={arch}"))];
+        let sources = self.sources();
+        let Profile { level, mut debug, own } = self.profile(sources[0]);
         // ptxas warns of debug information that is not there: only what is compiled here is sure to have it.
-        let debug = self.cargo.debug && self.sources().iter().all(|source| source.language.is_preprocessed());
-        match (self.cargo.opt_level.as_str(), debug) {
-            ("0", true) => assemble.extend(args(&["-O0", "-g"])),
-            ("0", false) => assemble.push("-O0".into()),
+        if !sources.iter().all(|source| source.language.is_preprocessed()) {
+            debug = DebugInfo::None;
+        }
+        // Flags of build.rs are for clang, but for those of PTX.
+        let is_ours = |is_said: bool| flags.is_empty() || !is_said;
+        let (says_level, says_debug) = (own.level.is_some(), own.debug.or(own.device_debug).is_some());
+        let is_debugged = debug == DebugInfo::Full && level == "0";
+        let asked = sources[0].options.opt_level.or(self.module.options.opt_level);
+        if is_ours(says_level) {
+            let level = asked.unwrap_or(if is_debugged { 0 } else { 3 });
+            assemble.push(format!("-O{}", level).into());
+        }
+        match debug {
+            _ if !is_ours(says_debug) => {}
+            DebugInfo::Full if is_debugged => assemble.push("-g".into()),
             // ptxas has no debug information of optimized code but lines.
-            (_, true) => assemble.extend(args(&["-O3", "-lineinfo"])),
-            (_, false) => assemble.push("-O3".into()),
+            DebugInfo::Full | DebugInfo::Lines => assemble.push("-lineinfo".into()),
+            DebugInfo::None => {}
         }
         assemble.extend(flags.iter().cloned());
         assemble.push(ptx.into());
@@ -154,6 +169,12 @@ impl<'a> Compilations<'a> {
             let (object, depfile) = (self.work(&format!("{index}.o")), self.work(&format!("{index}.d")));
             let mut compile = common.clone();
             compile.extend(args(&["-std=c++17", "-fvisibility=hidden"]));
+            // Behind Cargo's profile, which the crate `cc` puts first.
+            let asked = [&source.options, &self.module.options];
+            let level = asked.iter().find_map(|options| options.opt_level);
+            compile.extend(level.map(|level| format!("-O{level}").into()));
+            let debug = asked.iter().find_map(|options| options.debug);
+            compile.extend(debug.map(|debug| if debug { "-g".into() } else { "-g0".into() }));
             compile.extend(self.kernel_header());
             compile.extend(self.source_args(source));
             compile.extend(args(&["-x", "c++", "-c"]));
@@ -234,7 +255,7 @@ impl<'a> Compilations<'a> {
         let parts = self.compile_device(compilation, clang, &offload, &direct, None);
         let mut generate = direct;
         generate.extend(args(&["-nogpulib", "-S"]));
-        generate.push(self.optimization());
+        generate.push(self.link_optimization());
         generate.extend(link_inputs(parts));
         compilation.then(Step::new(Kind::Generate, &clang.path, generate).output(ptx));
     }
@@ -285,13 +306,18 @@ impl<'a> Compilations<'a> {
                 other => unreachable!("the plan has looked at it: {other:?}"),
             }
             let part = if recipe == Some(Recipe::Assemble) { "o" } else { "bc" };
+            let profile = self.profile(source);
             if part == "bc" {
-                compile.push(self.optimization());
+                compile.push(format!("-O{}", profile.level).into());
             }
-            if self.cargo.debug && is_preprocessed {
-                let generates_ptx = self.target().family() != Family::Amd;
-                let lines_only = generates_ptx && self.cargo.opt_level != "0";
-                compile.push(if lines_only { "-gline-tables-only".into() } else { "-g".into() });
+            let is_nvidia = self.target().family() == Family::Nvidia;
+            match profile.debug {
+                _ if !is_preprocessed => {}
+                DebugInfo::None => {}
+                DebugInfo::Full if !is_nvidia || profile.level == "0" => compile.push("-g".into()),
+                // More than these makes PTX that ptxas does not optimize.
+                DebugInfo::Full | DebugInfo::Lines if is_nvidia => compile.push("-gline-directives-only".into()),
+                DebugInfo::Full | DebugInfo::Lines => compile.push("-gline-tables-only".into()),
             }
             compile.extend(self.source_args(source));
             compile.push(source.path.clone().into());
@@ -345,8 +371,9 @@ impl<'a> Compilations<'a> {
         list
     }
 
-    fn optimization(&self) -> OsString {
-        format!("-O{}", self.cargo.opt_level).into()
+    /// For what all sources are put together to: as for the first of them.
+    fn link_optimization(&self) -> OsString {
+        format!("-O{}", self.profile(self.sources()[0]).level).into()
     }
 }
 

@@ -1,6 +1,7 @@
 //! What nvcc is told: to make images, and objects with host code.
 
 use super::named_files::NamedFiles;
+use super::profile::{DebugInfo, OwnFlags};
 use super::{Compilation, Compilations, args};
 use crate::error::Error;
 use crate::exec::{DepfileBy, Kind, Step};
@@ -70,15 +71,22 @@ impl Compilations<'_> {
         compilation: &mut Compilation,
     ) -> Vec<OsString> {
         let mut list = vec![OsString::from("-ccbin"), ccbin.path.clone().into()];
-        list.push(match self.cargo.opt_level.as_str() {
-            level @ ("0" | "1" | "2" | "3") => format!("-O{level}").into(),
-            // nvcc does not optimize for size.
-            _ => "-O2".into(),
-        });
-        match (self.cargo.debug, self.cargo.opt_level.as_str()) {
-            (true, "0") => list.extend(args(&["-g", "-G"])),
-            (true, _) => list.extend(args(&["-g", "-lineinfo"])),
-            (false, _) => {}
+        // nvcc warns of an option that is there twice, and of `-lineinfo` beside `-G`.
+        let profile = self.profile(source);
+        let variables = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"].map(|name| self.cargo.user_var(name));
+        let of_variables = OwnFlags::of(variables.iter().flatten().flat_map(|flags| flags.split_whitespace()));
+        if profile.own.level.is_none() && of_variables.level.is_none() {
+            list.push(format!("-O{}", profile.level).into());
+        }
+        if profile.debug != DebugInfo::None && profile.own.debug.is_none() && of_variables.debug.is_none() {
+            list.push("-g".into());
+        }
+        if profile.own.device_debug.is_none() && of_variables.device_debug.is_none() {
+            match profile.debug {
+                DebugInfo::Full => list.push("-G".into()),
+                DebugInfo::Lines => list.push("-lineinfo".into()),
+                DebugInfo::None => {}
+            }
         }
         for arg in self.source_args(source) {
             let text = arg.to_string_lossy();

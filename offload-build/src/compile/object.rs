@@ -1,5 +1,6 @@
 //! Objects with host code and device code, by clang; what they have in common with nvcc's.
 
+use super::profile::DebugInfo;
 use super::{Compilation, Compilations, args};
 use crate::error::Error;
 use crate::exec::{DepfileBy, Kind, Step};
@@ -24,7 +25,10 @@ impl<'a> Compilations<'a> {
         let version = self.code_object_version.or(self.sdk.code_object_version);
         common.extend(version.filter(|_| mode == "hip").map(|it| format!("-mcode-object-version={it}").into()));
         // Which macros there are depends on it.
-        common.push(self.optimization());
+        let profile = self.profile(source);
+        common.push(format!("-O{}", profile.level).into());
+        // With optimization clang has ptxas make lines of it.
+        common.extend((profile.debug != DebugInfo::None).then(|| "-g".into()));
         common.extend(self.source_args(source));
 
         let mut compile = common.clone();
@@ -44,7 +48,6 @@ impl<'a> Compilations<'a> {
         let file = self.cargo.portable(&source.path.to_string_lossy());
         let id = ContentHash::of_parts(&[&self.cargo.package, self.output.pack_name(), &file]);
         compile.push(format!("-cuid={id}").into());
-        compile.extend(self.cargo.debug.then(|| "-g".into()));
         compile.push(source.path.clone().into());
         let step = Step::new(Kind::Compile, &clang.path, compile);
         compilation.last(step.depfile(self.work("d"), DepfileBy::Driver));

@@ -97,6 +97,18 @@ impl Module {
         self
     }
 
+    /// Sets whether this module's images contain all that a debugger uses; see [`Build::debug`](crate::Build::debug).
+    pub fn debug(&mut self, debug: bool) -> &mut Self {
+        self.options.debug = Some(debug);
+        self
+    }
+
+    /// Sets this module's level of optimization; see [`Build::opt_level`](crate::Build::opt_level).
+    pub fn opt_level(&mut self, level: u32) -> &mut Self {
+        self.options.opt_level = Some(level.min(3));
+        self
+    }
+
     /// Who compiles this module's CUDA and HIP sources, in place of what the build says, for the GPUs that this
     /// compiler is for.
     pub fn compiler(&mut self, compiler: Compiler) -> &mut Self {

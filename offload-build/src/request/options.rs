@@ -16,6 +16,10 @@ pub(crate) struct Options {
     flags: Vec<(Option<Selector>, String)>,
     /// Of those that compile for a target, the last counts.
     pub(crate) compilers: Vec<Compiler>,
+    /// Whether there is all that debuggers use; without it, the compiler's default.
+    pub(crate) debug: Option<bool>,
+    /// From 0 to 3; without it, the compiler's default.
+    pub(crate) opt_level: Option<u32>,
 }
 
 impl Options {
@@ -34,6 +38,8 @@ impl Options {
         self.defines.extend(other.defines.iter().cloned());
         self.flags.extend(other.flags.iter().cloned());
         self.compilers.extend(&other.compilers);
+        self.debug = other.debug.or(self.debug);
+        self.opt_level = other.opt_level.or(self.opt_level);
     }
 
     /// Adds those for which there are flags.

@@ -56,6 +56,18 @@ impl Source {
         self
     }
 
+    /// Sets whether this source's images contain all that a debugger uses; see [`Build::debug`](crate::Build::debug).
+    pub fn debug(&mut self, debug: bool) -> &mut Self {
+        self.options.debug = Some(debug);
+        self
+    }
+
+    /// Sets this source's level of optimization; see [`Build::opt_level`](crate::Build::opt_level).
+    pub fn opt_level(&mut self, level: u32) -> &mut Self {
+        self.options.opt_level = Some(level.min(3));
+        self
+    }
+
     /// The targets that it supports, as [selectors](crate#selectors). Images for others are made without it.
     pub fn supports<S: Into<String>>(&mut self, selectors: impl IntoIterator<Item = S>) -> &mut Self {
         self.supports.extend(selectors.into_iter().map(Selector::new));

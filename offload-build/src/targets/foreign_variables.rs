@@ -14,7 +14,7 @@
 //! NVIDIA's names may be written out, too: `sm_80`, `compute_80`. Of each vendor the first that is set counts, in this order.
 //! Constraints: CMake's CUDA_ARCHITECTURES and HIP_ARCHITECTURES, PyTorch's `torch.utils.cpp_extension`, bindgen_cuda 0.1.6.
 
-use super::item::{Item, Listed, Vendor, split};
+use super::item::{Item, Listed, TargetOrigin, Vendor, split};
 use super::target;
 use crate::cargo::Cargo;
 use crate::error::Error;
@@ -54,10 +54,11 @@ const AMD: &[(&str, Words)] = &[
     ("HCC_AMDGPU_TARGET", Words::TargetIds),
 ];
 
-/// What the variables list, and the reason if that is nothing. Says which are used.
+/// What the variables list, and the reason if that is nothing. Says which are used, and whether
+/// that replaces a default.
 ///
 /// Returns an error if one that counts is not understood.
-pub(super) fn items(cargo: &Cargo) -> Result<(Vec<Listed>, String), Error> {
+pub(super) fn items(cargo: &Cargo, has_default: bool) -> Result<(Vec<Listed>, String), Error> {
     let mut items = Vec::new();
     let mut empty = Vec::new();
     for variables in [NVIDIA, AMD] {
@@ -69,11 +70,17 @@ pub(super) fn items(cargo: &Cargo) -> Result<(Vec<Listed>, String), Error> {
             let read = words.items(piece).ok_or_else(|| {
                 Error::config(format!("{name} is '{value}': '{piece}' is not understood; {}", words.expected()))
             })?;
-            items.extend(read.into_iter().map(|item| Listed { item, origin: name.to_owned() }));
+            items.extend(
+                read.into_iter().map(|item| Listed { item, by: TargetOrigin::ForeignVariable(name.to_owned()) }),
+            );
         }
         match items.len() == before {
             true => empty.push(format!("{name} is '{value}'")),
-            false => cargo.warn_once(&format!("using targets from {name}={value} because build.rs lists none")),
+            false => {
+                let why =
+                    if has_default { "in place of the default of build.rs" } else { "because build.rs lists none" };
+                cargo.warn_once(&format!("using targets from {name}={value} {why}"));
+            }
         }
     }
     let why = match empty.is_empty() {

@@ -1,5 +1,7 @@
 //! Items of lists of targets.
 
+use std::fmt;
+
 /// Whose GPUs are meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Vendor {
@@ -15,19 +17,41 @@ pub(super) enum Item {
     Arch(String),
     /// The GPUs of the building machine.
     Native(Vendor),
-    /// Them, or else these targets.
-    NativeOr(Vec<String>),
     /// NVIDIA's architectures that the compilers know: the first of each major number, and PTX of the last.
     AllMajor,
     /// All of them, and PTX of the last.
     All,
 }
 
-/// An item, and who lists it: `build.rs`, or a variable's name.
+/// Who lists a target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TargetOrigin {
+    /// [`Build::arch`](crate::Build::arch) or [`Build::archs`](crate::Build::archs).
+    BuildScript,
+    /// [`Build::default_archs`](crate::Build::default_archs).
+    Default,
+    /// `OFFLOAD_ARCH`, or `OFFLOAD_ARCH_<package>`: the one of this name.
+    OffloadArch(String),
+    /// The variable of this name, in which users of other programs name their GPUs.
+    ForeignVariable(String),
+}
+
+impl fmt::Display for TargetOrigin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            TargetOrigin::BuildScript => "build.rs",
+            TargetOrigin::Default => "the default of build.rs",
+            TargetOrigin::OffloadArch(name) | TargetOrigin::ForeignVariable(name) => name,
+        })
+    }
+}
+
+/// An item, and who lists it.
 #[derive(Debug, Clone)]
 pub(super) struct Listed {
     pub(super) item: Item,
-    pub(super) origin: String,
+    pub(super) by: TargetOrigin,
 }
 
 /// The pieces of a list in a variable.

@@ -1,17 +1,16 @@
 //! The list of targets: where it comes from, and its items.
 
 use super::foreign_variables;
-use super::item::{Item, Listed, Vendor, split};
+use super::item::{Item, Listed, TargetOrigin, Vendor, split};
 use crate::cargo::Cargo;
 use crate::error::Error;
 
-/// What build.rs lists.
-#[derive(Debug, Clone)]
-pub(crate) enum Wanted {
-    /// One item, as in `OFFLOAD_ARCH`.
-    Name(String),
-    /// The GPUs of the building machine, or else these targets.
-    NativeOr(Vec<String>),
+/// The targets that build.rs asks for, with names and words as in `OFFLOAD_ARCH`.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Wanted {
+    pub(crate) archs: Vec<String>,
+    /// These count if neither `archs` nor a variable lists any.
+    pub(crate) default: Vec<String>,
 }
 
 /// Where targets are named, for messages that say that there is none.
@@ -19,22 +18,20 @@ const EXAMPLE: &str = "List them in build.rs, as in .archs([\"gfx90a\", \"sm_80\
                        OFFLOAD_ARCH=\"gfx90a;sm_80\". Nothing is detected from the machine that builds, unless 'native' is \
                        asked for.";
 
-/// `OFFLOAD_ARCH`, else what build.rs lists, else the variables that the field uses.
+/// Returns the items of the first of these that lists any: `OFFLOAD_ARCH`, build.rs, foreign variables, the default of build.rs.
 ///
-/// Returns an error if the list is empty, or if one of the field's variables is not understood.
-pub(super) fn items(cargo: &Cargo, wanted: &[Wanted]) -> Result<Vec<Listed>, Error> {
+/// Returns an error if the list is empty, or if a foreign variable is not understood.
+pub(super) fn items(cargo: &Cargo, wanted: &Wanted) -> Result<Vec<Listed>, Error> {
     let (items, none) = if let Some((variable, value)) = cargo.package_var("OFFLOAD_ARCH") {
-        let items: Vec<_> = split(&value).map(|name| Listed { item: ours(name), origin: variable.clone() }).collect();
-        (items, format!("{variable} is an empty list"))
-    } else if !wanted.is_empty() {
-        let item = |wanted: &Wanted| match wanted {
-            Wanted::Name(name) => ours(name),
-            Wanted::NativeOr(names) => Item::NativeOr(names.clone()),
-        };
-        let items = wanted.iter().map(|wanted| Listed { item: item(wanted), origin: "build.rs".to_owned() });
-        (items.collect(), String::new())
+        (listed(split(&value), &TargetOrigin::OffloadArch(variable.clone())), format!("{variable} is an empty list"))
+    } else if !wanted.archs.is_empty() {
+        (listed(wanted.archs.iter().map(String::as_str), &TargetOrigin::BuildScript), String::new())
     } else {
-        foreign_variables::items(cargo)?
+        let (items, none) = foreign_variables::items(cargo, !wanted.default.is_empty())?;
+        match items.is_empty() {
+            true => (listed(wanted.default.iter().map(String::as_str), &TargetOrigin::Default), none),
+            false => (items, none),
+        }
     };
     match items.is_empty() {
         true => Err(self::none(&none)),
@@ -42,13 +39,17 @@ pub(super) fn items(cargo: &Cargo, wanted: &[Wanted]) -> Result<Vec<Listed>, Err
     }
 }
 
-/// There is no target, for this reason.
-pub(super) fn none(why: &str) -> Error {
+fn listed<'a>(names: impl Iterator<Item = &'a str>, by: &TargetOrigin) -> Vec<Listed> {
+    names.map(|name| Listed { item: ours(name), by: by.clone() }).collect()
+}
+
+/// Returns the error for an empty list, with this reason.
+fn none(why: &str) -> Error {
     Error::config(format!("no targets: {why}. {EXAMPLE}"))
 }
 
 /// An item of our own lists.
-pub(super) fn ours(name: &str) -> Item {
+fn ours(name: &str) -> Item {
     match name {
         "native" => Item::Native(Vendor::Any),
         "all-major" => Item::AllMajor,

@@ -1,4 +1,5 @@
-//! Which targets a pack is built for: those of `OFFLOAD_ARCH`, else of build.rs, else of the variables that the field uses.
+//! Which targets a pack is built for: those of `OFFLOAD_ARCH`, else of build.rs, else of foreign variables, else the default of
+//! build.rs.
 //!
 //! Names are taken apart ([`list`]), lists of other programs read ([`field`]), `native` and `all-major` looked up ([`native`],
 //! [`supported`]); what comes out are [`Target`]s, each once, in the order given.
@@ -19,33 +20,50 @@ pub(crate) use target::{Family, Target, join};
 use crate::cargo::Cargo;
 use crate::error::Error;
 use crate::toolchain::Tools;
+pub use item::TargetOrigin;
 use item::{Item, Listed};
 use offload_format::target::{NvidiaCode, OffloadArch, TargetId, amdgpu};
 
-/// The targets, each parsed once, in the order given.
+/// The targets of a build.
+#[derive(Debug)]
+pub(crate) struct Resolved {
+    /// Each once, in the order given.
+    pub(crate) targets: Vec<Target>,
+    /// Who lists each of them first.
+    pub(crate) origins: Vec<TargetOrigin>,
+    /// Whether the list differs between machines: their GPUs are in it, or a foreign variable lists it.
+    pub(crate) is_of_this_machine: bool,
+}
+
+/// Parses each target once, in the order given. Without tools, words that stand for several targets stand for none.
 ///
 /// Returns an error if there is none, if one is malformed, if one cannot be had in this code object version, if two may
 /// not stand together, or if what is to be looked up cannot be.
 pub(crate) fn resolve(
     cargo: &Cargo,
-    tools: &Tools<'_>,
-    wanted: &[Wanted],
+    tools: Option<&Tools<'_>>,
+    wanted: &Wanted,
     code_object_version: Option<u32>,
-) -> Result<Vec<Target>, Error> {
+) -> Result<Resolved, Error> {
     let mut targets: Vec<Target> = Vec::new();
-    for Listed { item, origin } in list::items(cargo, wanted)? {
-        for name in names(&item, &origin, cargo, tools)? {
-            let target = check(&name, &origin, code_object_version)?;
+    let mut origins = Vec::new();
+    let items = list::items(cargo, wanted)?;
+    let has_others = items.iter().any(|listed| !matches!(listed.item, Item::Native(_)));
+    let of_this_machine = |listed: &Listed| {
+        matches!((&listed.item, &listed.by), (Item::Native(_), _) | (_, TargetOrigin::ForeignVariable(_)))
+    };
+    let is_of_this_machine = items.iter().any(of_this_machine);
+    for Listed { item, by } in items {
+        for name in names(&item, &by, has_others, cargo, tools)? {
+            let target = check(&name, &by, code_object_version)?;
             if let Some(other) = targets.iter().find(|other| other.conflicts_with(&target)) {
-                return Err(conflict_error(other, &target, &origin));
+                return Err(conflict_error(other, &target, &by));
             }
             if !targets.contains(&target) {
                 targets.push(target);
+                origins.push(by.clone());
             }
         }
-    }
-    if targets.is_empty() {
-        return Err(list::none("there is no GPU here, and build.rs says .native_or([])"));
     }
     if let Some(ptx) = ptx_for_few(&targets) {
         cargo.warn_once(&format!(
@@ -53,7 +71,7 @@ pub(crate) fn resolve(
                 ptx.as_str().trim_end_matches(['a', 'f'])
             ));
     }
-    Ok(targets)
+    Ok(Resolved { targets, origins, is_of_this_machine })
 }
 
 /// The first PTX target, if each of them is bound to few GPUs.
@@ -70,73 +88,67 @@ fn ptx_for_few(targets: &[Target]) -> Option<&Target> {
     first
 }
 
-/// Whether the list is another on another machine: its GPUs are in it, or build.rs leaves it to the environment.
-pub(crate) fn are_of_this_machine(wanted: &[Wanted]) -> bool {
-    let is_native = |wanted: &Wanted| match wanted {
-        Wanted::Name(name) => matches!(list::ours(name), Item::Native(_)),
-        Wanted::NativeOr(_) => true,
-    };
-    wanted.is_empty() || wanted.iter().any(is_native)
-}
-
 /// What `native` stands for.
 pub(crate) fn native_gpus(cargo: &Cargo, tools: &Tools<'_>) -> Result<Gpus, Error> {
     native::find(cargo, tools, item::Vendor::Any)
 }
 
-/// The names that an item stands for.
-fn names(item: &Item, origin: &str, cargo: &Cargo, tools: &Tools<'_>) -> Result<Vec<String>, Error> {
-    Ok(match item {
-        Item::Arch(name) => vec![name.clone()],
-        Item::Native(vendor) => native::targets(cargo, tools, *vendor, origin)?,
-        Item::NativeOr(others) => match native::targets_or(cargo, tools, others)? {
-            Some(found) => found,
-            None => {
-                let others = others.iter().map(|name| names(&list::ours(name), origin, cargo, tools));
-                others.collect::<Result<Vec<_>, _>>()?.concat()
-            }
-        },
-        Item::AllMajor => supported::all_major(tools, origin)?,
-        Item::All => supported::all(tools, origin)?,
-    })
+/// Returns the names that an item stands for.
+fn names(
+    item: &Item,
+    by: &TargetOrigin,
+    has_others: bool,
+    cargo: &Cargo,
+    tools: Option<&Tools<'_>>,
+) -> Result<Vec<String>, Error> {
+    match (item, tools) {
+        (Item::Arch(name), _) => Ok(vec![name.clone()]),
+        (_, None) => Ok(Vec::new()),
+        (Item::Native(_), Some(tools)) if *by == TargetOrigin::Default && has_others => {
+            native::targets_beside_others(cargo, tools)
+        }
+        (Item::Native(vendor), Some(tools)) => native::targets(cargo, tools, *vendor, by),
+        (Item::AllMajor, Some(tools)) => supported::all_major(tools, by),
+        (Item::All, Some(tools)) => supported::all(tools, by),
+    }
 }
 
 /// Parses a target that may be had.
-fn check(name: &str, origin: &str, code_object_version: Option<u32>) -> Result<Target, Error> {
+fn check(name: &str, by: &TargetOrigin, code_object_version: Option<u32>) -> Result<Target, Error> {
     let target = Target::parse(name).map_err(|error| {
         let hint = foreign_variables::hint(name).map_or(String::new(), |hint| format!("\n{hint}"));
-        Error::config(format!("a target from {origin}: {error}{hint}"))
+        Error::config(format!("a target from {by}: {error}{hint}"))
     })?;
     if let OffloadArch::Amdgpu(id) = target.arch() {
-        check_amdgpu(name, id, origin, code_object_version)?;
+        check_amdgpu(name, id, by, code_object_version)?;
     }
     Ok(target)
 }
 
-fn conflict_error(a: &Target, b: &Target, origin: &str) -> Error {
+fn conflict_error(a: &Target, b: &Target, by: &TargetOrigin) -> Error {
     Error::config(format!(
-        "the targets '{a}' and '{b}' (from {origin}) may not stand in one pack: some devices fit both. \
+        "the targets '{a}' and '{b}' (from {by}) may not stand in one pack: some devices fit both. \
          Name the same features in each, such as '{p}:xnack+' and '{p}:xnack-'.",
         p = a.as_str().split(':').next().unwrap_or_default()
     ))
 }
 
-fn check_amdgpu(name: &str, id: TargetId<'_>, origin: &str, version: Option<u32>) -> Result<(), Error> {
+fn check_amdgpu(name: &str, id: TargetId<'_>, by: &TargetOrigin, version: Option<u32>) -> Result<(), Error> {
     if id.processor() == amdgpu::SPIRV {
         return Err(Error::config(format!(
-            "the target '{name}' (from {origin}) is SPIR-V, which this version does not make"
+            "the target '{name}' (from {by}) is SPIR-V, which this version does not make"
         )));
     }
     if let Some(feature) = id.unsupported_feature() {
         return Err(Error::config(format!(
-            "the target '{name}' (from {origin}) names the feature '{feature}', which {} does not have",
+            "the target '{name}' (from {by}) names the feature '{feature}', which {} does not have",
             id.processor()
         )));
     }
     match version {
         Some(version @ ..amdgpu::FIRST_GENERIC_VERSION) if amdgpu::is_generic(id.processor()) => {
             Err(Error::config(format!(
-                "the target '{name}' (from {origin}) needs code object version {}, and build.rs asks for {version}",
+                "the target '{name}' (from {by}) needs code object version {}, and build.rs asks for {version}",
                 amdgpu::FIRST_GENERIC_VERSION
             )))
         }

@@ -7,7 +7,7 @@
 //!
 //! They are asked for names without features: code for `gfx90a` runs in every mode of one.
 
-use super::item::Vendor;
+use super::item::{TargetOrigin, Vendor};
 use super::target;
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
@@ -22,7 +22,12 @@ const TOPOLOGY: &str = "/sys/class/kfd/kfd/topology/nodes";
 /// The targets of the machine's GPUs.
 ///
 /// Returns an error if there is no GPU: nothing else is taken in its place.
-pub(super) fn targets(cargo: &Cargo, tools: &Tools<'_>, vendor: Vendor, origin: &str) -> Result<Vec<String>, Error> {
+pub(super) fn targets(
+    cargo: &Cargo,
+    tools: &Tools<'_>,
+    vendor: Vendor,
+    by: &TargetOrigin,
+) -> Result<Vec<String>, Error> {
     let trail = match find(cargo, tools, vendor)? {
         Gpus::Found(targets) => return Ok(targets),
         Gpus::None(trail) => trail,
@@ -33,21 +38,22 @@ pub(super) fn targets(cargo: &Cargo, tools: &Tools<'_>, vendor: Vendor, origin: 
         Vendor::Amd => ("AMD ", "gfx1100"),
     };
     let message = format!(
-        "the target 'native' (from {origin}) is the {whose}GPU of this machine, and none was found:\n{}\n\
-         Name the GPUs that the program is for, as in OFFLOAD_ARCH={example}, or let build.rs say what is built where \
-         there is none: .native_or([\"{example}\"])",
+        "the target 'native' (from {by}) is the {whose}GPU of this machine, and none was found:\n{}\n\
+         Name the GPUs that the program is for, as in OFFLOAD_ARCH={example}, or let build.rs list one that is \
+         built where there is none: .default_archs([\"native\", \"{example}\"])",
         trail.iter().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
     );
     Err(Error::new(ErrorKind::Config, message))
 }
 
-/// The targets of the machine's GPUs; where there is none, it is said that these are built for.
-pub(super) fn targets_or(cargo: &Cargo, tools: &Tools<'_>, others: &[String]) -> Result<Option<Vec<String>>, Error> {
+/// Returns the targets of the machine's GPUs; if there is none, warns that only the other targets of the list are built.
+pub(super) fn targets_beside_others(cargo: &Cargo, tools: &Tools<'_>) -> Result<Vec<String>, Error> {
     match find(cargo, tools, Vendor::Any)? {
-        Gpus::Found(targets) => Ok(Some(targets)),
+        Gpus::Found(targets) => Ok(targets),
         Gpus::None(_) => {
-            cargo.warn_once(&format!("no GPU here, so for {} in place of native", others.join(", ")));
-            Ok(None)
+            cargo
+                .warn_once("no GPU found for 'native': building only for the other targets of the default of build.rs");
+            Ok(Vec::new())
         }
     }
 }

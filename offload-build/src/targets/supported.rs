@@ -4,26 +4,27 @@
 //! GPUs compile. What there is, ptxas and clang say; no table here has to be extended. AMD has no such word: each of its
 //! GPUs needs code of its own, and generic targets are what stands for many.
 
+use super::item::TargetOrigin;
 use super::target;
 use crate::error::{Error, ErrorKind};
 use crate::toolchain::Tools;
 use offload_format::target::{NvidiaArch, NvidiaCode};
 
 /// The first architecture of each major number, and PTX of the last.
-pub(super) fn all_major(tools: &Tools<'_>, origin: &str) -> Result<Vec<String>, Error> {
-    Ok(names(&first_of_each_major(&known(tools, "all-major", origin)?)))
+pub(super) fn all_major(tools: &Tools<'_>, by: &TargetOrigin) -> Result<Vec<String>, Error> {
+    Ok(names(&first_of_each_major(&known(tools, "all-major", by)?)))
 }
 
 /// Every architecture, and PTX of the last.
-pub(super) fn all(tools: &Tools<'_>, origin: &str) -> Result<Vec<String>, Error> {
-    Ok(names(&known(tools, "all", origin)?))
+pub(super) fn all(tools: &Tools<'_>, by: &TargetOrigin) -> Result<Vec<String>, Error> {
+    Ok(names(&known(tools, "all", by)?))
 }
 
 /// What both compilers build, in the order of the numbers; without `a` and `f`, which run on few GPUs.
-fn known(tools: &Tools<'_>, word: &str, origin: &str) -> Result<Vec<NvidiaArch>, Error> {
+fn known(tools: &Tools<'_>, word: &str, by: &TargetOrigin) -> Result<Vec<NvidiaArch>, Error> {
     let missing = |what: String| {
         let message = format!(
-            "the target '{word}' (from {origin}) is what ptxas and clang of this machine know: {what}\n\
+            "the target '{word}' (from {by}) is what ptxas and clang of this machine know: {what}\n\
              Install what is missing, or name targets, as in OFFLOAD_ARCH=\"sm_80;compute_90\"."
         );
         Error::new(ErrorKind::ToolNotFound, message)

@@ -1,14 +1,10 @@
 //! Images by nvcc, and by clang with CUDA's headers: what they are for, as `cuobjdump` reads it, and their kernels.
 
-use super::package;
+use super::{BOTH, package};
 use offload_tests::data::read;
 use offload_tests::judges::{assert_is_for, image_file_name};
-use offload_tests::registry::{NVCC, Needs, needs};
+use offload_tests::registry::NVCC;
 use offload_tests::scenario::Scenario;
-use offload_tests::tools::Tool;
-
-/// nvcc, and clang beside it.
-const BOTH: Needs = needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::Llvm22]);
 
 offload_tests::tests! {
     NVCC.slow() => [nvcc_makes_every_kind_of_image, nvcc_makes_the_same_bytes_in_any_folder],

@@ -2,10 +2,13 @@
 
 mod errors;
 mod images;
+mod profile;
 mod rebuilds;
 mod toolkits;
 
+use offload_tests::registry::{Needs, needs};
 use offload_tests::scenario::Scenario;
+use offload_tests::tools::Tool;
 use std::env;
 use std::path::PathBuf;
 
@@ -13,9 +16,13 @@ offload_tests::tests! {
     ;
     errors::tests(),
     images::tests(),
+    profile::tests(),
     rebuilds::tests(),
     toolkits::tests(),
 }
+
+/// nvcc, and clang beside it.
+const BOTH: Needs = needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::Llvm22]);
 
 /// A kernel with a header of CUDA's and one of its own.
 const HALF: &str = r#"#include <cuda_fp16.h>

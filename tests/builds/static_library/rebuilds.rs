@@ -92,8 +92,17 @@ extern "C" void start(float *x) { scale<<<1, 1>>>(x); }
 fn nothing_is_compiled_when_skipped() {
     let scenario = Scenario::new("static_skipped");
     scenario
-        .build_script(r#"Build::new().file("kernels/scale.cu").archs(["sm_80"]).compile_static("a");"#)
+        .build_script(
+            r#"let mut build = Build::new();
+    build.file("kernels/scale.cu").archs(["sm_80"]).supports(["amd"]).allow_empty();
+    let library = build.compile_static("a");
+    assert!(library.path().is_none());
+    println!("cargo::warning=skipped {}", library.is_skipped());"#,
+        )
         .write("src/lib.rs", "unsafe extern \"C\" {\n    pub fn cuda_devices(count: *mut i32) -> i32;\n}\n");
-    scenario.build().env("OFFLOAD_SKIP", "1").passes();
-    scenario.build().env("DOCS_RS", "1").passes();
+    scenario.build().env("OFFLOAD_SKIP", "1").passes().has("skipped true");
+    scenario.build().env("DOCS_RS", "1").passes().has("skipped true");
+    // No target left is another reason for there being no library.
+    scenario.write("kernels/scale.cu", "__global__ void scale() {}\n");
+    scenario.build().passes().has("skipped false");
 }

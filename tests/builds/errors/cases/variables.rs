@@ -23,7 +23,7 @@ pub const CASES: &[Case] = &[
         env: &[("OFFLOAD_PREBUILT", "update")],
         ..fails(
             "prebuilt-update-of-native",
-            r#".file("kernels/add.cu").archs(["cpu"]).native_or(["gfx90a"])"#,
+            r#".file("kernels/add.cu").default_archs(["native", "gfx90a"])"#,
             PREBUILT_OF_THIS,
         )
     },

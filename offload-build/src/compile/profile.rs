@@ -1,0 +1,147 @@
+//! How much device code is optimized, and what it contains for debuggers.
+//!
+//! | compiler | optimization | debug information |
+//! |---|---|---|
+//! | clang with our header, C++ for the CPU | Cargo's `opt-level` | Cargo's `debug`; for NVIDIA all of it without optimization, else lines |
+//! | nvcc, ptxas, clang with CUDA's or ROCm's headers | 3 | lines, if Cargo's `debug` asks for any |
+//!
+//! Full debug information costs these compilers five times the code and gigabytes of memory, so it is made on request only.
+//! `opt_level` and `debug` of build.rs replace the defaults, and a flag of build.rs replaces both.
+
+use super::Compilations;
+use crate::plan::PlannedSource;
+use crate::request::{Headers, Recipe};
+use crate::targets::Family;
+
+/// What is there for debuggers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum DebugInfo {
+    None,
+    Lines,
+    Full,
+}
+
+/// The settings for one source and target.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Profile {
+    /// As in `-O<level>`.
+    pub(super) level: String,
+    pub(super) debug: DebugInfo,
+    pub(super) own: OwnFlags,
+}
+
+/// What the flags of build.rs already say.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct OwnFlags {
+    /// The level of the last `-O`.
+    pub(super) level: Option<String>,
+    /// `-g` and its kin: all code for clang and ptxas, host code for nvcc.
+    pub(super) debug: Option<DebugInfo>,
+    /// `-G` and `-lineinfo`, which are for device code.
+    pub(super) device_debug: Option<DebugInfo>,
+}
+
+impl OwnFlags {
+    pub(super) fn of<'a>(flags: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut own = Self::default();
+        let mut before = "";
+        for flag in flags {
+            // `-Xptxas -O1` is for a part of the compiler.
+            let is_passed_on = before.starts_with("-X") && !before.contains(['=', ',']);
+            before = flag;
+            if is_passed_on {
+                continue;
+            }
+            if let Some(level) = level(flag) {
+                own.level = Some(level.to_owned());
+            }
+            match flag {
+                "-G" | "--device-debug" => own.device_debug = Some(DebugInfo::Full),
+                "-lineinfo" | "--generate-line-info" => own.device_debug = Some(DebugInfo::Lines),
+                _ => own.debug = debug_info(flag).or(own.debug),
+            }
+        }
+        own
+    }
+}
+
+fn level(flag: &str) -> Option<&str> {
+    let level = flag.strip_prefix("--optimize").or_else(|| flag.strip_prefix("-O"))?;
+    // nvcc's -Ofast-compile is another option.
+    let is_other = level.starts_with("fast-compile") || level.starts_with("fc");
+    let level = level.trim_start_matches('=');
+    (!is_other).then_some(if level.is_empty() { "1" } else { level })
+}
+
+fn debug_info(flag: &str) -> Option<DebugInfo> {
+    match flag {
+        "-g" | "-g2" | "-g3" | "--debug" => Some(DebugInfo::Full),
+        "-g1" | "-gmlt" => Some(DebugInfo::Lines),
+        "-g0" => Some(DebugInfo::None),
+        _ if flag.starts_with("-gline-") => Some(DebugInfo::Lines),
+        _ if flag.starts_with("-ggdb") || flag.starts_with("-gdwarf") => Some(DebugInfo::Full),
+        _ => None,
+    }
+}
+
+impl Compilations<'_> {
+    /// Returns the profile of a source: what build.rs asks for, else the default of its compiler.
+    pub(super) fn profile(&self, source: &PlannedSource) -> Profile {
+        let all = [&self.module.options, &source.options];
+        let flags = all.iter().flat_map(|options| options.flags_for(self.target()));
+        let own = OwnFlags::of(flags.map(String::as_str));
+        let asked_debug = source.options.debug.or(self.module.options.debug);
+        let asked_level = source.options.opt_level.or(self.module.options.opt_level).map(|level| level.to_string());
+        let recipe = source.recipe(self.target());
+        let is_vendors = matches!(recipe, Some(Recipe::Nvcc | Recipe::Offload(_, Headers::Cuda | Headers::Rocm)));
+        let own_debug = match recipe {
+            Some(Recipe::Nvcc) => own.device_debug,
+            _ => own.debug.or(own.device_debug),
+        };
+        let is_nvidia = self.target().family() == Family::Nvidia;
+        let default_level = match (is_vendors, asked_debug) {
+            // NVIDIA's debugger takes only what is not optimized.
+            (_, Some(true)) if is_nvidia || is_vendors => "0",
+            (true, _) => "3",
+            (false, _) => &self.cargo.opt_level,
+        };
+        let level = own.level.clone().or(asked_level).unwrap_or_else(|| default_level.to_owned());
+        let default_debug = match asked_debug {
+            Some(true) => DebugInfo::Full,
+            Some(false) => DebugInfo::None,
+            None if !self.cargo.debug => DebugInfo::None,
+            None if is_vendors => DebugInfo::Lines,
+            // ptxas optimizes what clang makes without.
+            None if is_nvidia && (level != "0" || !self.target().is_ptx()) => DebugInfo::Lines,
+            None => DebugInfo::Full,
+        };
+        Profile { level, debug: own_debug.unwrap_or(default_debug), own }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_that_say_it_themselves() {
+        let own = |flags: &str| {
+            let own = OwnFlags::of(flags.split(' '));
+            (own.level, own.debug, own.device_debug)
+        };
+        let level = |level: &str| Some(level.to_owned());
+        for (flags, expected) in [
+            ("-O1 -lineinfo", (level("1"), None, Some(DebugInfo::Lines))),
+            ("-O3 --optimize=2", (level("2"), None, None)),
+            ("-g -G", (None, Some(DebugInfo::Full), Some(DebugInfo::Full))),
+            ("-gline-tables-only", (None, Some(DebugInfo::Lines), None)),
+            ("-g0", (None, Some(DebugInfo::None), None)),
+            ("-gencode arch=compute_80,code=sm_80", (None, None, None)),
+            ("-Xptxas -O1 -Xcompiler -g", (None, None, None)),
+            ("-Ofast-compile=max", (None, None, None)),
+            ("-Xptxas=-v -Ofast", (level("fast"), None, None)),
+        ] {
+            assert_eq!(own(flags), expected, "{flags}");
+        }
+    }
+}

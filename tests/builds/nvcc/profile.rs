@@ -1,0 +1,127 @@
+//! Optimization and debug information of vendors' compilers, as `llvm-readelf` sees them: in dev builds and release builds, on
+//! request, and with flags of build.rs.
+
+use super::{BOTH, package};
+use offload_tests::data::read;
+use offload_tests::scenario::Scenario;
+use offload_tests::tools::{llvm, stdout, succeed};
+
+offload_tests::tests! {
+    BOTH.slow() => [dev_and_release_builds_have_the_same_instructions],
+    BOTH => [flags_of_build_rs_replace_ours],
+}
+
+/// Optimization changes the number of its instructions.
+const LOOP: &str = r#"__device__ float step(float x, int i) { float y = x * i; return y * y + 1.0f; }
+extern "C" __global__ void run(float *x) {
+  float sum = 0.0f;
+  for (int i = 0; i < 4; ++i)
+    sum += step(x[threadIdx.x], i);
+  x[threadIdx.x] = sum;
+}
+"#;
+
+/// A package with a pack for each of these names and calls.
+fn packs(name: &str, packs: &[(&str, &str)]) -> Scenario {
+    let scenario = package(name, "");
+    let body: String = packs
+        .iter()
+        .map(|(name, calls)| {
+            format!(r#"Build::new().file("kernels/loop.cu").archs(["sm_80"]){calls}.compile("{name}");"#)
+        })
+        .collect();
+    scenario.build_script(&body).write("kernels/loop.cu", LOOP);
+    scenario
+}
+
+/// The instructions of the kernel in the image of this pack.
+fn instructions(scenario: &Scenario, profile: &str, pack: &str) -> Vec<u8> {
+    let image = scenario.output(profile, &format!("{pack}/sm_80.cubin"));
+    let text = stdout(&succeed(llvm("llvm-readelf").arg("-SW").arg(&image)));
+    let (_, section) = text.split_once(" .text.run ").unwrap_or_else(|| panic!("no code: {text}"));
+    let numbers: Vec<usize> =
+        section.split_whitespace().skip(1).take(3).map(|it| usize::from_str_radix(it, 16).expect("a number")).collect();
+    read(image)[numbers[1]..][..numbers[2]].to_vec()
+}
+
+/// Whether the image of this pack has a section of this name.
+fn has(scenario: &Scenario, profile: &str, pack: &str, section: &str) -> bool {
+    let image = read(scenario.output(profile, &format!("{pack}/sm_80.cubin")));
+    image.windows(section.len()).any(|it| it == section.as_bytes())
+}
+
+fn dev_and_release_builds_have_the_same_instructions() {
+    let scenario = packs(
+        "vendor_profile",
+        &[
+            ("nvcc", ".compiler(Compiler::Nvcc)"),
+            ("clang", ".compiler(Compiler::ClangCuda)"),
+            ("nvcc_debug", ".compiler(Compiler::Nvcc).debug(true)"),
+            ("clang_debug", ".compiler(Compiler::ClangCuda).debug(true)"),
+            ("ours_debug", ".debug(true)"),
+            ("ours_fast", ".opt_level(3).debug(false)"),
+        ],
+    );
+    scenario.build().passes().lacks("warning: vendor_profile");
+    scenario.build().release().passes().lacks("warning: vendor_profile");
+    for compiler in ["nvcc", "clang"] {
+        let [dev, release] = ["debug", "release"].map(|profile| instructions(&scenario, profile, compiler));
+        assert!(dev == release, "{compiler}: other instructions in a dev build than in a release build");
+        assert!(has(&scenario, "debug", compiler, ".debug_line"), "{compiler}: no lines in a dev build");
+        assert!(!has(&scenario, "debug", compiler, ".debug_info"), "{compiler}: more than lines in a dev build");
+        assert!(!has(&scenario, "release", compiler, ".debug_line"), "{compiler}: lines in a release build");
+        for profile in ["debug", "release"] {
+            let on_request = format!("{compiler}_debug");
+            let (debugged, optimized) = (instructions(&scenario, profile, &on_request).len(), dev.len());
+            assert!(
+                debugged > 2 * optimized,
+                "{compiler}, {profile}: {debugged} bytes for debuggers, else {optimized}"
+            );
+            assert!(has(&scenario, profile, &on_request, ".debug_info"), "{compiler}: nothing for debuggers");
+        }
+    }
+    for profile in ["debug", "release"] {
+        assert!(has(&scenario, profile, "ours_debug", ".debug_info"), "{profile}: nothing for debuggers");
+        assert!(!has(&scenario, profile, "ours_fast", ".debug_line"), "{profile}: lines that nobody wants");
+    }
+    let [dev, release] = ["debug", "release"].map(|profile| instructions(&scenario, profile, "ours_fast"));
+    assert!(dev == release, "other instructions with an explicit level");
+}
+
+fn flags_of_build_rs_replace_ours() {
+    const NVCC: &str = ".compiler(Compiler::Nvcc)";
+    let scenario = packs(
+        "vendor_own_flags",
+        &[
+            ("level", &format!(r#"{NVCC}.flag("-O1")"#)),
+            ("lines", &format!(r#"{NVCC}.flag("-O2").flag("-lineinfo")"#)),
+            ("device", &format!(r#"{NVCC}.flag("-G").flag("-g")"#)),
+            ("lines_first", &format!(r#"{NVCC}.debug(true).flag("--generate-line-info")"#)),
+            ("clang", r#".compiler(Compiler::ClangCuda).flag("-O0").flag("-g")"#),
+        ],
+    );
+    scenario.write(
+        "kernels/launch.cu",
+        "__global__ void f(int *x) { *x = 1; }\nextern \"C\" void g(int *x) { f<<<1, 1>>>(x); }\n",
+    );
+    let library = r#"Build::new().file("kernels/launch.cu").archs(["sm_80"]).compiler(Compiler::Nvcc)"#;
+    let text = scenario.text("build.rs");
+    let text = text.replacen(
+        "fn main() {",
+        &format!("fn main() {{ {library}.flag(\"-O2\").flag(\"-G\").compile_static(\"launch\");"),
+        1,
+    );
+    scenario.write("build.rs", text);
+    let printed = scenario.build().passes();
+    assert_eq!(
+        printed.text().lines().filter(|line| line.contains("warning: vendor_own_flags")).count(),
+        0,
+        "{printed}"
+    );
+    for (pack, is_debugged) in
+        [("level", false), ("lines", false), ("device", true), ("lines_first", false), ("clang", true)]
+    {
+        assert_eq!(has(&scenario, "debug", pack, ".debug_info"), is_debugged, "{pack}");
+        assert!(has(&scenario, "debug", pack, ".debug_line"), "{pack}");
+    }
+}
