@@ -125,7 +125,8 @@
 //! | [`Compiler::ClangCuda`] | the same | the same | the same |
 //! | [`Compiler::ClangRocm`] | the same for AMD's GPUs, also `.hip` sources that include `<hip/…>` | of ROCm | `HIPCC`; `ROCM_PATH`, `HIP_PATH`, `ROCM_HOME`; a `hipcc` in `PATH`; `/opt/rocm`, `/opt/rocm-*`, `/usr` |
 //!
-//! nvcc is asked whether it compiles for a target before anything is compiled. Variables that lead to two different toolkits are
+//! nvcc is asked whether it compiles for a target before anything is compiled; [`Build::archs_if_known`] leaves out what it does not
+//! know, and [`Build::toolkit_version`] returns its version. Variables that lead to two different toolkits are
 //! an error. The C++ compiler that nvcc needs is that of `NVCC_CCBIN`, or else what the `cc` crate finds (on Windows Visual
 //! Studio's). Options are the compiler's own: `--use_fast_math` for nvcc where clang has `-ffast-math`, so give them with
 //! [`Build::flag_for`]. nvcc links several sources of a module to machine code, and not to PTX. Lines for debuggers

@@ -94,6 +94,25 @@ impl Build {
         self
     }
 
+    /// Adds NVIDIA's targets, as [`Build::archs`] does, of which only those are built that the nvcc of this build knows:
+    /// [`Build::nvcc`], or the one that is [found](crate#nvidias-and-amds-own). Without an nvcc, none of them is built.
+    /// What is left out, `cargo build -vv` prints.
+    ///
+    /// ```no_run
+    /// use offload_build::{Build, Compiler};
+    ///
+    /// Build::new()
+    ///     .file("kernels/gemm.cu")
+    ///     .compiler(Compiler::Nvcc)
+    ///     .archs(["sm_80", "compute_90"])
+    ///     .archs_if_known(["sm_120a"])
+    ///     .compile("gemm");
+    /// ```
+    pub fn archs_if_known<S: Into<String>>(&mut self, archs: impl IntoIterator<Item = S>) -> &mut Self {
+        self.archs.if_known.extend(archs.into_iter().map(Into::into));
+        self
+    }
+
     /// Adds targets that are built if nothing else lists any: neither [`Build::arch`] nor `OFFLOAD_ARCH`, nor one of the
     /// [variables](crate#targets) in which users of other programs name their GPUs.
     ///
@@ -251,45 +270,6 @@ impl Build {
         self
     }
 
-    /// Returns the targets that this build is for, of those that [`Build::supports`] lets through, without compiling
-    /// anything. Ends the build script with the reason if that fails.
-    ///
-    /// It is for `cfg` flags and for the choice of sources:
-    ///
-    /// ```no_run
-    /// let mut build = offload_build::Build::new();
-    /// build.file("kernels/gemm.cu").default_archs(["native"]);
-    /// println!("cargo::rustc-check-cfg=cfg(has_fp8)");
-    /// let resolved = build.resolve();
-    /// // docs.rs documents all functions.
-    /// if resolved.is_skipped() || resolved.any(">=sm_89") {
-    ///     build.file("kernels/fp8.cu");
-    ///     println!("cargo::rustc-cfg=has_fp8");
-    /// }
-    /// build.compile("gemm");
-    /// ```
-    pub fn resolve(&self) -> ResolvedTargets {
-        let made = Cargo::from_env().and_then(|cargo| {
-            let resolved = self.resolve_for(&cargo)?;
-            cargo.flush();
-            Ok(resolved)
-        });
-        made.unwrap_or_else(|error| error.report("the list of targets"))
-    }
-
-    /// Like [`Build::resolve`], but returns an error instead of ending the build script.
-    ///
-    /// Returns an error if there is no target, if one is malformed, or if two cannot be in one pack.
-    pub fn try_resolve(&self) -> Result<ResolvedTargets, Error> {
-        let cargo = Cargo::from_env()?;
-        let made = self.resolve_for(&cargo);
-        if made.is_err() {
-            cargo.run_again();
-        }
-        cargo.flush();
-        made
-    }
-
     /// Compiles, packs, and tells Cargo. Ends the build script with the reason if that fails.
     pub fn compile(&self, name: &str) -> Pack {
         let made = Cargo::from_env().and_then(|cargo| {
@@ -386,28 +366,6 @@ impl Build {
             name,
             &modules,
         )
-    }
-
-    fn resolve_for(&self, cargo: &Cargo) -> Result<ResolvedTargets, Error> {
-        self.request.supports.iter().try_for_each(Selector::check).map_err(Error::config)?;
-        let skipped = self.skips(cargo)?;
-        let version = self.request.code_object_version;
-        let found = if skipped.is_some() {
-            // A list that a build would refuse is no error where nothing is built.
-            targets::resolve(cargo, None, &self.archs, version).ok()
-        } else {
-            let output = OutDir::open(&cargo.out_dir, "")?;
-            let tools = Tools::new(cargo, &output, self.named());
-            Some(targets::resolve(cargo, Some(&tools), &self.archs, version)?)
-        };
-        let mut targets = Vec::new();
-        if let Some(found) = found {
-            let all = found.targets.into_iter().zip(found.origins);
-            targets.extend(all.map(|(target, origin)| ResolvedTarget { target, origin }));
-        }
-        let supports = &self.request.supports;
-        targets.retain(|it| supports.is_empty() || supports.iter().any(|selector| selector.selects(&it.target)));
-        Ok(ResolvedTargets { targets, skipped })
     }
 
     /// Why nothing is to be compiled.

@@ -1,20 +1,119 @@
-//! The targets of a build, for build scripts that ask before they build.
+//! The targets and the toolkit of a build, for build scripts that ask before they build.
 
+use super::Build;
+use crate::cargo::Cargo;
+use crate::error::Error;
+use crate::output::OutDir;
 use crate::request::Selector;
-use crate::targets::{Target, TargetOrigin};
+use crate::targets::{self, Target, TargetOrigin};
+use crate::toolchain::{Found, Tools};
 
 /// The targets of a build, and whether it compiles anything; from [`Build::resolve`](crate::Build::resolve).
 #[derive(Debug, Clone)]
 pub struct ResolvedTargets {
-    pub(super) targets: Vec<ResolvedTarget>,
-    pub(super) skipped: Option<&'static str>,
+    targets: Vec<ResolvedTarget>,
+    skipped: Option<&'static str>,
 }
 
 /// One target of a build.
 #[derive(Debug, Clone)]
 pub struct ResolvedTarget {
-    pub(super) target: Target,
-    pub(super) origin: TargetOrigin,
+    target: Target,
+    origin: TargetOrigin,
+}
+
+impl Build {
+    /// Returns the version, such as `(13, 0)`, of the CUDA toolkit whose nvcc this build would use: [`Build::nvcc`], or the one
+    /// that is [found](crate#nvidias-and-amds-own). `None` if there is none, or if `OFFLOAD_SKIP` or `DOCS_RS` makes the build
+    /// compile nothing. Ends the build script if the nvcc that is named cannot be used.
+    pub fn toolkit_version(&self) -> Option<(u32, u32)> {
+        self.try_toolkit_version().unwrap_or_else(|error| error.report("the query for nvcc's version"))
+    }
+
+    /// Like [`Build::toolkit_version`], but returns an error instead of ending the build script.
+    ///
+    /// Returns an error if the nvcc that is named cannot be used, or if variables name different toolkits.
+    pub fn try_toolkit_version(&self) -> Result<Option<(u32, u32)>, Error> {
+        let cargo = Cargo::from_env()?;
+        let made = self.toolkit_version_for(&cargo);
+        if made.is_err() {
+            cargo.run_again();
+        }
+        cargo.flush();
+        made
+    }
+
+    /// Returns the targets that this build is for, of those that [`Build::supports`] lets through, without compiling
+    /// anything. Ends the build script with the reason if that fails.
+    ///
+    /// It is for `cfg` flags and for the choice of sources:
+    ///
+    /// ```no_run
+    /// let mut build = offload_build::Build::new();
+    /// build.file("kernels/gemm.cu").default_archs(["native"]);
+    /// println!("cargo::rustc-check-cfg=cfg(has_fp8)");
+    /// let resolved = build.resolve();
+    /// // docs.rs documents all functions.
+    /// if resolved.is_skipped() || resolved.any(">=sm_89") {
+    ///     build.file("kernels/fp8.cu");
+    ///     println!("cargo::rustc-cfg=has_fp8");
+    /// }
+    /// build.compile("gemm");
+    /// ```
+    pub fn resolve(&self) -> ResolvedTargets {
+        let made = Cargo::from_env().and_then(|cargo| {
+            let resolved = self.resolve_for(&cargo)?;
+            cargo.flush();
+            Ok(resolved)
+        });
+        made.unwrap_or_else(|error| error.report("the list of targets"))
+    }
+
+    /// Like [`Build::resolve`], but returns an error instead of ending the build script.
+    ///
+    /// Returns an error if there is no target, if one is malformed, or if two cannot be in one pack.
+    pub fn try_resolve(&self) -> Result<ResolvedTargets, Error> {
+        let cargo = Cargo::from_env()?;
+        let made = self.resolve_for(&cargo);
+        if made.is_err() {
+            cargo.run_again();
+        }
+        cargo.flush();
+        made
+    }
+
+    fn toolkit_version_for(&self, cargo: &Cargo) -> Result<Option<(u32, u32)>, Error> {
+        if self.skips(cargo)?.is_some() {
+            return Ok(None);
+        }
+        let output = OutDir::open(&cargo.out_dir, "")?;
+        let tools = Tools::new(cargo, &output, self.named());
+        let Found::Tool(nvcc) = tools.nvcc()? else { return Ok(None) };
+        nvcc.identity.files.iter().for_each(|file| cargo.watch(file));
+        Ok(nvcc.release())
+    }
+
+    fn resolve_for(&self, cargo: &Cargo) -> Result<ResolvedTargets, Error> {
+        self.request.supports.iter().try_for_each(Selector::check).map_err(Error::config)?;
+        let skipped = self.skips(cargo)?;
+        let version = self.request.code_object_version;
+        let found = if skipped.is_some() {
+            // A list that a build would refuse is no error where nothing is built.
+            targets::resolve(cargo, None, &self.archs, version).ok()
+        } else {
+            let output = OutDir::open(&cargo.out_dir, "")?;
+            let tools = Tools::new(cargo, &output, self.named());
+            Some(targets::resolve(cargo, Some(&tools), &self.archs, version)?)
+        };
+        let mut targets = Vec::new();
+        if let Some(found) = found {
+            let all = found.targets.into_iter().zip(found.origins);
+            targets.extend(all.map(|(target, origin)| ResolvedTarget { target, origin }));
+        }
+        let supports = &self.request.supports;
+        targets.retain(|it| supports.is_empty() || supports.iter().any(|selector| selector.selects(&it.target)));
+        Ok(ResolvedTargets { targets, skipped })
+    }
 }
 
 impl ResolvedTargets {

@@ -15,6 +15,8 @@ pub(super) enum Vendor {
 pub(super) enum Item {
     /// A target's name, which nothing was checked of.
     Arch(String),
+    /// A target that counts only if nvcc knows it.
+    IfKnown(String),
     /// The GPUs of the building machine.
     Native(Vendor),
     /// NVIDIA's architectures that the compilers know: the first of each major number, and PTX of the last.
@@ -27,7 +29,8 @@ pub(super) enum Item {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TargetOrigin {
-    /// [`Build::arch`](crate::Build::arch) or [`Build::archs`](crate::Build::archs).
+    /// [`Build::arch`](crate::Build::arch), [`Build::archs`](crate::Build::archs) or
+    /// [`Build::archs_if_known`](crate::Build::archs_if_known).
     BuildScript,
     /// [`Build::default_archs`](crate::Build::default_archs).
     Default,

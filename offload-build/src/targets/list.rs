@@ -9,6 +9,8 @@ use crate::error::Error;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Wanted {
     pub(crate) archs: Vec<String>,
+    /// Those of these that nvcc knows come after `archs`.
+    pub(crate) if_known: Vec<String>,
     /// These count if neither `archs` nor a variable lists any.
     pub(crate) default: Vec<String>,
 }
@@ -24,8 +26,11 @@ const EXAMPLE: &str = "List them in build.rs, as in .archs([\"gfx90a\", \"sm_80\
 pub(super) fn items(cargo: &Cargo, wanted: &Wanted) -> Result<Vec<Listed>, Error> {
     let (items, none) = if let Some((variable, value)) = cargo.package_var("OFFLOAD_ARCH") {
         (listed(split(&value), &TargetOrigin::OffloadArch(variable.clone())), format!("{variable} is an empty list"))
-    } else if !wanted.archs.is_empty() {
-        (listed(wanted.archs.iter().map(String::as_str), &TargetOrigin::BuildScript), String::new())
+    } else if !wanted.archs.is_empty() || !wanted.if_known.is_empty() {
+        let mut items = listed(wanted.archs.iter().map(String::as_str), &TargetOrigin::BuildScript);
+        let if_known = wanted.if_known.iter().cloned().map(Item::IfKnown);
+        items.extend(if_known.map(|item| Listed { item, by: TargetOrigin::BuildScript }));
+        (items, String::new())
     } else {
         let (items, none) = foreign_variables::items(cargo, !wanted.default.is_empty())?;
         match items.is_empty() {
@@ -44,7 +49,7 @@ fn listed<'a>(names: impl Iterator<Item = &'a str>, by: &TargetOrigin) -> Vec<Li
 }
 
 /// Returns the error for an empty list, with this reason.
-fn none(why: &str) -> Error {
+pub(super) fn none(why: &str) -> Error {
     Error::config(format!("no targets: {why}. {EXAMPLE}"))
 }
 

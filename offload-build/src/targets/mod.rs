@@ -18,8 +18,8 @@ pub(crate) use target::PARSED;
 pub(crate) use target::{Family, Target, join};
 
 use crate::cargo::Cargo;
-use crate::error::Error;
-use crate::toolchain::Tools;
+use crate::error::{Error, ErrorKind};
+use crate::toolchain::{Found, Tools};
 pub use item::TargetOrigin;
 use item::{Item, Listed};
 use offload_format::target::{NvidiaCode, OffloadArch, TargetId, amdgpu};
@@ -65,6 +65,11 @@ pub(crate) fn resolve(
             }
         }
     }
+    if targets.is_empty() && tools.is_some() {
+        return Err(list::none(
+            "build.rs lists only targets for .archs_if_known, and no nvcc that was found knows any of them",
+        ));
+    }
     if let Some(ptx) = ptx_for_few(&targets) {
         cargo.warn_once(&format!(
                 "{ptx} is all the PTX there is, and its letter binds it to few GPUs: later ones cannot use it, as they could {}",
@@ -104,6 +109,9 @@ fn names(
     match (item, tools) {
         (Item::Arch(name), _) => Ok(vec![name.clone()]),
         (_, None) => Ok(Vec::new()),
+        (Item::IfKnown(name), Some(tools)) => {
+            Ok(known_to_nvcc(name, by, cargo, tools)?.then(|| name.clone()).into_iter().collect())
+        }
         (Item::Native(_), Some(tools)) if *by == TargetOrigin::Default && has_others => {
             native::targets_beside_others(cargo, tools)
         }
@@ -111,6 +119,44 @@ fn names(
         (Item::AllMajor, Some(tools)) => supported::all_major(tools, by),
         (Item::All, Some(tools)) => supported::all(tools, by),
     }
+}
+
+/// Returns whether the nvcc of this build compiles for the target of this name. A note says why a target is left out.
+///
+/// Returns an error if the target is not NVIDIA's, or if nvcc cannot be asked.
+fn known_to_nvcc(name: &str, by: &TargetOrigin, cargo: &Cargo, tools: &Tools<'_>) -> Result<bool, Error> {
+    let target = check(name, by, None)?;
+    let OffloadArch::Nvidia(arch) = target.arch() else {
+        return Err(Error::config(format!(
+            "build.rs lists '{name}' in .archs_if_known, which asks nvcc, and nvcc is for NVIDIA's GPUs. List it in .archs"
+        )));
+    };
+    let nvcc = match tools.nvcc()? {
+        Found::Tool(nvcc) => nvcc,
+        Found::Missing(_) => {
+            cargo.note(&format!("offload-build: without {name}, since no nvcc was found that could know it"));
+            return Ok(false);
+        }
+    };
+    // Another nvcc may know other targets.
+    nvcc.identity.files.iter().for_each(|file| cargo.watch(file));
+    let ccbin = tools.ccbin(&cargo.target).map_err(|why| {
+        let message = format!(
+            "could not ask {} whether it knows {name}: it needs a C++ compiler for the host: {why}\n\
+             Install g++, or name a compiler in NVCC_CCBIN.",
+            nvcc.path.display()
+        );
+        Error::new(ErrorKind::ToolNotFound, message)
+    })?;
+    let refusal = tools.nvcc_refusal(nvcc, arch, &ccbin);
+    if refusal.is_some() {
+        cargo.note(&format!(
+            "offload-build: without {name}, which {} ({}) does not know",
+            nvcc.path.display(),
+            nvcc.version
+        ));
+    }
+    Ok(refusal.is_none())
 }
 
 /// Parses a target that may be had.

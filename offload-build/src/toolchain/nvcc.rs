@@ -102,6 +102,13 @@ impl Nvcc {
         Ok(Self { path: path.to_owned(), root, version, identity })
     }
 
+    /// Returns the major and the minor number of its version, if it is `release <major>.<minor>, …`.
+    pub(crate) fn release(&self) -> Option<(u32, u32)> {
+        let numbers = self.version.strip_prefix("release ")?.split(',').next()?;
+        let (major, minor) = numbers.trim().split_once('.')?;
+        Some((major.parse().ok()?, minor.parse().ok()?))
+    }
+
     /// Asks whether it compiles for an architecture; returns its refusal.
     pub(crate) fn refusal(&self, arch: NvidiaArch, ccbin: &Cxx, probes: &ProbeCache) -> Option<String> {
         let kind = if arch.code == NvidiaCode::Cubin { "-cubin" } else { "-ptx" };

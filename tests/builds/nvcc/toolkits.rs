@@ -14,7 +14,7 @@ const NVCC_AND_CLANG: Needs = needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::L
 
 offload_tests::tests! {
     NVCC_AND_CLANG => [a_toolkit_among_pythons_packages_is_found],
-    NVCC => [two_toolkits_that_disagree_are_an_error, one_toolkit_with_two_names_is_one],
+    NVCC => [two_toolkits_that_disagree_are_an_error, one_toolkit_with_two_names_is_one, targets_that_nvcc_knows_are_built],
     GCC => [a_toolkit_that_is_named_and_missing_is_an_error, without_a_toolkit_the_places_are_listed],
 }
 
@@ -95,4 +95,39 @@ fn one_toolkit_with_two_names_is_one() {
     let same = scenario.folder.join("same");
     symlink(cuda_home(), &same).expect("a link can be made");
     scenario.build().env("CUDA_PATH", &same).passes();
+}
+
+/// One that every nvcc of version 13 knows, and one that none does.
+fn targets_that_nvcc_knows_are_built() {
+    let scenario = package("vendor_if_known", "");
+    let calls = r#".file("kernels/plain.cu").compiler(Compiler::Nvcc)"#;
+    scenario.build_script(&format!(
+        r#"let mut build = Build::new();
+    build{calls}.archs(["sm_80"]).archs_if_known(["sm_120a", "sm_999"]);
+    println!("cargo::warning=version {{:?}}", build.toolkit_version().map(|version| version.0));
+    for target in build.resolve().targets() {{
+        println!("cargo::warning=target {{}}", target.name());
+    }}
+    let pack = build.compile("pack");
+    for image in pack.images() {{
+        println!("cargo::warning=image for {{}}", image.target());
+    }}"#
+    ));
+    let printed = scenario.build().arg("-vv").passes();
+    printed.has("version Some(13)").has("image for sm_80\n").has("image for sm_120a\n").lacks("target sm_999");
+    printed.has("without sm_999, which ");
+    scenario.build().env("OFFLOAD_SKIP", "1").passes().has("version None").has("target sm_80\n").lacks("sm_120a");
+    // The list of the environment takes the place of all that.
+    scenario.build().env("OFFLOAD_ARCH", "sm_90").passes().has("image for sm_90\n").lacks("sm_120a");
+    for (name, targets, expected) in [
+        (
+            "none",
+            "sm_999",
+            "build.rs lists only targets for .archs_if_known, and no nvcc that was found knows any of them",
+        ),
+        ("amd", "gfx90a", "build.rs lists 'gfx90a' in .archs_if_known, which asks nvcc, and nvcc is for NVIDIA's GPUs"),
+    ] {
+        let refused = package(&format!("vendor_if_known_{name}"), &format!(r#"{calls}.archs_if_known(["{targets}"])"#));
+        refused.build().fails().once(expected);
+    }
 }
