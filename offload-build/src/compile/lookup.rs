@@ -3,7 +3,10 @@
 
 use super::seen::Seen;
 use crate::hash::{ContentHash, Parts};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
+
+/// So many names are looked for one by one.
+const FEW: usize = 8;
 
 /// Names, and the folders in which each of them may lie. Which of them do is what counts, not in which order compilers look.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -31,11 +34,19 @@ impl Lookup {
     pub(super) fn state(&self, seen: &Seen) -> ContentHash {
         let mut state = Parts::default();
         for folder in &self.folders {
-            let there: String =
-                self.names.iter().map(|name| if seen.is_there(&folder.join(name)) { '1' } else { '0' }).collect();
+            // One look at the folder shows that most names are not in it.
+            let entries = (self.names.len() > FEW).then(|| seen.entries(folder));
+            let may_be_there = |name: &Path| match (&entries, name.components().next()) {
+                (Some(entries), Some(Component::Normal(first))) => entries.contains(first),
+                _ => true,
+            };
+            let is_there = |name: &PathBuf| may_be_there(name) && seen.is_there(&folder.join(name));
+            let there: String = self.names.iter().map(|name| if is_there(name) { '1' } else { '0' }).collect();
             state.add(&there);
             if self.any {
-                state.add(&seen.listing(folder));
+                for entry in seen.entries(folder).iter() {
+                    state.add(&entry.to_string_lossy());
+                }
             }
         }
         state.finish()

@@ -2,55 +2,56 @@
 
 use crate::hash::ContentHash;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::rc::Rc;
 
-/// What has been seen.
+/// What has been seen, by paths as they are spelled: to compare those part by part would take longer than to look.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
-    hashes: RefCell<BTreeMap<PathBuf, Option<ContentHash>>>,
-    there: RefCell<BTreeMap<PathBuf, bool>>,
-    listings: RefCell<BTreeMap<PathBuf, String>>,
+    hashes: RefCell<BTreeMap<OsString, Option<ContentHash>>>,
+    there: RefCell<BTreeMap<OsString, bool>>,
+    entries: RefCell<BTreeMap<OsString, Rc<BTreeSet<OsString>>>>,
 }
 
 impl Seen {
     /// The hash of a file's bytes; `None` if it cannot be read.
     pub(super) fn hash(&self, path: &Path) -> Option<ContentHash> {
-        let known = self.hashes.borrow().get(path).copied();
+        let known = self.hashes.borrow().get(path.as_os_str()).copied();
         known.unwrap_or_else(|| {
             let hash = ContentHash::of_file(path).ok();
-            self.hashes.borrow_mut().insert(path.to_owned(), hash);
+            self.hashes.borrow_mut().insert(path.as_os_str().to_owned(), hash);
             hash
         })
     }
 
     /// The hash that was seen, if anybody looked.
     pub(super) fn known_hash(&self, path: &Path) -> Option<ContentHash> {
-        self.hashes.borrow().get(path).copied().flatten()
+        self.hashes.borrow().get(path.as_os_str()).copied().flatten()
     }
 
     /// Whether there is a file of this name.
     pub(super) fn is_there(&self, path: &Path) -> bool {
-        let known = self.there.borrow().get(path).copied();
+        let known = self.there.borrow().get(path.as_os_str()).copied();
         known.unwrap_or_else(|| {
             let is_there = path.is_file();
-            self.there.borrow_mut().insert(path.to_owned(), is_there);
+            self.there.borrow_mut().insert(path.as_os_str().to_owned(), is_there);
             is_there
         })
     }
 
-    /// The names in a folder, in order.
-    pub(super) fn listing(&self, folder: &Path) -> String {
-        let known = self.listings.borrow().get(folder).cloned();
+    /// The names in a folder; none, if it cannot be read.
+    pub(super) fn entries(&self, folder: &Path) -> Rc<BTreeSet<OsString>> {
+        let known = self.entries.borrow().get(folder.as_os_str()).cloned();
         known.unwrap_or_else(|| {
-            let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-            let mut names: Vec<String> =
-                entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-            names.sort_unstable();
-            let listing = names.join("/");
-            self.listings.borrow_mut().insert(folder.to_owned(), listing.clone());
-            listing
+            // An empty path is the working folder.
+            let read = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+            let names = fs::read_dir(read).into_iter().flatten().flatten().map(|entry| entry.file_name());
+            let names = Rc::new(names.collect::<BTreeSet<OsString>>());
+            self.entries.borrow_mut().insert(folder.as_os_str().to_owned(), Rc::clone(&names));
+            names
         })
     }
 }
