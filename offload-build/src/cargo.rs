@@ -2,6 +2,7 @@
 
 use crate::error::{Error, ErrorKind};
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::env;
 use std::ffi::OsString;
 use std::fs;
@@ -34,12 +35,21 @@ pub(crate) struct Cargo {
     pub(crate) debug: bool,
     /// Whether dependents are told what this build script tells them.
     pub(crate) has_links: bool,
-    /// What Cargo is to be told, and how much of it has been.
-    told: RefCell<(Vec<String>, usize)>,
+    told: RefCell<Told>,
+    /// The folders that [`Cargo::watch_folder`] has looked into.
+    considered: RefCell<HashSet<PathBuf>>,
+}
+
+/// What Cargo is to be told, each line once.
+#[derive(Debug, Default)]
+struct Told {
+    lines: HashSet<String>,
+    /// Those that are not printed yet, in order.
+    waiting: Vec<String>,
 }
 
 impl Cargo {
-    pub(crate) fn from_env() -> Result<Self, Error> {
+    fn from_env() -> Result<Self, Error> {
         let var = |name: &str| {
             env::var(name).map_err(|error| {
                 let message = match error {
@@ -68,7 +78,30 @@ impl Cargo {
             debug: var("DEBUG").is_ok_and(|debug| !matches!(debug.as_str(), "false" | "0" | "none")),
             has_links: var("CARGO_MANIFEST_LINKS").is_ok(),
             told: RefCell::default(),
+            considered: RefCell::default(),
         })
+    }
+
+    /// Runs a task of a build script that may go on if it fails. Nothing else would then make Cargo run the script again.
+    pub(crate) fn attempt<T>(task: impl FnOnce(&Self) -> Result<T, Error>) -> Result<T, Error> {
+        let cargo = Self::from_env()?;
+        let made = task(&cargo);
+        if made.is_err() {
+            cargo.run_again();
+        }
+        cargo.flush();
+        made
+    }
+
+    /// Runs a task, and ends the build script with the reason if it fails. Nothing is told then: Cargo runs a script that
+    /// failed again anyway, and would show the lines before the reason.
+    pub(crate) fn demand<T>(what: &str, task: impl FnOnce(&Self) -> Result<T, Error>) -> T {
+        let made = Self::from_env().and_then(|cargo| {
+            let made = task(&cargo)?;
+            cargo.flush();
+            Ok(made)
+        });
+        made.unwrap_or_else(|error| error.report(what))
     }
 
     /// Not in a build script: for host programs of this triple. Nothing is told to Cargo, and nothing has a place to lie in.
@@ -89,6 +122,7 @@ impl Cargo {
             debug: false,
             has_links: false,
             told: RefCell::default(),
+            considered: RefCell::default(),
         }
     }
 
@@ -96,11 +130,6 @@ impl Cargo {
     pub(crate) fn user_var(&self, name: &str) -> Option<String> {
         self.tell(format!("rerun-if-env-changed={name}"));
         env::var(name).ok().filter(|value| !value.is_empty())
-    }
-
-    /// The folders in a variable that has a list of them; an empty one is the working folder.
-    pub(crate) fn user_paths(&self, name: &str) -> Vec<PathBuf> {
-        self.user_var(name).map(|list| env::split_paths(&list).collect()).unwrap_or_default()
     }
 
     /// Whether everything is to be made again, whatever an earlier run has made.
@@ -191,6 +220,9 @@ impl Cargo {
     /// time.
     pub(crate) fn watch_folder(&self, folder: &Path) {
         const MOST_ENTRIES: usize = 2000;
+        if !self.considered.borrow_mut().insert(folder.to_owned()) {
+            return;
+        }
         let Ok(absolute) = self.manifest_dir.join(folder).canonicalize() else { return };
         let target = self.target_folder();
         let target = target.canonicalize().unwrap_or_else(|_| target.to_owned());
@@ -239,7 +271,7 @@ impl Cargo {
     }
 
     /// The build script runs again at the next build: this one failed, and what would mend it is not known.
-    pub(crate) fn run_again(&self) {
+    fn run_again(&self) {
         self.watch(&self.out_dir.join("offload").join("a file that is never there"));
     }
 
@@ -304,18 +336,15 @@ impl Cargo {
     }
 
     fn tell(&self, line: String) {
-        let (lines, _) = &mut *self.told.borrow_mut();
-        if !lines.contains(&line) {
-            lines.push(line);
+        let told = &mut *self.told.borrow_mut();
+        if !told.lines.contains(&line) {
+            told.lines.insert(line.clone());
+            told.waiting.push(line);
         }
     }
 
-    /// Prints what Cargo is to be told. A build script that fails does without: Cargo runs it again anyway, and would show
-    /// the lines before the reason.
-    pub(crate) fn flush(&self) {
-        let (lines, printed) = &mut *self.told.borrow_mut();
-        lines[*printed..].iter().for_each(|line| println!("cargo::{line}"));
-        *printed = lines.len();
+    fn flush(&self) {
+        self.told.borrow_mut().waiting.drain(..).for_each(|line| println!("cargo::{line}"));
     }
 }
 

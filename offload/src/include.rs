@@ -155,9 +155,13 @@ macro_rules! include_offload {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! if_packs_are_linked {
+    (@ $systems:tt { $($item:item)* } else { $($other:item)* }) => {
+        $(#[cfg $systems] $item)*
+        $(#[cfg(not $systems)] $other)*
+    };
     ({ $($item:item)* } else { $($other:item)* }) => {
-        $(
-            #[cfg(all(
+        $crate::if_packs_are_linked! {
+            @ (all(
                 target_pointer_width = "64",
                 target_endian = "little",
                 any(
@@ -168,24 +172,9 @@ macro_rules! if_packs_are_linked {
                     target_os = "openbsd",
                     target_os = "illumos",
                 ),
-            ))]
-            $item
-        )*
-        $(
-            #[cfg(not(all(
-                target_pointer_width = "64",
-                target_endian = "little",
-                any(
-                    target_os = "linux",
-                    target_os = "android",
-                    target_os = "freebsd",
-                    target_os = "netbsd",
-                    target_os = "openbsd",
-                    target_os = "illumos",
-                ),
-            )))]
-            $other
-        )*
+            ))
+            { $($item)* } else { $($other)* }
+        }
     };
     ($($item:item)*) => { $crate::if_packs_are_linked! {{ $($item)* } else {}} };
 }

@@ -31,12 +31,7 @@ const KEY: &str = "offload_pack_";
 /// Nothing is compiled or copied where the file system can link files. Packages that embed the same pack share its
 /// bytes when they come together in one program. Ends the build script with the reason if there is no such pack.
 pub fn embed_from(links: &str, pack: &str) {
-    let taken = Cargo::from_env().and_then(|cargo| {
-        take(links, pack, &cargo)?;
-        cargo.flush();
-        Ok(())
-    });
-    taken.unwrap_or_else(|error| error.report(&format!("the pack \"{pack}\"")));
+    Cargo::demand(&format!("the pack \"{pack}\""), |cargo| take(links, pack, cargo));
 }
 
 /// As [`embed_from`].
@@ -44,13 +39,7 @@ pub fn embed_from(links: &str, pack: &str) {
 /// Returns an error if no dependency has this `links` key, or if it offers no pack of this name; and if this build
 /// script has another pack of the name.
 pub fn try_embed_from(links: &str, pack: &str) -> Result<(), Error> {
-    let cargo = Cargo::from_env()?;
-    let taken = take(links, pack, &cargo);
-    if taken.is_err() {
-        cargo.run_again();
-    }
-    cargo.flush();
-    taken
+    Cargo::attempt(|cargo| take(links, pack, cargo))
 }
 
 /// Tells dependents of a pack, if this package can.

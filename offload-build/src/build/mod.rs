@@ -272,12 +272,7 @@ impl Build {
 
     /// Compiles, packs, and tells Cargo. Ends the build script with the reason if that fails.
     pub fn compile(&self, name: &str) -> Pack {
-        let made = Cargo::from_env().and_then(|cargo| {
-            let pack = self.compile_for(name, &cargo)?;
-            cargo.flush();
-            Ok(pack)
-        });
-        made.unwrap_or_else(|error| error.report(&format!("the pack \"{name}\"")))
+        Cargo::demand(&format!("the pack \"{name}\""), |cargo| self.compile_for(name, cargo))
     }
 
     /// Compiles, packs, and tells Cargo.
@@ -286,14 +281,7 @@ impl Build {
     /// a source is missing, or of no use for a target; if a compiler is missing and no prebuilt image stands in, or if
     /// a compiler fails; if an image has not the kernels that it must have; if the pack is too large for the linker.
     pub fn try_compile(&self, name: &str) -> Result<Pack, Error> {
-        let cargo = Cargo::from_env()?;
-        let made = self.compile_for(name, &cargo);
-        if made.is_err() {
-            // A build script may go on from here; then nothing else would make Cargo run it again.
-            cargo.run_again();
-        }
-        cargo.flush();
-        made
+        Cargo::attempt(|cargo| self.compile_for(name, cargo))
     }
 
     /// Compiles the files, host and device code in one source, to a static library that carries its device code for all
@@ -321,25 +309,14 @@ impl Build {
     /// gets the functions by way of that. Each source is compiled by itself: `__device__` functions of another source
     /// cannot be called. Prebuilt sets have no static libraries.
     pub fn compile_static(&self, name: &str) -> StaticLibrary {
-        let made = Cargo::from_env().and_then(|cargo| {
-            let library = self.compile_static_for(name, &cargo)?;
-            cargo.flush();
-            Ok(library)
-        });
-        made.unwrap_or_else(|error| error.report(&format!("the static library \"{name}\"")))
+        Cargo::demand(&format!("the static library \"{name}\""), |cargo| self.compile_static_for(name, cargo))
     }
 
     /// The same, and returns.
     ///
     /// Returns an error if the targets are not of one vendor, and for the reasons that [`Build::try_compile`] has.
     pub fn try_compile_static(&self, name: &str) -> Result<StaticLibrary, Error> {
-        let cargo = Cargo::from_env()?;
-        let made = self.compile_static_for(name, &cargo);
-        if made.is_err() {
-            cargo.run_again();
-        }
-        cargo.flush();
-        made
+        Cargo::attempt(|cargo| self.compile_static_for(name, cargo))
     }
 
     fn compile_static_for(&self, name: &str, cargo: &Cargo) -> Result<StaticLibrary, Error> {

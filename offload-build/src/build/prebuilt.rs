@@ -16,9 +16,11 @@
 //!
 //! Our own headers go by the names that sources include them by: they lie in `OUT_DIR`, which is elsewhere for
 //! everybody. A folder outside of the package that build.rs names goes by its position, `<folder 1>`; headers of the system are
-//! no inputs of a set. Beside the manifests lies a `.gitattributes`, so that git leaves the files as they are. An image is used if the options are the same and every input has the same bytes. Compiler and
-//! optimization are there to be read: they are what is missing, or Cargo's profile. Our headers count while somebody
-//! works on the package; a published one may be built with another version of this crate.
+//! no inputs of a set. Beside the manifests lies a `.gitattributes`, so that git leaves the files as they are.
+//!
+//! An image is used if the options are the same and every input has the same bytes. Compiler and optimization are there to be
+//! read: they are what is missing, or Cargo's profile. Our headers count while somebody works on the package; a published one
+//! may be built with another version of this crate.
 
 use crate::cargo::Cargo;
 use crate::compile::inputs::Input;

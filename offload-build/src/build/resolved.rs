@@ -27,20 +27,14 @@ impl Build {
     /// that is [found](crate#nvidias-and-amds-own). `None` if there is none, or if `OFFLOAD_SKIP` or `DOCS_RS` makes the build
     /// compile nothing. Ends the build script if the nvcc that is named cannot be used.
     pub fn toolkit_version(&self) -> Option<(u32, u32)> {
-        self.try_toolkit_version().unwrap_or_else(|error| error.report("the query for nvcc's version"))
+        Cargo::demand("the query for nvcc's version", |cargo| self.toolkit_version_for(cargo))
     }
 
     /// Like [`Build::toolkit_version`], but returns an error instead of ending the build script.
     ///
     /// Returns an error if the nvcc that is named cannot be used, or if variables name different toolkits.
     pub fn try_toolkit_version(&self) -> Result<Option<(u32, u32)>, Error> {
-        let cargo = Cargo::from_env()?;
-        let made = self.toolkit_version_for(&cargo);
-        if made.is_err() {
-            cargo.run_again();
-        }
-        cargo.flush();
-        made
+        Cargo::attempt(|cargo| self.toolkit_version_for(cargo))
     }
 
     /// Returns the targets that this build is for, of those that [`Build::supports`] lets through, without compiling
@@ -61,25 +55,14 @@ impl Build {
     /// build.compile("gemm");
     /// ```
     pub fn resolve(&self) -> ResolvedTargets {
-        let made = Cargo::from_env().and_then(|cargo| {
-            let resolved = self.resolve_for(&cargo)?;
-            cargo.flush();
-            Ok(resolved)
-        });
-        made.unwrap_or_else(|error| error.report("the list of targets"))
+        Cargo::demand("the list of targets", |cargo| self.resolve_for(cargo))
     }
 
     /// Like [`Build::resolve`], but returns an error instead of ending the build script.
     ///
     /// Returns an error if there is no target, if one is malformed, or if two cannot be in one pack.
     pub fn try_resolve(&self) -> Result<ResolvedTargets, Error> {
-        let cargo = Cargo::from_env()?;
-        let made = self.resolve_for(&cargo);
-        if made.is_err() {
-            cargo.run_again();
-        }
-        cargo.flush();
-        made
+        Cargo::attempt(|cargo| self.resolve_for(cargo))
     }
 
     fn toolkit_version_for(&self, cargo: &Cargo) -> Result<Option<(u32, u32)>, Error> {

@@ -2,7 +2,6 @@
 
 use super::Compilation;
 use super::lookup::{Lookup, name_in};
-use super::mentions::Mentions;
 use super::seen::Seen;
 use crate::cargo::Cargo;
 use crate::error::Error;
@@ -18,9 +17,6 @@ pub(crate) struct Input {
     /// Whether it came with the system or a compiler: neither build.rs nor a variable names its folder.
     pub(crate) is_of_system: bool,
 }
-
-/// No source is larger; what is, is data.
-const LARGEST_TEXT: u64 = 1 << 24;
 
 /// Inputs, and what their texts mention.
 pub(super) struct Collected<'a> {
@@ -51,24 +47,20 @@ impl<'a> Collected<'a> {
         })?;
         let is_of_system = !self.is_of_user(path);
         self.inputs.push(Input { path: path.to_owned(), hash, is_of_system });
-        if fs::metadata(path).is_ok_and(|it| it.len() > LARGEST_TEXT) {
-            return Ok(());
-        }
-        let mentions = Mentions::of(&fs::read(path).map_err(|error| Error::io("read", path, error))?);
+        let mentions = seen.mentions(path);
         self.asks_for_any |= mentions.asks_for_any && !is_of_system;
-        for name in mentions.asked {
+        for name in &mentions.asked {
             let asked = &mut self.asked[usize::from(is_of_system)];
-            if !asked.contains(&name) {
-                asked.push(name);
+            if !asked.contains(name) {
+                asked.push(name.clone());
             }
         }
-        for name in mentions.assembled {
-            let found: Vec<PathBuf> =
-                self.assembler_folders().map(|it| it.join(&name)).filter(|it| it.is_file()).collect();
-            self.assembled.push(name);
+        for name in &mentions.assembled {
             // The assembler takes the first.
-            if let Some(first) = found.first() {
-                self.add(first, seen)?;
+            let first = self.assembler_folders().map(|it| it.join(name)).find(|it| it.is_file());
+            self.assembled.push(name.clone());
+            if let Some(first) = first {
+                self.add(&first, seen)?;
             }
         }
         Ok(())

@@ -27,13 +27,14 @@ use crate::cargo::Cargo;
 use crate::compile::named_files::NamedFiles;
 use crate::compile::profile::{DebugInfo, Profile};
 use crate::compile::sdk::Sdk;
-use crate::exec::{COUNTED, DepfileBy, INCLUDE_LISTS, Kind, Step};
+use crate::exec::{COUNTED, DepfileBy, Holds, Kind, Step};
 use crate::output::{OutDir, image_file_name};
 use crate::plan::{PlannedModule, PlannedSource};
 use crate::request::{Headers, Recipe};
 use crate::targets::{Family, Target};
 use crate::toolchain::{Clang, Cxx, Identity, Ptxas, identity};
 use offload_format::target::{NvidiaArch, NvidiaCode, TargetId, amdgpu};
+use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -203,17 +204,20 @@ impl<'a> Compilations<'a> {
             self.cargo.watch(file);
             identities.push(identity(file));
         }
-        for name in COUNTED {
-            identities.extend(self.cargo.user_var(name).map(|value| format!("{name}={value}")));
-        }
+        let sources = self.sources();
         let (mut named_files, mut include_folders) = (Vec::new(), vec![self.output.include()]);
-        for options in self.sources().into_iter().flat_map(|source| [&self.module.options, &source.options]) {
-            let named = NamedFiles::of(options.flags_for(self.target()));
+        for options in [&self.module.options].into_iter().chain(sources.iter().map(|source| &source.options)) {
+            let named = NamedFiles::of(options.flags_for(self.target()).map(String::as_str));
             named_files.extend(options.inputs.iter().cloned().chain(named.files));
             include_folders.extend(options.includes.iter().cloned().chain(named.include_folders));
         }
-        for list in INCLUDE_LISTS {
-            include_folders.extend(self.cargo.user_paths(list));
+        for (name, holds) in COUNTED {
+            let Some(value) = self.cargo.user_var(name) else { continue };
+            if holds == Holds::IncludeFolders {
+                // An empty one is the working folder.
+                include_folders.extend(env::split_paths(&value));
+            }
+            identities.push(format!("{name}={value}"));
         }
         include_folders[1..].iter().for_each(|folder| self.cargo.watch_folder(folder));
         let stem = self.module.file_stem(self.file_name);
@@ -221,7 +225,7 @@ impl<'a> Compilations<'a> {
             image: self.output.images.join(image_file_name(&stem, extension)),
             stem,
             steps: Vec::new(),
-            source_bytes: self.sources().iter().filter_map(|it| fs::metadata(&it.path).ok()).map(|it| it.len()).sum(),
+            source_bytes: sources.iter().filter_map(|it| fs::metadata(&it.path).ok()).map(|it| it.len()).sum(),
             sources: Vec::new(),
             named_files,
             include_folders,

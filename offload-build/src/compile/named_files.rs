@@ -34,9 +34,9 @@ const DEPTH: u32 = 8;
 
 impl NamedFiles {
     /// Those in these flags, in order; paths are relative to the working folder, as compilers take them.
-    pub(super) fn of<'a>(flags: impl IntoIterator<Item = &'a String>) -> Self {
+    pub(super) fn of<'a>(flags: impl IntoIterator<Item = &'a str>) -> Self {
         let mut named = Self::default();
-        named.add(flags.into_iter().map(String::as_str), DEPTH);
+        named.add(flags.into_iter(), DEPTH);
         named
     }
 
@@ -113,10 +113,9 @@ mod tests {
         }
         fs::write(path("o.txt"), format!("-Iinner \"@{}\"", path("inner.txt"))).unwrap();
         fs::write(path("inner.txt"), format!("-include {}", path("map"))).unwrap();
-        let of = |flags: &[String]| NamedFiles::of(flags);
         let files = |flags: &[&str]| {
             let flags: Vec<String> = flags.iter().map(|flag| flag.replace("DIR", &path(""))).collect();
-            let found = of(&flags).files;
+            let found = NamedFiles::of(flags.iter().map(String::as_str)).files;
             found.iter().map(|file| file.file_name().unwrap().to_string_lossy().into_owned()).collect::<Vec<_>>()
         };
         assert_eq!(files(&["-Xclang", "-mlink-builtin-bitcode", "-Xclang", "DIR/lib.bc"]), ["lib.bc"]);
@@ -124,7 +123,7 @@ mod tests {
         assert_eq!(files(&["-Wl,-T,DIR/map"]), ["map"]);
         assert_eq!(files(&["@DIR/o.txt"]), ["o.txt", "inner.txt", "map"]);
         assert_eq!(files(&["-O3", "-DX=1", "@DIR/none"]), [""; 0]);
-        let folders = of(&["-Ia", "-isystem", "b", "-Xclang", "-iquote", "-Xclang", "c"].map(str::to_owned));
+        let folders = NamedFiles::of(["-Ia", "-isystem", "b", "-Xclang", "-iquote", "-Xclang", "c"]);
         assert_eq!(folders.include_folders, ["a", "b", "c"].map(PathBuf::from));
     }
 

@@ -4,7 +4,7 @@ use super::named_files::NamedFiles;
 use super::profile::{DebugInfo, OwnFlags};
 use super::{Compilation, Compilations, args};
 use crate::error::Error;
-use crate::exec::{DepfileBy, Kind, Step};
+use crate::exec::{DepfileBy, Kind, NVCC_FLAGS, Step};
 use crate::plan::PlannedSource;
 use crate::toolchain::{Cxx, Nvcc, identity};
 use offload_format::target::{NvidiaArch, NvidiaCode, OffloadArch};
@@ -73,8 +73,8 @@ impl Compilations<'_> {
         let mut list = vec![OsString::from("-ccbin"), ccbin.path.clone().into()];
         // nvcc warns of an option that is there twice, and of `-lineinfo` beside `-G`.
         let profile = self.profile(source);
-        let variables = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"].map(|name| self.cargo.user_var(name));
-        let of_variables = OwnFlags::of(variables.iter().flatten().flat_map(|flags| flags.split_whitespace()));
+        let variables = NVCC_FLAGS.map(|name| self.cargo.user_var(name).unwrap_or_default());
+        let of_variables = OwnFlags::of(variables.iter().flat_map(|flags| flags.split_whitespace()));
         if profile.own.level.is_none() && of_variables.level.is_none() {
             list.push(format!("-O{}", profile.level).into());
         }
@@ -100,11 +100,11 @@ impl Compilations<'_> {
             list.push(arg);
         }
         compilation.identities.extend(ccbin.env_identities());
-        // nvcc reads them itself.
-        for name in ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"] {
-            compilation.identities.extend(self.cargo.user_var(name).map(|value| format!("{name}={value}")));
-            let flags = self.cargo.user_var(name).unwrap_or_default();
-            let named = NamedFiles::of(&flags.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
+        // nvcc reads the variables itself.
+        let set = NVCC_FLAGS.iter().zip(&variables).filter(|(_, value)| !value.is_empty());
+        compilation.identities.extend(set.map(|(name, value)| format!("{name}={value}")));
+        for value in &variables {
+            let named = NamedFiles::of(value.split_whitespace());
             compilation.named_files.extend(named.files);
             compilation.include_folders.extend(named.include_folders);
         }

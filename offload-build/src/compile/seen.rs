@@ -1,5 +1,6 @@
 //! Files as they are at one moment: each is looked at once, however many images are made of it.
 
+use super::mentions::Mentions;
 use crate::hash::ContentHash;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,10 +9,14 @@ use std::fs;
 use std::path::Path;
 use std::rc::Rc;
 
+/// No source is larger; what is, is data.
+const LARGEST_TEXT: u64 = 1 << 24;
+
 /// What has been seen, by paths as they are spelled: to compare those part by part would take longer than to look.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     hashes: RefCell<BTreeMap<OsString, Option<ContentHash>>>,
+    mentions: RefCell<BTreeMap<OsString, Rc<Mentions>>>,
     there: RefCell<BTreeMap<OsString, bool>>,
     entries: RefCell<BTreeMap<OsString, Rc<BTreeSet<OsString>>>>,
 }
@@ -30,6 +35,18 @@ impl Seen {
     /// The hash that was seen, if anybody looked.
     pub(super) fn known_hash(&self, path: &Path) -> Option<ContentHash> {
         self.hashes.borrow().get(path.as_os_str()).copied().flatten()
+    }
+
+    /// What a file's text says of other files: nothing, if it is too large for a text, or cannot be read.
+    pub(super) fn mentions(&self, path: &Path) -> Rc<Mentions> {
+        let known = self.mentions.borrow().get(path.as_os_str()).cloned();
+        known.unwrap_or_else(|| {
+            let is_text = fs::metadata(path).is_ok_and(|it| it.len() <= LARGEST_TEXT);
+            let text = if is_text { fs::read(path).unwrap_or_default() } else { Vec::new() };
+            let mentions = Rc::new(Mentions::of(&text));
+            self.mentions.borrow_mut().insert(path.as_os_str().to_owned(), Rc::clone(&mentions));
+            mentions
+        })
     }
 
     /// Whether there is a file of this name.

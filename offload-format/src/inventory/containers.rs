@@ -123,13 +123,8 @@ pub(super) fn text_bundle<'a>(list: &mut Listing<'a>, place: Place<'a>, bundle: 
     let size = bundle.entries().map(|entry| entry.payload().len() as u64).sum();
     list.add(place, ContainerKind::TextBundle, size, View::TextBundle(bundle));
     let container = list.last();
-    let images = bundle.entries().map(|entry| {
-        let bytes = entry.payload();
-        let mut image = Image::new(container, Bytes::Here(bytes), bytes.len() as u64);
-        image.offset = Some(place.offset.saturating_add(entry.offset()));
-        name(&mut image, Cow::Borrowed(entry.id_str()));
-        image
-    });
+    let images =
+        bundle.entries().map(|entry| plain::entry(container, place, entry.id_str(), entry.offset(), entry.payload()));
     list.add_images(None, images);
 }
 
@@ -140,11 +135,8 @@ pub(super) fn object_bundle<'a>(list: &mut Listing<'a>, place: Place<'a>, bundle
     list.add(place, ContainerKind::ObjectBundle, size, View::ObjectBundle(bundle));
     let container = list.last();
     let images = bundle.entries().map(|entry| {
-        let bytes = entry.code_object();
-        let mut image = Image::new(container, Bytes::Here(bytes), bytes.len() as u64);
-        image.offset = Some(place.offset.saturating_add(entry.offset()));
+        let mut image = plain::entry(container, place, entry.id_str(), entry.offset(), entry.code_object());
         image.said = entry.is_host_placeholder().then_some(ImageKind::Empty);
-        name(&mut image, Cow::Borrowed(entry.id_str()));
         image
     });
     list.add_images(None, images);

@@ -17,14 +17,18 @@ use alloc::vec::Vec;
 pub(super) fn bundle<'a>(list: &mut Listing<'a>, place: Place<'a>, bundle: Bundle<'a>) {
     list.add(place, ContainerKind::Bundle, bundle.size(), View::Bundle(bundle));
     let container = list.last();
-    let images = bundle.entries().map(|entry| {
-        let bytes = entry.code_object();
-        let mut image = Image::new(container, Bytes::Here(bytes), bytes.len() as u64);
-        image.offset = Some(place.offset.saturating_add(entry.offset()));
-        name(&mut image, Cow::Borrowed(entry.id_str()));
-        image
-    });
+    let images = bundle
+        .entries()
+        .map(|entry| self::entry(container, place, entry.id_str(), entry.offset(), entry.code_object()));
     list.add_images(None, images);
+}
+
+/// An entry of a bundle of any kind that lies in the file as it is, `offset` bytes from the bundle's start.
+pub(super) fn entry<'a>(container: usize, place: Place<'a>, id: &'a str, offset: u64, bytes: &'a [u8]) -> Image<'a> {
+    let mut image = Image::new(container, Bytes::Here(bytes), bytes.len() as u64);
+    image.offset = Some(place.offset.saturating_add(offset));
+    name(&mut image, Cow::Borrowed(id));
+    image
 }
 
 /// An offload binary, compressed or not.

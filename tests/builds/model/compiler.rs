@@ -27,7 +27,6 @@ fn main() {
 
 #[derive(Default)]
 struct Call {
-    quoted: Vec<PathBuf>,
     folders: Vec<PathBuf>,
     system: Vec<PathBuf>,
     first: Vec<String>,
@@ -51,7 +50,7 @@ impl Call {
         }
         let is_ptx = args.iter().any(|arg| arg == "-S");
         for name in self.first.clone() {
-            let path = self.find(&name, Some(Path::new("")), 0).ok_or(format!("no {name}"))?;
+            let path = self.find(&name, Some(Path::new(""))).ok_or(format!("no {name}"))?;
             self.file(&path, name != "offload/kernel.h")?;
         }
         for source in self.sources.clone() {
@@ -98,9 +97,9 @@ impl Call {
     }
 
     /// The file that a name means, looked for beside `includer` and in all folders.
-    fn find(&self, name: &str, includer: Option<&Path>, _depth: u32) -> Option<PathBuf> {
+    fn find(&self, name: &str, includer: Option<&Path>) -> Option<PathBuf> {
         let beside = includer.map(|folder| folder.join(name));
-        let elsewhere = [&self.quoted, &self.folders, &self.system].into_iter().flatten().map(|folder| folder.join(name));
+        let elsewhere = [&self.folders, &self.system].into_iter().flatten().map(|folder| folder.join(name));
         beside.into_iter().chain(elsewhere).find(|path| path.is_file())
     }
 
@@ -119,7 +118,7 @@ impl Call {
             let name = |open: char, close: char| Some(line.split_once(open)?.1.split_once(close)?.0);
             let quoted = name('"', '"');
             let found = match quoted.or_else(|| name('<', '>')) {
-                Some(name) => self.find(name, quoted.and(path.parent()), 0).ok_or(format!("{}: no {name}", path.display())),
+                Some(name) => self.find(name, quoted.and(path.parent())).ok_or(format!("{}: no {name}", path.display())),
                 None => Err("no name".into()),
             };
             match line {

@@ -18,7 +18,7 @@ const FLAGS: [&str; 5] = ["-DM=1", "-DM=2", "@options.txt", "-Iflagged", "-inclu
 #[derive(Debug)]
 pub struct World {
     pub folder: PathBuf,
-    /// Which compiler is started through the script, and how often it was replaced.
+    /// The stand-in, where it compiles.
     pub compiler: Option<StandIn>,
     flags: BTreeSet<&'static str>,
     pub variables: BTreeMap<&'static str, PathBuf>,
