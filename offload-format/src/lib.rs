@@ -15,6 +15,7 @@
 //! | [`mod@select`] | which image a device gets, and why not the others |
 //! | [`host_object`], [`archive`] | the relocatable object, and the library around it, that carry device code into a link |
 //! | [`layout`] | files described before they are written, so that payloads are copied and never held |
+//! | [`signature`] | what launches of a kernel pass, in types of Rust |
 //! | [`pack_index`] | the file by which a build script describes a pack to `include_offload!` |
 //!
 //! Views borrow from the bytes they were parsed from; parsing allocates nothing. There is no file, environment, process
@@ -57,6 +58,7 @@ pub mod compression;
 #[cfg(feature = "object")]
 pub mod device_archive;
 mod error;
+mod escape;
 pub mod fat_file;
 pub mod host_object;
 pub mod image;
@@ -73,6 +75,7 @@ pub mod pack_index;
 mod reader;
 #[cfg(feature = "select")]
 pub mod select;
+pub mod signature;
 mod string_table;
 pub mod target;
 #[cfg(feature = "containers")]

@@ -1,7 +1,7 @@
 //! The index of a pack: what the build script knows of it, for the macro that embeds it. A text file in `OUT_DIR`:
 //!
 //! ```text
-//! offload-pack 4
+//! offload-pack 5
 //! name saxpy
 //! library offload_saxpy_90f2c1…
 //! library-size 36264
@@ -24,7 +24,8 @@
 //! bytes stands before them. In a compressed pack, `stream` stands there too: offset and size in bytes of the module's stream, size
 //! of what comes out of it, and `zstd` or `zlib`; the offsets of its images are those in what comes out. An `image` line has the target, offset and size in bytes in the pack,
 //! the origin, the kind and what belongs to it; the names of its kernels follow, or that they are not known. In a kernel's name, a
-//! backslash, TAB and line ends are `\\`, `\t`, `\n` and `\r`.
+//! backslash, TAB and line ends are `\\`, `\t`, `\n` and `\r`. Behind the images of a module stands what is known of its
+//! kernels' parameters, as [`Signatures`] writes it.
 //! A pack that was not built has `absent` and the reason after `name`, `compressed` if it would be, then its modules without images.
 
 mod image;
@@ -32,7 +33,9 @@ mod image;
 pub use image::{Origin, PackImageKind};
 
 use crate::compression::Method;
+use crate::escape::{escape, unescape};
 use crate::host_object::{DeviceSection, ObjectFormat};
+use crate::signature::Signatures;
 use crate::target::PtxVersion;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -41,7 +44,7 @@ use core::fmt;
 const KERNELS_UNKNOWN: &str = "kernels unknown";
 const COMPRESSED: &str = "compressed";
 /// The version of this file: build script, macro and `offload` have to agree on it.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 const FIRST_WORD: &str = "offload-pack ";
 
 /// A pack's index, for a pack that was built.
@@ -88,6 +91,15 @@ pub struct IndexModule {
     pub stream: Option<IndexStream>,
     /// Its images, in file order.
     pub images: Vec<IndexImage>,
+    /// What launches of its kernels pass, as far as a source tells.
+    pub signatures: Signatures,
+}
+
+impl IndexModule {
+    /// Makes a module without images.
+    pub fn new(name: String) -> Self {
+        Self { name, bundle: None, stream: None, images: Vec::new(), signatures: Signatures::default() }
+    }
 }
 
 /// The compressed content of a module. Sizes and offset are in bytes.
@@ -133,8 +145,8 @@ pub enum Index {
         why: String,
         /// Whether build.rs asks for a compressed pack.
         compressed: bool,
-        /// The names of the modules that it would have.
-        modules: Vec<String>,
+        /// The modules that it would have, without images.
+        modules: Vec<IndexModule>,
     },
 }
 
@@ -198,9 +210,10 @@ impl Index {
             let why = why.to_string();
             let (mut compressed, mut modules) = (false, Vec::new());
             while parser.line().is_some() {
-                match parser.text {
-                    COMPRESSED if !compressed && modules.is_empty() => compressed = true,
-                    _ => modules.push(parser.this_field("module")?),
+                if parser.text == COMPRESSED && !compressed && modules.is_empty() {
+                    compressed = true;
+                } else if !parser.read_of_module(&mut modules)? {
+                    return Err(parser.error());
                 }
             }
             return Ok(Index::Absent { name, why, compressed, modules });
@@ -215,8 +228,7 @@ impl Index {
         let size = parser.number("size")?;
         let mut modules: Vec<IndexModule> = Vec::new();
         while parser.line().is_some() {
-            if let Ok(name) = parser.this_field("module") {
-                modules.push(IndexModule { name, bundle: None, stream: None, images: Vec::new() });
+            if parser.read_of_module(&mut modules)? {
                 continue;
             }
             if let Ok(offset) = parser.this_field("bundle") {
@@ -281,38 +293,19 @@ impl<'a> Parser<'a> {
         value.map(ToString::to_string).ok_or_else(|| self.error())
     }
 
+    /// Reads a line of a module that has nothing to do with images. Returns whether this one is.
+    fn read_of_module(&mut self, modules: &mut Vec<IndexModule>) -> Result<bool, IndexError> {
+        if let Ok(name) = self.this_field("module") {
+            modules.push(IndexModule::new(name));
+            return Ok(true);
+        }
+        let Some(module) = modules.last_mut() else { return Ok(false) };
+        module.signatures.read_line(self.text).map_err(|_| self.error())
+    }
+
     fn error(&self) -> IndexError {
         IndexError::Line { number: self.number, text: self.text.to_string() }
     }
-}
-
-/// What stands in a kernel's name after a backslash, and for which character.
-const ESCAPES: [(char, char); 4] = [('\\', '\\'), ('t', '\t'), ('n', '\n'), ('r', '\r')];
-
-fn escape(name: &str) -> String {
-    let mut out = String::new();
-    for c in name.chars() {
-        match ESCAPES.iter().find(|(_, meant)| *meant == c) {
-            Some((letter, _)) => out.extend(['\\', *letter]),
-            None => out.push(c),
-        }
-    }
-    out
-}
-
-fn unescape(text: &str) -> Option<String> {
-    let mut out = String::new();
-    let mut chars = text.chars();
-    while let Some(c) = chars.next() {
-        out.push(match c {
-            '\\' => {
-                let letter = chars.next()?;
-                ESCAPES.iter().find(|(known, _)| *known == letter)?.1
-            }
-            c => c,
-        });
-    }
-    Some(out)
 }
 
 fn parse_stream(text: &str) -> Option<IndexStream> {
@@ -355,7 +348,10 @@ impl fmt::Display for Index {
                 if *compressed {
                     writeln!(f, "{COMPRESSED}")?;
                 }
-                return modules.iter().try_for_each(|module| writeln!(f, "module {module}"));
+                return modules.iter().try_for_each(|module| {
+                    writeln!(f, "module {}", module.name)?;
+                    write!(f, "{}", module.signatures)
+                });
             }
             Index::Built(index) => index,
         };
@@ -370,6 +366,7 @@ impl fmt::Display for Index {
                 writeln!(f, "stream {offset} {size} {inflated_size} {method}")?;
             }
             module.images.iter().try_for_each(|image| writeln!(f, "{image}"))?;
+            write!(f, "{}", module.signatures)?;
         }
         Ok(())
     }
@@ -417,7 +414,8 @@ mod tests {
                 inflated_size: 6000,
                 method: Method::Zstd,
             });
-            IndexModule { name: name.into(), bundle, stream, images }
+            let signatures = crate::signature::tests::signatures();
+            IndexModule { name: name.into(), bundle, stream, images, signatures }
         };
         let triple = "x86_64-unknown-linux-gnu".to_string();
         Index::Built(PackIndex {
@@ -451,7 +449,10 @@ mod tests {
                 name: "saxpy".into(),
                 why: "OFFLOAD_SKIP was set".into(),
                 compressed,
-                modules: alloc::vec!["affine".into()],
+                modules: alloc::vec![IndexModule {
+                    signatures: crate::signature::tests::signatures(),
+                    ..IndexModule::new("affine".into())
+                }],
             };
             assert_eq!(Index::parse(&absent.to_string()), Ok(absent));
         }
@@ -461,7 +462,7 @@ mod tests {
     fn another_version_is_named() {
         let error = Index::parse("offload-pack 99\nnonsense\n").unwrap_err();
         assert_eq!(error, IndexError::Version { found: "99".into() });
-        let expected = "the pack's index is of version 99, and this version of offload reads version 4: ";
+        let expected = "the pack's index is of version 99, and this version of offload reads version 5: ";
         assert!(error.to_string().starts_with(expected), "{error}");
     }
 

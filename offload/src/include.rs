@@ -150,6 +150,80 @@ macro_rules! include_offload {
     ($($tokens:tt)*) => { $crate::__expansion::include_offload!(@ 2 $crate; $($tokens)*) };
 }
 
+/// Embeds a pack of the build script, as [`include_offload!`](crate::include_offload) does, and declares a function for each
+/// kernel, whose parameters have the types that the kernel's source has.
+///
+/// ```text
+/// /// Adds `a` times x to y.
+/// extern "C" __global__ void saxpy(int n, float a, const float *x, float *y) { … }
+/// ```
+///
+/// ```
+/// # mod kernels {
+/// #     pub fn saxpy(n: i32, a: f32, x: *const f32, y: *mut f32) -> offload::Call<4, 24> { todo!() }
+/// # }
+/// # /*
+/// mod kernels {
+///     offload::include_kernels!("saxpy");
+/// }
+/// # */
+///
+/// # fn example(x: *const f32, y: *mut f32) {
+/// let call = kernels::saxpy(1000, 2.0, x, y); // an f64, a usize or a forgotten argument does not compile
+/// let mut parameters = call.pointers(); // what cuLaunchKernel and hipModuleLaunchKernel take
+/// # let _ = &mut parameters;
+/// # }
+/// ```
+///
+/// It stands in a module of your own, and takes the name and the options that `include_offload!` takes for packs. What it
+/// declares there:
+///
+/// | item | is |
+/// |---|---|
+/// | `PACK` | the pack, a [`KernelPack`](crate::KernelPack) |
+/// | a function for each kernel | it takes the arguments of a launch, each an [`Argument`](crate::Argument), and returns a [`Call`](crate::Call). Its documentation is the comment above the kernel |
+/// | a `struct` for each record | with the fields, the size and the alignment that the device's compiler has; a union or a class that Rust cannot lay out has its bytes |
+/// | a constant for each kernel whose parameters are not known | a [`Kernel`](crate::Kernel) |
+/// | a `mod` for each module that has a name of its own | the same, of that module |
+///
+/// Signatures come from the debug information that clang writes of CUDA, HIP, OpenCL C and C sources. The build compares them
+/// with the arguments that each image for a GPU records: if an image has others, as where an `#ifdef` widens a parameter, it
+/// warns, and the kernel is a constant. Kernels that nvcc compiles, and those of ready-made images, are constants too.
+///
+/// # Names
+///
+/// | the source has | Rust has |
+/// |---|---|
+/// | `saxpy` | `saxpy` |
+/// | `ns::scale<float *, 3>` | `ns_scale_float_ptr_3`: `*`, `&` and `-` are the words `ptr`, `ref` and `minus`, other signs an `_` |
+/// | `over(int)` and `over(float *)` | `over_i32` and `over_ptr_mut_f32` |
+/// | `match`, `f32` | `match_`, `f32_` |
+/// | a parameter without a name | `arg1` for the first |
+/// | a struct without a name, in the field `a` of `P` | `P_a` |
+///
+/// # Types
+///
+/// | the source has | Rust has |
+/// |---|---|
+/// | `int`, `unsigned char`, `float` … | `i32`, `u8`, `f32` …, by their sizes on the device |
+/// | `bool` | `bool` as a parameter; a `u8` in memory, where it may be any byte |
+/// | an `enum` | its integer |
+/// | `_Float16`, `__bf16` | their bits, a `u16` |
+/// | `T *`, `T &` | `*mut T`; `*const T` if `T` is `const` |
+/// | `void *`, a pointer to a function | any pointer |
+/// | a vector of 4 `float`s | a struct with the field `lanes: [f32; 4]` |
+/// | bit-fields | their bytes, in the field `bits` |
+///
+/// # What is not checked
+///
+/// That two pointers of one type are not swapped, that what they point to is long enough and lives until the kernel has
+/// run, and that the kernel is there in the image that a device gets
+/// ([`PackImage::has_kernel`](crate::PackImage::has_kernel)). So a launch stays `unsafe`.
+#[macro_export]
+macro_rules! include_kernels {
+    ($($tokens:tt)*) => { $crate::__expansion::include_kernels! { @ 2 $crate; $($tokens)* } };
+}
+
 /// Items for the systems on which the packs that a program retains are listed, where linkers name the ends of a section; and,
 /// after `else`, items for all others.
 #[doc(hidden)]

@@ -64,6 +64,7 @@
 
 extern crate alloc;
 
+mod call;
 #[macro_use]
 mod include;
 mod pack;
@@ -73,6 +74,7 @@ mod supports;
 #[doc(hidden)]
 pub mod __expansion;
 
+pub use call::{Argument, Call, DeviceBuffer};
 pub use offload_format::pack_index::{Origin, PackImageKind};
 pub use offload_format::select::{Choice, ComputeCapability, DeviceInfo, Fit, Refusal, SelectError};
 pub use offload_format::{select, target};

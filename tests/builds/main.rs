@@ -11,6 +11,7 @@ mod compressed_packs;
 mod errors;
 mod footprint;
 mod kernel_header;
+mod kernel_signatures;
 mod languages;
 mod large_packs;
 mod model;
@@ -30,6 +31,7 @@ fn main() -> std::process::ExitCode {
         errors::tests(),
         footprint::tests(),
         kernel_header::tests(),
+        kernel_signatures::tests(),
         languages::tests(),
         large_packs::tests(),
         model::tests(),

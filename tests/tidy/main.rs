@@ -11,6 +11,7 @@ use std::fs;
 /// Where `unsafe` may stand.
 const UNSAFE: &[&str] = &[
     "offload-build/src/exec/jobserver/elsewhere.rs",
+    "offload/src/call/mod.rs",
     "offload/src/pack/linked.rs",
     "offload/src/placement.rs",
     "examples/",
@@ -72,7 +73,9 @@ fn the_top_of_offload_build_is_small() {
 fn unsafe_code_is_where_it_may_be() {
     for folder in ["offload", "offload-format", "offload-build", "offload-embed-macro"] {
         for (path, text) in sources(folder) {
-            let has = code(&text).split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == "unsafe");
+            // The word itself may be named.
+            let code = code(&text).replace("\"unsafe\"", "");
+            let has = code.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == "unsafe");
             assert!(!has || UNSAFE.iter().any(|may| path.starts_with(may)), "{path} has unsafe code");
         }
     }
@@ -91,7 +94,10 @@ fn files_say_what_they_are_and_stay_short() {
 }
 
 /// Words in capitals of offload-build's sources that are no variables of the environment, beside the names of signals.
-const NO_VARIABLES: [&str; 16] = [
+const NO_VARIABLES: [&str; 19] = [
+    "DW_ATE_",
+    "DW_TAG_",
+    "UTF",
     "OFF",
     "FALSE",
     "IGNORE",

@@ -8,6 +8,7 @@ mod prebuilt;
 mod reserved_name;
 mod resolved;
 mod run;
+mod signatures;
 mod static_library;
 
 pub use dependency::{embed_from, try_embed_from};

@@ -2,6 +2,7 @@
 
 use super::missing_tool::{self, NotMade};
 use super::prebuilt::{self, Prebuilt, Setting, StandIn};
+use super::signatures::Descriptions;
 use crate::cargo::Cargo;
 use crate::compile::Compilation;
 use crate::compile::cache::{self, Before, Made};
@@ -20,6 +21,7 @@ use crate::targets::{Family, Target};
 use crate::toolchain::Tools;
 use offload_format::host_object::Machine;
 use offload_format::pack_index::Origin;
+use offload_format::signature::Signatures;
 use std::cell::RefCell;
 use std::path::Path;
 use std::time::SystemTime;
@@ -32,6 +34,9 @@ pub(super) enum PrebuiltUse {
     Only,
     Never,
 }
+
+/// An image, and what it was made from.
+type ImageWithInputs = (Image, Vec<Input>);
 
 /// One build of one pack.
 #[derive(Debug)]
@@ -63,6 +68,14 @@ pub(super) enum Source {
 }
 
 impl Source {
+    /// How it is compiled, here.
+    fn compilation(&self) -> Option<&Compilation> {
+        match self {
+            Source::Fresh(compilation, _) | Source::Compile(compilation) => Some(compilation),
+            Source::Prebuilt(..) | Source::Supplied(_) => None,
+        }
+    }
+
     /// Whether steps have to run.
     pub(super) fn is_stale(&self) -> bool {
         matches!(self, Source::Compile(_))
@@ -133,16 +146,28 @@ impl<'a> Run<'a> {
         self.announce(&sources, &folder);
 
         let targets = modules.iter().flat_map(|module| &module.targets);
-        let mut images = self.make_images(sources.into_iter().zip(targets).collect())?.into_iter();
+        let sources: Vec<(Source, &Target)> = sources.into_iter().zip(targets).collect();
+        let mut descriptions = Descriptions::new(self.output, self.cargo);
+        let mut rest = &sources[..];
+        for module in modules {
+            let (of_module, behind) = rest.split_at(module.targets.len());
+            let compiled =
+                of_module.iter().filter_map(|(source, target)| Some((target.family(), source.compilation()?)));
+            descriptions.add_module(compiled, &self.seen);
+            rest = behind;
+        }
+        let (images, signatures) = self.make_images(sources, descriptions)?;
+        let (mut images, mut signatures) = (images.into_iter(), signatures.into_iter());
         let mut packed = Vec::new();
         for module in modules {
-            let images: Vec<(Image, Vec<Input>)> = images.by_ref().take(module.targets.len()).collect();
+            let images: Vec<ImageWithInputs> = images.by_ref().take(module.targets.len()).collect();
             check_kernels(module, &images)?;
             if prebuilt_use == PrebuiltUse::Update {
                 self.update_prebuilt(&folder, module, &images)?;
             }
-            let images = images.into_iter().map(|(image, _)| image).collect();
-            packed.push(ModuleImages { name: module.name.clone(), images });
+            let images: Vec<Image> = images.into_iter().map(|(image, _)| image).collect();
+            let signatures = signatures.next().unwrap_or_default();
+            packed.push(ModuleImages { name: module.name.clone(), images, signatures });
         }
         pack::write(self.name, &packed, self.request, machine, self.output, self.cargo)
     }
@@ -216,14 +241,20 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Runs what has to run; returns every image with its inputs, in the order of the sources.
-    fn make_images(&self, sources: Vec<(Source, &Target)>) -> Result<Vec<(Image, Vec<Input>)>, Error> {
+    /// Runs what has to run; returns every image with its inputs, in the order of the sources, and the signatures of each
+    /// module's kernels.
+    fn make_images(
+        &self,
+        sources: Vec<(Source, &Target)>,
+        descriptions: Descriptions<'_>,
+    ) -> Result<(Vec<ImageWithInputs>, Vec<Signatures>), Error> {
         let mut stale: Vec<&Compilation> = Vec::new();
         for (source, _) in &sources {
             if let Source::Compile(compilation) = source {
                 stale.push(compilation);
             }
         }
+        stale.extend(descriptions.stale());
         let start = self.run_steps(&stale)?;
         let after = Seen::default();
 
@@ -247,7 +278,8 @@ impl<'a> Run<'a> {
             inputs.iter().for_each(|input| self.cargo.watch_input(&input.path));
             images.push((image, inputs));
         }
-        Ok(images)
+        let signatures = descriptions.finish(&self.seen, start, &after)?;
+        Ok((images, signatures))
     }
 
     /// Runs the steps of all these compilations; returns when that began, if there are any.
@@ -300,12 +332,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn update_prebuilt(
-        &self,
-        folder: &Path,
-        module: &PlannedModule,
-        images: &[(Image, Vec<Input>)],
-    ) -> Result<(), Error> {
+    fn update_prebuilt(&self, folder: &Path, module: &PlannedModule, images: &[ImageWithInputs]) -> Result<(), Error> {
         let mut tools = Vec::new();
         if let Some(clang) = self.tools.used_clang() {
             tools.push(("compiler", clang.version.clone()));
@@ -332,7 +359,7 @@ impl<'a> Run<'a> {
 /// Whether a module's images have the kernels that build.rs requires.
 ///
 /// Returns an error that names every image which lacks one, and what it has instead.
-fn check_kernels(module: &PlannedModule, images: &[(Image, Vec<Input>)]) -> Result<(), Error> {
+fn check_kernels(module: &PlannedModule, images: &[ImageWithInputs]) -> Result<(), Error> {
     let mut lines = Vec::new();
     let for_gpus = images.iter().map(|(image, _)| image).filter(|image| image.target.family() != Family::Cpu);
     for image in for_gpus.filter(|_| !module.required.is_empty()) {

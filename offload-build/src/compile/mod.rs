@@ -22,6 +22,7 @@ mod object;
 mod profile;
 pub(crate) mod sdk;
 pub(crate) mod seen;
+pub(crate) mod signatures;
 
 use crate::cargo::Cargo;
 use crate::compile::named_files::NamedFiles;
@@ -34,7 +35,6 @@ use crate::request::{Headers, Recipe};
 use crate::targets::{Family, Target};
 use crate::toolchain::{Clang, Cxx, Identity, Ptxas, identity};
 use offload_format::target::{NvidiaArch, NvidiaCode, TargetId, amdgpu};
-use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -58,6 +58,8 @@ pub(crate) struct Compilation {
     pub(crate) tool_folders: Vec<PathBuf>,
     /// Of the tools, and of the vendor's headers and libraries, for the rebuild key.
     pub(crate) identities: Vec<String>,
+    /// The steps that tell of the kernels' parameters; each writes LLVM IR of a source.
+    signature_steps: Vec<Step>,
 }
 
 /// Makes the compilation of one image.
@@ -215,7 +217,7 @@ impl<'a> Compilations<'a> {
             let Some(value) = self.cargo.user_var(name) else { continue };
             if holds == Holds::IncludeFolders {
                 // An empty one is the working folder.
-                include_folders.extend(env::split_paths(&value));
+                include_folders.extend(Cargo::folders(&value));
             }
             identities.push(format!("{name}={value}"));
         }
@@ -237,6 +239,7 @@ impl<'a> Compilations<'a> {
                 .chain(tools.iter().filter_map(|tool| resource_folder(tool)))
                 .collect(),
             identities,
+            signature_steps: Vec::new(),
         }
     }
 
@@ -326,15 +329,18 @@ impl<'a> Compilations<'a> {
             compile.extend(self.source_args(source));
             compile.push(source.path.clone().into());
             let out = self.work(&format!("{index}.{part}"));
+            let driver_ignores = matches!(recipe, Some(Recipe::Offload("hip", _)));
+            let by = DepfileBy::CompilerProper { driver_ignores, system: true };
+            if is_preprocessed {
+                // The same command, but that nothing is optimized away, and everything named.
+                let mut describe = compile.clone();
+                describe.extend(args(&["-S", "-g", "-w", "-Xclang", "-disable-llvm-passes"]));
+                let step = Step::new(Kind::Compile, &clang.path, describe).output(&self.work(&format!("{index}.ll")));
+                compilation.signature_steps.push(step.depfile(self.work(&format!("{index}.ll.d")), by));
+            }
             let step = Step::new(Kind::Compile, &clang.path, compile).output(&out);
             compilation.steps.push(match is_preprocessed {
-                true => {
-                    let driver_ignores = matches!(recipe, Some(Recipe::Offload("hip", _)));
-                    step.depfile(
-                        self.work(&format!("{index}.d")),
-                        DepfileBy::CompilerProper { driver_ignores, system: true },
-                    )
-                }
+                true => step.depfile(self.work(&format!("{index}.d")), by),
                 false => {
                     compilation.sources.push(source.path.clone());
                     step
@@ -382,6 +388,24 @@ impl<'a> Compilations<'a> {
 }
 
 impl Compilation {
+    /// What tells of the parameters of its kernels, in place of the image. `None` if nothing does.
+    pub(crate) fn of_signatures(&self) -> Option<Self> {
+        let steps = self.signature_steps.clone();
+        (!steps.is_empty()).then(|| Self {
+            image: self.image.with_extension("signatures"),
+            stem: format!("{}.signatures", self.stem),
+            steps,
+            // Behind all images: how long they take is what counts.
+            source_bytes: 0,
+            sources: Vec::new(),
+            named_files: self.named_files.clone(),
+            include_folders: self.include_folders.clone(),
+            tool_folders: self.tool_folders.clone(),
+            identities: self.identities.clone(),
+            signature_steps: Vec::new(),
+        })
+    }
+
     /// Adds a step that comes after all there are.
     fn then(&mut self, step: Step) {
         let after = (0..self.steps.len()).collect();

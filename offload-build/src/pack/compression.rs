@@ -138,7 +138,11 @@ mod tests {
         let hash = ContentHash::of_file(&path).unwrap();
         let kind = PackImageKind::CodeObject { version: 6 };
         let (target, size, origin) = (Target::parse("gfx90a").unwrap(), bytes.len() as u64, Origin::Supplied);
-        ModuleImages { name: "only".to_owned(), images: vec![Image { target, path, size, hash, kind, origin }] }
+        ModuleImages {
+            name: "only".to_owned(),
+            images: vec![Image { target, path, size, hash, kind, origin }],
+            signatures: Default::default(),
+        }
     }
 
     /// The bytes that come out of a pack of this module.

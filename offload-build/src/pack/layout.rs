@@ -7,6 +7,7 @@ use offload_format::host_object::DeviceSection;
 use offload_format::layout::Layout;
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
 use offload_format::pack_index::{IndexStream, PackImageKind};
+use offload_format::signature::Signatures;
 use std::path::PathBuf;
 
 /// A module's images before they are packed.
@@ -14,6 +15,7 @@ use std::path::PathBuf;
 pub(crate) struct ModuleImages {
     pub(crate) name: String,
     pub(crate) images: Vec<Image>,
+    pub(crate) signatures: Signatures,
 }
 
 /// What a pack's bytes are.

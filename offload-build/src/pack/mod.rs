@@ -1,5 +1,6 @@
 //! Puts images together: the pack, the host object around it, and the index that the macro reads.
 
+mod agreement;
 #[cfg(feature = "compression")]
 mod compression;
 #[cfg(not(feature = "compression"))]
@@ -13,7 +14,7 @@ mod linker;
 use compression_disabled as compression;
 
 use self::compression::compress;
-use self::image::Image;
+use self::image::{Image, ImageKernel};
 use self::layout::{ModuleImages, PackLayout, images, plain};
 use crate::cargo::Cargo;
 use crate::error::Error;
@@ -146,7 +147,8 @@ pub(crate) fn write_absent(
     output: &OutDir,
 ) -> Result<Pack, Error> {
     let compressed = request.compressed;
-    let index = Index::Absent { name: name.to_owned(), why: why.to_owned(), compressed, modules: modules.clone() };
+    let of_index = modules.iter().map(|name| IndexModule::new(name.clone())).collect();
+    let index = Index::Absent { name: name.to_owned(), why: why.to_owned(), compressed, modules: of_index };
     write_if_changed(&output.index(), index.to_string().as_bytes())?;
     let modules = modules.into_iter().map(|name| PackedModule { name, images: Vec::new() }).collect();
     Ok(Pack { name: name.to_owned(), path: None, modules })
@@ -215,20 +217,27 @@ pub(crate) fn write(
     })?;
 
     let mut offsets = offsets.into_iter();
-    let mut index_image = |module: &ModuleImages, image: &Image| {
-        Ok(IndexImage {
+    let mut index_image = |image: &Image, kernels: &Option<Vec<ImageKernel>>| {
+        let kernels = kernels.as_ref();
+        IndexImage {
             target: image.target.to_string(),
             offset: offsets.next().expect("the layout has every image"),
             size: image.size,
             origin: image.origin,
             kind: image.kind.clone(),
-            kernels: kernels::of(&module.name, image, output, cargo)?,
-        })
+            kernels: kernels.map(|kernels| kernels.iter().map(|kernel| kernel.name.clone()).collect()),
+        }
     };
     let index_module = |(module, (bundle, stream)): (&ModuleImages, (Option<u64>, Option<IndexStream>))| {
-        let images: Result<Vec<IndexImage>, Error> =
-            module.images.iter().map(|image| index_image(module, image)).collect();
-        Ok(IndexModule { name: module.name.clone(), bundle, stream, images: images? })
+        let mut images = Vec::new();
+        let mut all = Vec::new();
+        for image in &module.images {
+            let kernels = kernels::of(&module.name, image, output, cargo)?;
+            images.push(index_image(image, &kernels));
+            all.push((image.target.as_str(), kernels));
+        }
+        let signatures = agreement::agreed(&module.name, &module.signatures, &all, cargo);
+        Ok(IndexModule { name: module.name.clone(), bundle, stream, images, signatures })
     };
     let index_modules: Result<Vec<IndexModule>, Error> =
         modules.iter().zip(bundles.into_iter().zip(streams)).map(index_module).collect();

@@ -3,8 +3,11 @@
 //! None of the tokens is unsafe code: that is in macros of the crate `offload` (`placement`), which name their own types whatever
 //! `crate = …` and the user's crate call so.
 
+mod kernels;
 mod register;
 mod tables;
+
+pub(crate) use kernels::kernels;
 
 use crate::file::{File, FileKind};
 use crate::input::Options;

@@ -71,8 +71,8 @@ fn list_name(number: usize) -> Ident {
 }
 
 /// The constant of a pack without images.
-pub(super) fn modules_without_images(expansion: &TokenStream, modules: &[String]) -> TokenStream {
-    let modules = modules.iter().map(|name| module(expansion, name, 0, 0, None));
+pub(super) fn modules_without_images(expansion: &TokenStream, modules: &[IndexModule]) -> TokenStream {
+    let modules = modules.iter().map(|it| module(expansion, &it.name, 0, 0, None));
     quote! { const MODULES: &[#expansion::ModuleRecord] = &[#(#modules),*]; }
 }
 

@@ -74,7 +74,7 @@ impl<'a> Images<'a> {
     fn module(&mut self, name: &str, bundle: Option<u64>) -> usize {
         let found = self.modules.iter().position(|module| module.name == name);
         found.unwrap_or_else(|| {
-            self.modules.push(IndexModule { name: name.to_owned(), bundle, stream: None, images: Vec::new() });
+            self.modules.push(IndexModule { bundle, ..IndexModule::new(name.to_owned()) });
             self.modules.len() - 1
         })
     }

@@ -66,7 +66,7 @@ fn try_load<F: Form>(name: &'static str, folder: &str, read: Read) -> Result<Ker
     let index = match Index::parse(&text).map_err(|error| DiskError::Index(path, error))? {
         Index::Built(index) => index,
         Index::Absent { why, modules, .. } => {
-            let modules = modules.into_iter().map(|name| module(name, 0, 0)).collect::<Vec<_>>();
+            let modules = modules.into_iter().map(|it| module(it.name, 0, 0)).collect::<Vec<_>>();
             return Ok(not_built(name, why.leak(), modules.leak()));
         }
     };

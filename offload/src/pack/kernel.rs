@@ -13,6 +13,11 @@ pub struct Kernel<'pack, F: Form = Plain> {
     pub(super) name: &'pack str,
 }
 
+/// The kernel of this name, which the index of the pack has. For expansions.
+pub const fn kernel<F: Form>(module: Module<'static, F>, name: &'static str) -> Kernel<'static, F> {
+    Kernel { module, name }
+}
+
 impl<'pack, F: Form> Kernel<'pack, F> {
     /// Its name, as images have it.
     pub const fn name(&self) -> &'pack str {

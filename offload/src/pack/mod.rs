@@ -20,9 +20,9 @@ mod words;
 pub use decompressed::{Decompressed, StreamRecord, compressed};
 pub use form::{Compressed, Form, Plain};
 pub use image::PackImage;
-pub use kernel::Kernel;
+pub use kernel::{Kernel, kernel};
 pub use linked::{Entry, LinkedPack, linked_packs};
-pub use module::Module;
+pub use module::{Module, module};
 pub use record::{ImageRecord, ModuleRecord};
 
 use core::fmt;

@@ -14,6 +14,11 @@ pub struct Module<'pack, F: Form = Plain> {
     pub(super) record: &'static ModuleRecord,
 }
 
+/// The module of this number. For expansions.
+pub const fn module<F: Form>(pack: &'static KernelPack<F>, number: usize) -> Module<'static, F> {
+    Module { pack, record: &pack.modules[number] }
+}
+
 /// Of a pack that is read from disk.
 const GONE: &str = "the pack on disk has no module of this name any more: build the program again";
 

@@ -1,0 +1,103 @@
+//! The parameters of kernels: what sources say of them.
+
+use crate::cargo::Cargo;
+use crate::compile::Compilation;
+use crate::compile::cache::{self, Before};
+use crate::compile::seen::Seen;
+use crate::compile::signatures;
+use crate::error::Error;
+use crate::hash::ContentHash;
+use crate::output::{OutDir, write_if_changed};
+use crate::targets::Family;
+use offload_format::signature::Signatures;
+use std::fs;
+use std::time::SystemTime;
+
+/// What is known of the kernels of a pack's modules, before steps have run.
+#[derive(Debug)]
+pub(super) struct Descriptions<'a> {
+    /// For each module: one for each kind of targets that clang compiles for.
+    modules: Vec<Vec<Description>>,
+    output: &'a OutDir,
+    cargo: &'a Cargo,
+}
+
+/// What tells of the kernels of a module.
+#[derive(Debug)]
+struct Description {
+    compilation: Compilation,
+    /// What an earlier run has found out.
+    known: Option<Signatures>,
+}
+
+impl<'a> Descriptions<'a> {
+    /// For a pack without modules yet.
+    pub(super) fn new(output: &'a OutDir, cargo: &'a Cargo) -> Self {
+        Self { modules: Vec::new(), output, cargo }
+    }
+
+    /// Adds a module, whose images for targets of these families are compiled so.
+    pub(super) fn add_module<'c>(&mut self, images: impl Iterator<Item = (Family, &'c Compilation)>, seen: &Seen) {
+        let (mut families, mut found): (Vec<Family>, Vec<Description>) = Default::default();
+        for (family, compilation) in images {
+            if families.contains(&family) {
+                continue;
+            }
+            let Some(compilation) = compilation.of_signatures() else { continue };
+            families.push(family);
+            let known = self.known(&compilation, seen);
+            found.push(Description { compilation, known });
+        }
+        self.modules.push(found);
+    }
+
+    fn known(&self, compilation: &Compilation, seen: &Seen) -> Option<Signatures> {
+        let made = cache::fresh(compilation, seen, self.output, self.cargo)?;
+        made.inputs.iter().for_each(|input| self.cargo.watch_input(&input.path));
+        fs::read_to_string(&compilation.image).ok()?.parse().ok()
+    }
+
+    /// The compilations whose steps have to run.
+    pub(super) fn stale(&self) -> impl Iterator<Item = &Compilation> {
+        let stale = self.modules.iter().flatten().filter(|description| description.known.is_none());
+        stale.map(|description| &description.compilation)
+    }
+
+    /// The signatures of each module, once the steps have run, which began then.
+    pub(super) fn finish(self, seen: &Seen, start: Option<SystemTime>, after: &Seen) -> Result<Vec<Signatures>, Error> {
+        let mut modules = Vec::new();
+        for of_module in &self.modules {
+            let mut all = Vec::new();
+            for Description { compilation, known } in of_module {
+                all.push(match known {
+                    Some(known) => known.clone(),
+                    None => {
+                        let before = Before { seen, start: start.expect("a description has steps") };
+                        self.read(compilation, before, after)?
+                    }
+                });
+            }
+            modules.push(signatures::merge(all));
+        }
+        Ok(modules)
+    }
+
+    /// Reads what steps have written, and keeps what it says.
+    fn read(&self, compilation: &Compilation, before: Before<'_>, after: &Seen) -> Result<Signatures, Error> {
+        let source = |path: &str| fs::read_to_string(self.cargo.manifest_dir.join(path)).ok();
+        let mut all = Vec::new();
+        for path in compilation.steps.iter().filter_map(|step| step.output.as_deref()) {
+            // Names of sources are bytes.
+            let ir = fs::read(path).map_err(|error| Error::io("read", path, error))?;
+            all.push(signatures::read(&String::from_utf8_lossy(&ir), source));
+            // It is large, and all that counts of it is read.
+            let _ = fs::remove_file(path);
+        }
+        let found = signatures::merge(all);
+        let path = &compilation.image;
+        write_if_changed(path, found.to_string().as_bytes())?;
+        let hash = ContentHash::of_file(path).map_err(|error| Error::io("read", path, error))?;
+        cache::record(compilation, hash, before, after, self.output, self.cargo)?;
+        Ok(found)
+    }
+}

@@ -1,0 +1,74 @@
+//! The comment above a definition.
+
+/// Returns the lines of the comment that ends right above the declaration of which one part stands on `line`, counted from 1.
+/// What makes them a comment is taken away.
+pub(super) fn above(source: &str, line: usize) -> Vec<String> {
+    let lines: Vec<&str> = source.lines().map(str::trim).collect();
+    let Some(before) = lines.get(..line.saturating_sub(1)) else { return Vec::new() };
+    // A declaration goes on from the end of another, from a comment, or from an empty line.
+    let is_other = |line: &&&str| {
+        line.is_empty()
+            || line.starts_with('#')
+            || line.ends_with([';', '}', '{'])
+            || line.ends_with("*/")
+            || line.starts_with("//")
+    };
+    let own = before.iter().rev().position(|line| is_other(&line)).unwrap_or(before.len());
+    let above = &before[..before.len() - own];
+    let mut comment = match above.last() {
+        Some(last) if last.starts_with("//") => {
+            let count = above.iter().rev().take_while(|line| line.starts_with("//")).count();
+            let lines = above[above.len() - count..].iter();
+            lines.map(|line| line.trim_start_matches(['/', '!'])).map(without_space).collect()
+        }
+        Some(last) if last.ends_with("*/") => {
+            let Some(start) = above.iter().rposition(|line| line.starts_with("/*")) else { return Vec::new() };
+            let text = above[start..].join("\n");
+            let Some(text) = text.strip_prefix("/*").and_then(|text| text.strip_suffix("*/")) else {
+                return Vec::new();
+            };
+            // One that ends before the last line is not one comment.
+            if text.contains("*/") {
+                return Vec::new();
+            }
+            let lines = text.lines().map(|line| line.trim_start_matches(['*', '!']));
+            lines.map(without_space).collect::<Vec<String>>()
+        }
+        _ => Vec::new(),
+    };
+    let is_rule = |line: &String| line.chars().all(|c| !c.is_alphanumeric());
+    while comment.last().is_some_and(is_rule) {
+        comment.pop();
+    }
+    let empty = comment.iter().take_while(|line| is_rule(line)).count();
+    comment.drain(..empty);
+    comment
+}
+
+/// Without the space behind a sign of comments.
+fn without_space(line: &str) -> String {
+    line.strip_prefix(' ').unwrap_or(line).trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_of_all_kinds() {
+        let source = "/// Adds.\n///   Twice.\nextern \"C\" __global__\nvoid a() {\n}\n\
+                      // ----\n// One line.\n// ----\ntemplate <class T>\n__global__ void b(T t) {}\n\
+                      /**\n * A block\n *\n * of lines.\n */\n__global__ void c();\n\
+                      /* one */ int x;\n__global__ void d();\n\
+                      // Not this one.\n\n__global__ void e();\n\
+                      #define X\n__global__ void f();";
+        let at = |what: &str| source.lines().position(|line| line.contains(what)).unwrap() + 1;
+        assert_eq!(above(source, at("void a")), ["Adds.", "  Twice."]);
+        assert_eq!(above(source, at("void b")), ["One line."]);
+        assert_eq!(above(source, at("void c")), ["A block", "", "of lines."]);
+        for none in ["void d", "void e", "void f"] {
+            assert!(above(source, at(none)).is_empty(), "{none}");
+        }
+        assert!(above(source, 0).is_empty() && above(source, 1).is_empty() && above(source, 1000).is_empty());
+    }
+}

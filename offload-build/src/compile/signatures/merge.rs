@@ -1,0 +1,73 @@
+//! Signatures of several sources, or of one source for several kinds of targets, as those of one module.
+
+use offload_format::signature::{Content, Identifiers, Record, Signature, Signatures, Type, identifier};
+use std::collections::HashMap;
+
+/// Puts signatures together. Of a kernel that is there twice, the first counts.
+pub(crate) fn merge(all: impl IntoIterator<Item = Signatures>) -> Signatures {
+    let mut merged = Signatures::default();
+    let mut names = Identifiers::default();
+    for Signatures { mut kernels, mut records } in all {
+        kernels.retain(|kernel| merged.kernels.iter().all(|known| known.symbol != kernel.symbol));
+        let renamed = renamed(&records, &merged.records, &mut names);
+        let rename = |ty: &mut Type| rename(ty, &renamed);
+        kernels.iter_mut().flat_map(|kernel| &mut kernel.parameters).for_each(|parameter| rename(&mut parameter.ty));
+        for record in &mut records {
+            record.name = renamed.get(&record.name).unwrap_or(&record.name).clone();
+            if let Content::Fields(fields) | Content::Packed(fields) = &mut record.content {
+                fields.iter_mut().for_each(|field| rename(&mut field.ty));
+            }
+        }
+        for record in records {
+            match merged.records.iter_mut().find(|known| known.name == record.name) {
+                // Pointers alone name it there, or here.
+                Some(known) if known.size.is_none() => *known = record,
+                Some(_) => {}
+                None => merged.records.push(record),
+            }
+        }
+        merged.kernels.extend(kernels);
+    }
+    name_overloads(&mut merged.kernels);
+    merged
+}
+
+/// New names of records that are not those which are known by their names.
+fn renamed(records: &[Record], known: &[Record], names: &mut Identifiers) -> HashMap<String, String> {
+    let mut renamed = HashMap::new();
+    for record in records {
+        let namesake = known.iter().find(|other| other.name == record.name);
+        let is_same = namesake.is_some_and(|other| {
+            let is_pointed_to = other.size.is_none() || record.size.is_none();
+            other.source_name == record.source_name
+                && (is_pointed_to || (other.size, &other.content) == (record.size, &record.content))
+        });
+        if !is_same {
+            renamed.insert(record.name.clone(), names.give(&record.name));
+        }
+    }
+    renamed.retain(|old, new| old != new);
+    renamed
+}
+
+fn rename(ty: &mut Type, renamed: &HashMap<String, String>) {
+    match ty {
+        Type::Pointer { to: inner, .. } | Type::Array { of: inner, .. } => rename(inner, renamed),
+        Type::Record(name) => *name = renamed.get(name).unwrap_or(name).clone(),
+        Type::Scalar(_) | Type::Void => {}
+    }
+}
+
+/// Kernels of one name are told apart by the types of their parameters.
+fn name_overloads(kernels: &mut [Signature]) {
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    kernels.iter().for_each(|it| *counts.entry(it.name.clone()).or_default() += 1);
+    let mut names = Identifiers::default();
+    for kernel in kernels {
+        if counts[&kernel.name] > 1 {
+            let types = kernel.parameters.iter().map(|parameter| format!(" {}", parameter.ty));
+            kernel.name = identifier(&format!("{}{}", kernel.name, types.collect::<String>()));
+        }
+        kernel.name = names.give(&kernel.name);
+    }
+}

@@ -1,0 +1,81 @@
+//! Signatures of kernels, from debug information.
+//!
+//! ```text
+//! source -> clang -g -S -emit-llvm -> metadata -> kernels -> types -> Signature, Record
+//! ```
+//!
+//! Of the ways in which clang tells of a source, this one has mangled names, sizes and offsets as the target has them, in text
+//! that is the same in clang 14 to 22.
+
+mod comment;
+mod kernels;
+mod merge;
+mod metadata;
+mod types;
+
+pub(crate) use merge::merge;
+
+use metadata::{Metadata, Node};
+use offload_format::signature::{Identifiers, Parameter, Signature, Signatures, identifier};
+use std::collections::HashMap;
+use types::Types;
+
+/// Reads what clang wrote of a source. `read` returns the text of a file that debug information names.
+///
+/// A kernel with a parameter of unknown size is left out. Kernels that overload one name have the same name in Rust until
+/// [`merge`] gives each its own.
+pub(crate) fn read(ir: &str, read: impl Fn(&str) -> Option<String>) -> Signatures {
+    let metadata = Metadata::parse(ir);
+    let kernels = kernels::kernels(ir, &metadata);
+    let mut types = Types::new(&metadata);
+    let mut names: HashMap<(u32, u64), String> = HashMap::new();
+    for variable in metadata.all("DILocalVariable") {
+        if let (Some(scope), Some(number), Some(name)) =
+            (variable.reference("scope"), variable.number("arg"), variable.string("name"))
+        {
+            names.insert((scope, number), name);
+        }
+    }
+    let mut sources: HashMap<String, Option<String>> = HashMap::new();
+    let mut signatures = Vec::new();
+    for kernel in &kernels {
+        let Some(subprogram) = metadata.node(kernel.subprogram) else { continue };
+        let Some(passed) = passed(&metadata, subprogram) else { continue };
+        if passed.len() == kernel.arguments.len() {
+            for ((_, ty), argument) in passed.iter().zip(&kernel.arguments) {
+                kernels::memory_align(argument).into_iter().for_each(|align| types.set_align(*ty, align));
+            }
+        }
+        let mut given = Identifiers::default();
+        let parameter = |(number, ty): (u64, u32)| {
+            let name = names.get(&(kernel.subprogram, number)).cloned().unwrap_or_else(|| format!("arg{number}"));
+            let ty = types.parameter(ty, &name)?;
+            Some(Parameter { name: given.give(&identifier(&name)), ty })
+        };
+        let Some(parameters) = passed.into_iter().map(parameter).collect() else { continue };
+        let line = subprogram.number("line").unwrap_or(0);
+        let file = metadata.follow(subprogram, "file").and_then(|file| file.string("filename")).unwrap_or_default();
+        let file = file.strip_prefix("./").unwrap_or(&file).to_owned();
+        let text = sources.entry(file.clone()).or_insert_with(|| read(&file));
+        let comment = text.as_deref().map(|text| comment::above(text, line as usize)).unwrap_or_default();
+        let own = subprogram.string("name").unwrap_or_else(|| kernel.symbol.clone());
+        let source_name = types.qualified(subprogram, &own);
+        signatures.push(Signature {
+            symbol: kernel.symbol.clone(),
+            name: identifier(&source_name),
+            source_name,
+            place: format!("{file}:{line}"),
+            comment,
+            parameters,
+        });
+    }
+    Signatures { kernels: signatures, records: types.records }
+}
+
+/// The numbers and types of the parameters, counted from 1.
+fn passed(metadata: &Metadata<'_>, subprogram: Node<'_>) -> Option<Vec<(u64, u32)>> {
+    let list = metadata.follow(metadata.follow(subprogram, "type")?, "types")?;
+    // The first is what the function returns.
+    let all: Option<Vec<u32>> = list.items().skip(1).map(metadata::reference).collect();
+    Some((1..).zip(all?).collect())
+}

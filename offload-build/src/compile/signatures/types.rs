@@ -1,0 +1,290 @@
+//! From types of debug information to those of signatures.
+
+use super::metadata::{Id, Metadata, Node};
+use offload_format::signature::{Field, Identifiers, Record, Scalar, Size, Type, identifier};
+use std::collections::HashMap;
+
+/// Qualifiers and names of a type that has the same values.
+const TRANSPARENT: [&str; 5] = ["typedef", "const_type", "volatile_type", "restrict_type", "atomic_type"];
+
+/// Finds the types of a module, and the records among them.
+#[derive(Debug)]
+pub(super) struct Types<'ir> {
+    metadata: &'ir Metadata<'ir>,
+    /// The alignments that the compiler itself says.
+    aligned: HashMap<Id, u64>,
+    pub(super) records: Vec<Record>,
+    /// Which record a node is.
+    known: HashMap<Id, Known>,
+    names: Identifiers,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    record: usize,
+    /// Whether it has been looked into, not only pointed to.
+    is_complete: bool,
+}
+
+/// Where a value lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Parameter,
+    /// In a record, or behind a pointer.
+    Memory,
+}
+
+impl<'ir> Types<'ir> {
+    pub(super) fn new(metadata: &'ir Metadata<'ir>) -> Self {
+        Self {
+            metadata,
+            aligned: HashMap::new(),
+            records: Vec::new(),
+            known: HashMap::new(),
+            names: Identifiers::default(),
+        }
+    }
+
+    /// The compiler says how values of this type are aligned.
+    pub(super) fn set_align(&mut self, id: Id, align: u64) {
+        self.aligned.insert(self.bare(id).0, align);
+    }
+
+    /// The type of a parameter. `None` if its size is not known.
+    pub(super) fn parameter(&mut self, id: Id, name: &str) -> Option<Type> {
+        self.convert(id, Place::Parameter, name)
+    }
+
+    /// Whether a base takes no room.
+    fn is_empty(&self, id: Id) -> bool {
+        let node = self.metadata.node(self.bare(id).0);
+        node.is_some_and(|node| is_struct(node) && self.members(node).next().is_none())
+    }
+
+    /// The node behind qualifiers and other names; whether one of them is `const`; the last of the other names.
+    fn bare(&self, id: Id) -> (Id, bool, Option<String>) {
+        let (mut id, mut is_const, mut alias) = (id, false, None);
+        // Types of compilers do not nest in a circle; damaged ones end too.
+        for _ in 0..64 {
+            let Some(node) = self.metadata.node(id).filter(|node| TRANSPARENT.contains(&node.tag())) else { break };
+            is_const |= node.tag() == "const_type";
+            alias = node.string("name").or(alias);
+            let Some(next) = node.reference("baseType") else { break };
+            id = next;
+        }
+        (id, is_const, alias)
+    }
+
+    /// The type of a value. `name` is for a record that has none.
+    fn convert(&mut self, id: Id, place: Place, name: &str) -> Option<Type> {
+        let (id, _, alias) = self.bare(id);
+        let node = self.metadata.node(id)?;
+        let name = alias.as_deref().unwrap_or(name);
+        match (node.kind, node.tag()) {
+            ("DIBasicType", _) if scalar(node, place).is_some() => scalar(node, place).map(Type::Scalar),
+            (_, "enumeration_type") => match node.reference("baseType") {
+                Some(base) => self.convert(base, Place::Memory, name),
+                None => Some(Type::Scalar(integer(true, node.number("size")?)?)),
+            },
+            (_, "pointer_type" | "reference_type" | "rvalue_reference_type") => Some(self.pointer(node, name)),
+            (_, "array_type") if node.has_flag("DIFlagVector") => self.vector(id, node, alias),
+            (_, "array_type") => self.array(node, name),
+            _ => self.record(id, node, name),
+        }
+    }
+
+    fn pointer(&mut self, node: Node<'ir>, name: &str) -> Type {
+        let to_void = |is_mutable| Type::Pointer { is_mutable, to: Box::new(Type::Void) };
+        let Some(base) = node.reference("baseType") else { return to_void(true) };
+        let (bare, is_const, alias) = self.bare(base);
+        let Some(pointee) = self.metadata.node(bare) else { return to_void(!is_const) };
+        let to = match is_record(pointee) {
+            true => {
+                let known = self.known(bare, pointee, alias.as_deref().unwrap_or(name));
+                Some(Type::Record(self.records[known.record].name.clone()))
+            }
+            false if pointee.kind == "DISubroutineType" => None,
+            false => self.convert(base, Place::Memory, name),
+        };
+        Type::Pointer { is_mutable: !is_const, to: Box::new(to.unwrap_or(Type::Void)) }
+    }
+
+    fn array(&mut self, node: Node<'ir>, name: &str) -> Option<Type> {
+        let mut ty = self.convert(node.reference("baseType")?, Place::Memory, name)?;
+        let counts: Option<Vec<u64>> =
+            self.metadata.list(node, "elements").map(|range| range.number("count")).collect();
+        for count in counts?.into_iter().rev() {
+            ty = Type::Array { of: Box::new(ty), count };
+        }
+        Some(ty)
+    }
+
+    /// A vector has the size of the next power of two, and is aligned to it.
+    fn vector(&mut self, id: Id, node: Node<'ir>, alias: Option<String>) -> Option<Type> {
+        let Type::Array { of, count } = self.array(node, "")? else { return None };
+        let bytes = of.size(&self.records)?.bytes.checked_mul(count)?.checked_next_power_of_two()?;
+        let name = alias.unwrap_or_else(|| format!("{of}x{count}"));
+        let known = self.known(id, node, &name);
+        if !known.is_complete {
+            let fields = vec![Field { name: "lanes".to_owned(), offset: 0, ty: Type::Array { of, count } }];
+            self.complete(known, id, Size { bytes, align: bytes }, fields);
+        }
+        Some(Type::Record(self.records[known.record].name.clone()))
+    }
+
+    /// A record that there are values of: a struct, a union, or what has a size and nothing more.
+    fn record(&mut self, id: Id, node: Node<'ir>, name: &str) -> Option<Type> {
+        let bytes = node.number("size").filter(|bits| *bits > 0)? / 8;
+        let known = self.known(id, node, name);
+        if !known.is_complete {
+            // Before its fields, which may point to it.
+            self.known.insert(id, Known { is_complete: true, ..known });
+            let owner = self.records[known.record].source_name.clone();
+            let (fields, natural) = self.fields(node, &owner);
+            let said = node.number("align").map(|bits| bits / 8).into_iter().chain(natural).max();
+            // What is no struct has no fields.
+            let said = said.or_else(|| (!is_record(node)).then(|| bytes.next_power_of_two()));
+            let align = self.aligned.get(&id).copied().or(said).filter(|it| it.is_power_of_two());
+            let align = align.filter(|align| bytes.is_multiple_of(*align)).unwrap_or(1);
+            let fields = fields.filter(|_| node.tag() != "union_type").unwrap_or_default();
+            self.complete(known, id, Size { bytes, align }, fields);
+        }
+        Some(Type::Record(self.records[known.record].name.clone()))
+    }
+
+    fn known(&mut self, id: Id, node: Node<'ir>, name: &str) -> Known {
+        if let Some(known) = self.known.get(&id) {
+            return *known;
+        }
+        let own = node.string("name").filter(|name| !name.is_empty());
+        let source_name = own.map_or_else(|| name.to_owned(), |own| self.qualified(node, &own));
+        let name = self.names.give(&identifier(&source_name));
+        self.records.push(Record::pointed_to(name, source_name));
+        let known = Known { record: self.records.len() - 1, is_complete: false };
+        self.known.insert(id, known);
+        known
+    }
+
+    fn complete(&mut self, known: Known, id: Id, size: Size, fields: Vec<Field>) {
+        let Record { name, source_name, .. } = self.records[known.record].clone();
+        self.records[known.record] = Record::new(name, source_name, size, fields, &self.records);
+        self.known.insert(id, Known { is_complete: true, ..known });
+    }
+
+    /// The members that values have.
+    fn members(&self, node: Node<'ir>) -> impl Iterator<Item = Node<'ir>> {
+        let all = self.metadata.list(node, "elements");
+        all.filter(|it| matches!(it.tag(), "member" | "inheritance" | "variable") && !is_static(*it))
+    }
+
+    /// The fields, if all can be told, and the greatest of their alignments.
+    fn fields(&mut self, node: Node<'ir>, owner: &str) -> (Option<Vec<Field>>, Option<u64>) {
+        let mut fields: Option<Vec<Field>> = Some(Vec::new());
+        let mut names = Identifiers::default();
+        let mut align = None;
+        // Where the bit-fields before this one start and end, in bytes.
+        let mut bits: Option<(u64, u64)> = None;
+        let members: Vec<Node<'ir>> = self.members(node).collect();
+        for member in members {
+            let offset = member.number("offset").unwrap_or(0);
+            let said = member.number("align").map(|bits| bits / 8);
+            let Some(base) = member.reference("baseType") else { continue };
+            if member.tag() == "inheritance" && self.is_empty(base) {
+                continue;
+            }
+            let fallback = if member.tag() == "inheritance" { "base" } else { "field" };
+            let name = member.string("name").filter(|name| !name.is_empty()).unwrap_or_else(|| fallback.to_owned());
+            let ty = self.convert(base, Place::Memory, &format!("{owner}::{name}"));
+            let of_type = ty.as_ref().and_then(|ty| ty.size(&self.records)).map(|size| size.align);
+            align = [align, said, of_type].into_iter().flatten().max();
+            if member.has_flag("DIFlagBitField") {
+                let end = (offset + member.number("size").unwrap_or(0)).div_ceil(8);
+                let run = bits.get_or_insert((offset / 8, end));
+                run.1 = run.1.max(end);
+                continue;
+            }
+            if let (Some(run), Some(fields)) = (bits.take(), &mut fields) {
+                fields.push(bit_field(run, &mut names));
+            }
+            let is_told = !member.has_flag("DIFlagArtificial") && !member.has_flag("DIFlagVirtual");
+            match (ty, &mut fields) {
+                (Some(ty), Some(fields)) if is_told => {
+                    let name = names.give(&identifier(&name));
+                    fields.push(Field { name, offset: offset / 8, ty });
+                }
+                _ => fields = None,
+            }
+        }
+        if let (Some(run), Some(fields)) = (bits.take(), &mut fields) {
+            fields.push(bit_field(run, &mut names));
+        }
+        (fields, align)
+    }
+
+    /// A name behind those of its namespaces and classes.
+    pub(super) fn qualified(&self, node: Node<'ir>, name: &str) -> String {
+        let mut parts = vec![name.to_owned()];
+        let mut scope = self.metadata.follow(node, "scope");
+        while let Some(outer) = scope.filter(|_| parts.len() < 64) {
+            if outer.kind == "DINamespace" || is_struct(outer) {
+                parts.extend(outer.string("name"));
+            }
+            scope = self.metadata.follow(outer, "scope");
+        }
+        parts.reverse();
+        parts.join("::")
+    }
+}
+
+fn is_struct(node: Node<'_>) -> bool {
+    matches!(node.tag(), "structure_type" | "class_type")
+}
+
+fn is_record(node: Node<'_>) -> bool {
+    is_struct(node) || node.tag() == "union_type"
+}
+
+fn is_static(member: Node<'_>) -> bool {
+    member.tag() == "variable" || member.has_flag("DIFlagStaticMember")
+}
+
+/// Bytes that hold bit-fields.
+fn bit_field((start, end): (u64, u64), names: &mut Identifiers) -> Field {
+    let of = Box::new(Type::Scalar(Scalar::U8));
+    Field { name: names.give("bits"), offset: start, ty: Type::Array { of, count: end - start } }
+}
+
+/// A number. A truth value is one only as a parameter: in memory it may be any byte.
+fn scalar(node: Node<'_>, place: Place) -> Option<Scalar> {
+    let bits = node.number("size")?;
+    match node.encoding() {
+        "boolean" if bits == 8 && place == Place::Parameter => Some(Scalar::Bool),
+        "boolean" => integer(false, bits),
+        "signed" | "signed_char" => integer(true, bits),
+        "unsigned" | "unsigned_char" | "UTF" => integer(false, bits),
+        "float" => match (bits, node.string("name")?.as_str()) {
+            (16, "__bf16") => Some(Scalar::Bf16),
+            (16, _) => Some(Scalar::F16),
+            (32, _) => Some(Scalar::F32),
+            (64, _) => Some(Scalar::F64),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn integer(is_signed: bool, bits: u64) -> Option<Scalar> {
+    Some(match (is_signed, bits) {
+        (true, 8) => Scalar::I8,
+        (false, 8) => Scalar::U8,
+        (true, 16) => Scalar::I16,
+        (false, 16) => Scalar::U16,
+        (true, 32) => Scalar::I32,
+        (false, 32) => Scalar::U32,
+        (true, 64) => Scalar::I64,
+        (false, 64) => Scalar::U64,
+        (true, 128) => Scalar::I128,
+        (false, 128) => Scalar::U128,
+        _ => return None,
+    })
+}

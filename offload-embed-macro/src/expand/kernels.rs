@@ -1,0 +1,270 @@
+//! The expansion of `include_kernels!`: the pack, and a function for each kernel whose parameters are known.
+
+use crate::input::Options;
+use offload_format::pack_index::{Index, IndexModule};
+use offload_format::signature::{Content, Identifiers, Record, Scalar, Signature, Signatures, Type, identifier};
+use proc_macro2::{Ident, Literal, Span, TokenStream};
+use quote::{format_ident, quote};
+use std::collections::BTreeSet;
+
+/// Items for a pack whose `KernelPack` is `value`.
+pub(crate) fn kernels(index: &Index, options: &Options, value: &TokenStream) -> TokenStream {
+    let expansion = options.expansion();
+    let (name, modules) = match index {
+        Index::Built(pack) => (&pack.name, &pack.modules),
+        Index::Absent { name, modules, .. } => (name, modules),
+    };
+    let form = super::form(options, index.is_compressed());
+    let of_modules = modules.iter().enumerate().map(|(number, module)| {
+        let module = Module { expansion: &expansion, form: &form, number, module };
+        // A module that has no name of its own goes by that of the pack.
+        match module.module.name == *name || modules.len() == 1 {
+            true => module.items(&quote! { PACK }),
+            false => {
+                let name = format_ident!("{}", identifier(&module.module.name));
+                let items = module.items(&quote! { super::PACK });
+                let doc = format!("The kernels of the module `{}`.", module.module.name);
+                quote! {
+                    #[doc = #doc]
+                    pub mod #name {
+                        #items
+                    }
+                }
+            }
+        }
+    });
+    let doc = format!("The pack `{name}`.");
+    quote! {
+        #[doc = #doc]
+        pub static PACK: #expansion::KernelPack<#form> = #value;
+        #(#of_modules)*
+    }
+}
+
+/// A module of a pack.
+struct Module<'a> {
+    expansion: &'a TokenStream,
+    form: &'a TokenStream,
+    number: usize,
+    module: &'a IndexModule,
+}
+
+impl Module<'_> {
+    fn items(&self, pack: &TokenStream) -> TokenStream {
+        let Signatures { kernels, records } = &self.module.signatures;
+        let (expansion, form, number) = (self.expansion, self.form, Literal::usize_unsuffixed(self.number));
+        // Names that stand for parameters in the compiler's messages.
+        let all = kernels.iter().flat_map(|kernel| &kernel.parameters);
+        let parameters: BTreeSet<&str> = all.map(|parameter| parameter.name.as_str()).collect();
+        let parameters = parameters.into_iter().map(|name| format_ident!("{name}"));
+        let kernel_names = kernels.iter().map(|kernel| format_ident!("{}", kernel.name));
+        let items = records.iter().map(|record| self.record(record));
+        let functions = kernels.iter().filter_map(|kernel| self.function(kernel));
+        let mut names = Identifiers::default();
+        kernels.iter().for_each(|kernel| {
+            names.give(&kernel.name);
+        });
+        let constants = self.without_signature().into_iter().map(|symbol| {
+            let name = format_ident!("{}", names.give(&identifier(symbol)));
+            let doc = format!("The kernel `{symbol}`, whose parameters are not known.");
+            quote! {
+                #[doc = #doc]
+                #[allow(non_upper_case_globals)]
+                pub const #name: #expansion::Kernel<'static, #form> = #expansion::kernel(MODULE, #symbol);
+            }
+        });
+        quote! {
+            const MODULE: #expansion::Module<'static, #form> = #expansion::module(&#pack, #number);
+            #[doc(hidden)]
+            #[allow(non_camel_case_types, missing_debug_implementations)]
+            pub mod __parameters {
+                #(pub enum #parameters {})*
+            }
+            #[doc(hidden)]
+            #[allow(non_camel_case_types, missing_debug_implementations)]
+            pub mod __kernels {
+                #(pub enum #kernel_names {})*
+            }
+            #(#items)*
+            #(#functions)*
+            #(#constants)*
+        }
+    }
+
+    /// The kernels of its images that no source tells of.
+    fn without_signature(&self) -> BTreeSet<&str> {
+        let all = self.module.images.iter().filter_map(|image| image.kernels.as_ref()).flatten();
+        let is_known = |symbol: &&str| self.module.signatures.kernels.iter().any(|kernel| kernel.symbol == *symbol);
+        all.map(String::as_str).filter(|symbol| !is_known(symbol)).collect()
+    }
+
+    /// `None` if the size of a parameter is not known.
+    fn function(&self, kernel: &Signature) -> Option<TokenStream> {
+        let Signature { symbol, name, source_name, place, comment, parameters } = kernel;
+        let (expansion, form) = (self.expansion, self.form);
+        let layout = kernel.layout(&self.module.signatures.records)?;
+        let count = Literal::usize_unsuffixed(parameters.len());
+        let bytes = layout.last().map_or(0, |(offset, size)| offset + size.bytes);
+        let bytes = Literal::u64_unsuffixed(bytes);
+        let offsets = layout.iter().map(|(offset, _)| Literal::u64_unsuffixed(*offset));
+        let function = format_ident!("{name}");
+        let names: Vec<Ident> = parameters.iter().map(|parameter| format_ident!("{}", parameter.name)).collect();
+        let types =
+            parameters.iter().zip(&layout).zip(&names).enumerate().map(|(at, ((parameter, (_, size)), marker))| {
+                let (number, bytes) = (Literal::usize_unsuffixed(at + 1), Literal::u64_unsuffixed(size.bytes));
+                let ty = parameter_type(expansion, &parameter.ty);
+                quote! { impl #expansion::Argument<#ty, __kernels::#function, __parameters::#marker, #number, #bytes> }
+            });
+        let numbers = (0..parameters.len()).map(Literal::usize_unsuffixed);
+        let comment = documentation(comment);
+        let origin = format!(" `{source_name}`, {place}");
+        Some(quote! {
+            #(#comment)*
+            #[doc = #origin]
+            #[allow(clippy::too_many_arguments, non_snake_case, rustdoc::broken_intra_doc_links, rustdoc::invalid_html_tags)]
+            pub fn #function(#(#names: #types),*) -> #expansion::Call<#count, #bytes, #form> {
+                let mut __call = #expansion::Call::new(#expansion::kernel(MODULE, #symbol), [#(#offsets),*]);
+                #(__call.set(#numbers, #expansion::Argument::pass(#names));)*
+                __call
+            }
+        })
+    }
+
+    fn record(&self, record: &Record) -> TokenStream {
+        let expansion = self.expansion;
+        let Record { name, source_name, size, content } = record;
+        let name = format_ident!("{name}");
+        let Some(size) = size else {
+            let doc = format!("`{source_name}`, which kernels get by pointers alone.");
+            return quote! {
+                #[doc = #doc]
+                #[allow(non_camel_case_types)]
+                #[repr(C)]
+                #[derive(Debug)]
+                pub struct #name {
+                    _opaque: [#expansion::core::primitive::u8; 0],
+                }
+            };
+        };
+        let doc = format!("`{source_name}`: {} bytes, aligned to {}.", size.bytes, size.align);
+        let [bytes, align] = [size.bytes, size.align].map(Literal::u64_unsuffixed);
+        let attributes = quote! {
+            #[doc = #doc]
+            #[allow(non_camel_case_types, non_snake_case)]
+            #[derive(Clone, Copy, Debug)]
+        };
+        let item = match content {
+            Content::Opaque => quote! {
+                #attributes
+                #[repr(C, align(#align))]
+                pub struct #name {
+                    /// The bytes of the device's value. Those of its padding need not be written.
+                    pub bytes: [#expansion::core::mem::MaybeUninit<#expansion::core::primitive::u8>; #bytes],
+                }
+            },
+            Content::Fields(fields) | Content::Packed(fields) => {
+                let records = &self.module.signatures.records;
+                let natural = fields.iter().filter_map(|field| field.ty.size(records)).map(|size| size.align).max();
+                let repr = match content {
+                    Content::Packed(_) => quote! { C, packed },
+                    _ if natural.is_some_and(|natural| natural < size.align) => quote! { C, align(#align) },
+                    _ => quote! { C },
+                };
+                let members = fields.iter().map(|field| {
+                    let (name, ty) = (format_ident!("{}", field.name), memory_type(expansion, &field.ty));
+                    let doc = format!("At offset {}.", field.offset);
+                    quote! {
+                        #[doc = #doc]
+                        pub #name: #ty
+                    }
+                });
+                let offsets = fields.iter().map(|field| {
+                    let (field, offset) = (format_ident!("{}", field.name), Literal::u64_unsuffixed(field.offset));
+                    quote! { #expansion::core::assert!(#expansion::core::mem::offset_of!(#name, #field) == #offset); }
+                });
+                quote! {
+                    #attributes
+                    #[repr(#repr)]
+                    pub struct #name {
+                        #(#members),*
+                    }
+                    // As the device's compiler has it.
+                    const _: () = { #(#offsets)* };
+                }
+            }
+        };
+        quote! {
+            #item
+            const _: () = {
+                #expansion::core::assert!(#expansion::core::mem::size_of::<#name>() == #bytes);
+                #expansion::core::assert!(#expansion::core::mem::align_of::<#name>() == #align);
+            };
+            #expansion::impl_argument_of_record!(#name);
+        }
+    }
+}
+
+/// A type in a record, or behind a pointer.
+fn memory_type(expansion: &TokenStream, ty: &Type) -> TokenStream {
+    match ty {
+        Type::Scalar(scalar) => scalar_type(expansion, *scalar),
+        Type::Pointer { is_mutable, to } => {
+            let to = memory_type(expansion, to);
+            match is_mutable {
+                true => quote! { *mut #to },
+                false => quote! { *const #to },
+            }
+        }
+        Type::Array { of, count } => {
+            let (of, count) = (memory_type(expansion, of), Literal::u64_unsuffixed(*count));
+            quote! { [#of; #count] }
+        }
+        Type::Record(name) => {
+            let name = format_ident!("{name}");
+            quote! { #name }
+        }
+        Type::Void => quote! { #expansion::core::ffi::c_void },
+    }
+}
+
+/// A type of a parameter. To `void`, any pointer may be passed.
+fn parameter_type(expansion: &TokenStream, ty: &Type) -> TokenStream {
+    match ty {
+        Type::Pointer { is_mutable: true, to } if **to == Type::Void => quote! { #expansion::AnyMut },
+        Type::Pointer { is_mutable: false, to } if **to == Type::Void => quote! { #expansion::AnyConst },
+        other => memory_type(expansion, other),
+    }
+}
+
+/// `f16` and `bf16` are their bits.
+fn scalar_type(expansion: &TokenStream, scalar: Scalar) -> TokenStream {
+    let name = match scalar {
+        Scalar::F16 | Scalar::Bf16 => "u16",
+        other => other.name(),
+    };
+    let name = Ident::new(name, Span::call_site());
+    quote! { #expansion::core::primitive::#name }
+}
+
+/// The lines of a comment as documentation. None of it is an example in Rust.
+fn documentation(comment: &[String]) -> Vec<TokenStream> {
+    let mut lines: Vec<TokenStream> = Vec::new();
+    let mut is_code = false;
+    for line in comment {
+        let is_fence = line.trim_start().starts_with("```");
+        is_code ^= is_fence;
+        let line = match line.trim() {
+            _ if is_fence && is_code => " ```text".to_owned(),
+            text => format!(" {text}"),
+        };
+        lines.push(quote! { #[doc = #line] });
+    }
+    let end = match () {
+        () if is_code => " ```",
+        () => "",
+    };
+    if !comment.is_empty() {
+        lines.push(quote! { #[doc = #end] });
+    }
+    lines
+}

@@ -1,0 +1,32 @@
+//! Texts of one line: what would end it is written with a backslash.
+
+use alloc::string::String;
+
+/// What stands in a text after a backslash, and for which character.
+const ESCAPES: [(char, char); 4] = [('\\', '\\'), ('t', '\t'), ('n', '\n'), ('r', '\r')];
+
+pub(crate) fn escape(name: &str) -> String {
+    let mut out = String::new();
+    for c in name.chars() {
+        match ESCAPES.iter().find(|(_, meant)| *meant == c) {
+            Some((letter, _)) => out.extend(['\\', *letter]),
+            None => out.push(c),
+        }
+    }
+    out
+}
+
+pub(crate) fn unescape(text: &str) -> Option<String> {
+    let mut out = String::new();
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        out.push(match c {
+            '\\' => {
+                let letter = chars.next()?;
+                ESCAPES.iter().find(|(known, _)| *known == letter)?.1
+            }
+            c => c,
+        });
+    }
+    Some(out)
+}

@@ -1,0 +1,106 @@
+//! Names that Rust can have.
+
+use super::types::{Scalar, VOID};
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+/// Words that name no function, field or type, of all editions; `bool` and the other types are beside them.
+const KEYWORDS: [&str; 53] = [
+    "Self", "_", "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do",
+    "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro",
+    "match", "mod", "move", "mut", "override", "priv", "pub", "ref", "return", "self", "static", "struct", "super",
+    "trait", "true", "try", "type", "typeof", "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
+];
+
+/// Types of Rust that no record may be mistaken for.
+const TYPES: [&str; 5] = ["char", "f128", "isize", "str", "usize"];
+
+/// Signs of types in the arguments of templates, in words.
+const SIGNS: [(char, &str); 3] = [('*', "ptr"), ('&', "ref"), ('-', "minus")];
+
+/// Returns the name that Rust has for this name of a source. `ns::scale<float *, 3>` is `ns_scale_float_ptr_3`.
+///
+/// `*`, `&` and `-` are the words `ptr`, `ref` and `minus`; each run of characters other than ASCII's letters, digits and `_`
+/// is one `_` between words; a name that starts with a digit gets a `_` before it, and a word that Rust keeps for itself
+/// one behind it.
+pub fn identifier(name: &str) -> String {
+    let mut out = String::new();
+    let mut is_gap = false;
+    let push = |out: &mut String, is_gap: bool, word: &str| {
+        if is_gap && !out.is_empty() && !out.ends_with('_') {
+            out.push('_');
+        }
+        out.push_str(word);
+    };
+    for c in name.chars() {
+        if c.is_ascii_alphanumeric() || c == '_' {
+            push(&mut out, is_gap, c.encode_utf8(&mut [0; 4]));
+            is_gap = false;
+        } else {
+            if let Some((_, word)) = SIGNS.iter().find(|(sign, _)| *sign == c) {
+                push(&mut out, true, word);
+            }
+            is_gap = true;
+        }
+    }
+    if out.is_empty() || out.starts_with(|c: char| c.is_ascii_digit()) {
+        out.insert(0, '_');
+    }
+    let is_scalar = Scalar::ALL.iter().any(|(scalar, _)| *scalar == out);
+    if is_scalar || out == VOID || KEYWORDS.contains(&out.as_str()) || TYPES.contains(&out.as_str()) {
+        out.push('_');
+    }
+    out
+}
+
+/// Names that are given once.
+#[derive(Debug, Clone, Default)]
+pub struct Identifiers(Vec<String>);
+
+impl Identifiers {
+    /// Returns this name, or the first of `name_2`, `name_3` … that was not given before.
+    pub fn give(&mut self, name: &str) -> String {
+        let mut given = name.to_string();
+        for number in 2.. {
+            if !self.0.contains(&given) {
+                break;
+            }
+            given = format!("{name}_{number}");
+        }
+        self.0.push(given.clone());
+        given
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_sources_become_names_of_rust() {
+        for (source, rust) in [
+            ("saxpy", "saxpy"),
+            ("ns::scale<float, 3>", "ns_scale_float_3"),
+            ("(anonymous namespace)::k", "anonymous_namespace_k"),
+            ("f<int *, -1>", "f_int_ptr_minus_1"),
+            ("f<int &, const float **>", "f_int_ref_const_float_ptr_ptr"),
+            ("match", "match_"),
+            ("f32", "f32_"),
+            ("3d", "_3d"),
+            ("_", "__"),
+            ("größe", "gr_e"),
+            ("__half2", "__half2"),
+            ("", "__"),
+        ] {
+            assert_eq!(identifier(source), rust);
+        }
+    }
+
+    #[test]
+    fn a_name_is_given_once() {
+        let mut names = Identifiers::default();
+        let given: Vec<String> = ["k", "k", "k_2", "k"].iter().map(|name| names.give(name)).collect();
+        assert_eq!(given, ["k", "k_2", "k_2_2", "k_3"]);
+    }
+}

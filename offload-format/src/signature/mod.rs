@@ -1,0 +1,81 @@
+//! Signatures of kernels: what a launch passes, in types that host code has too.
+//!
+//! | item | is |
+//! |---|---|
+//! | [`Signatures`] | all that is known of a module |
+//! | [`Signature`], [`Parameter`] | a kernel of a source |
+//! | [`Type`] | the type of a parameter, a field or what a pointer points to |
+//! | [`Record`], [`Content`], [`Field`] | a type with a name: a struct, a vector, a union |
+//! | [`Size`] | size and alignment in bytes |
+//! | [`identifier`], [`Identifiers`] | names that Rust can have |
+//!
+//! Types are those of the device. They have the sizes and alignments that the host's have: device compilers see to that.
+
+mod identifier;
+mod record;
+mod size;
+mod text;
+mod types;
+
+pub use identifier::{Identifiers, identifier};
+pub use record::{Content, Field, Record};
+pub use size::Size;
+pub use text::LineError;
+pub use types::{Scalar, Type, TypeError};
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// What is known of the kernels of a module.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Signatures {
+    /// The kernels, in the order of the sources. Each name stands there once.
+    pub kernels: Vec<Signature>,
+    /// The records that their types name. Each name stands there once.
+    pub records: Vec<Record>,
+}
+
+/// A kernel of a source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signature {
+    /// Its name in images, mangled if the source is C++.
+    pub symbol: String,
+    /// Its name in Rust.
+    pub name: String,
+    /// Its name in the source, with namespaces and the arguments of a template: `ns::scale<float, 3>`.
+    pub source_name: String,
+    /// The file and the line where it is defined, `kernels/scale.cu:21`. The file's path is relative to the package.
+    pub place: String,
+    /// The lines of the comment above it, without what makes them a comment.
+    pub comment: Vec<String>,
+    /// Its parameters, in order.
+    pub parameters: Vec<Parameter>,
+}
+
+/// A parameter of a kernel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name in Rust.
+    pub name: String,
+    /// Its type.
+    pub ty: Type,
+}
+
+impl Signature {
+    /// Returns where each parameter lies among the arguments, and its size: each at the next multiple of its alignment.
+    ///
+    /// `None` if the size of a type is not known, or if the arguments are too large to be counted.
+    pub fn layout(&self, records: &[Record]) -> Option<Vec<(u64, Size)>> {
+        let mut end: u64 = 0;
+        let place = |parameter: &Parameter| {
+            let size = parameter.ty.size(records)?;
+            let offset = end.checked_next_multiple_of(size.align)?;
+            end = offset.checked_add(size.bytes)?;
+            Some((offset, size))
+        };
+        self.parameters.iter().map(place).collect()
+    }
+}
+
+#[cfg(test)]
+pub(crate) use text::tests;

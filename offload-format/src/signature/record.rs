@@ -1,0 +1,144 @@
+//! Types with names.
+
+use super::size::Size;
+use super::types::Type;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// A struct, class, union or vector that parameters have, or that pointers among them name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// Its name in Rust.
+    pub name: String,
+    /// Its name in the source.
+    pub source_name: String,
+    /// Its size. `None` if only pointers name it.
+    pub size: Option<Size>,
+    /// What is in it.
+    pub content: Content,
+}
+
+/// What is in a record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Content {
+    /// Nothing that host code can name.
+    Opaque,
+    /// Fields in ascending order, each at the next multiple of its alignment; the record's alignment may be greater.
+    Fields(Vec<Field>),
+    /// Fields in ascending order without any padding.
+    Packed(Vec<Field>),
+}
+
+/// A field of a record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Field {
+    /// Its name in Rust.
+    pub name: String,
+    /// Its offset in bytes from where the record starts.
+    pub offset: u64,
+    /// Its type.
+    pub ty: Type,
+}
+
+/// Device compilers are of 64 bits.
+const POINTER: u64 = 8;
+
+impl Type {
+    /// Returns its size. `None` if that is not known: of a record that is not in the list, or that only pointers name.
+    pub fn size(&self, records: &[Record]) -> Option<Size> {
+        match self {
+            Type::Scalar(scalar) => Some(Size { bytes: scalar.bytes(), align: scalar.bytes() }),
+            Type::Pointer { .. } => Some(Size { bytes: POINTER, align: POINTER }),
+            Type::Array { of, count } => {
+                let one = of.size(records)?;
+                Some(Size { bytes: one.bytes.checked_mul(*count)?, align: one.align })
+            }
+            Type::Record(name) => records.iter().find(|record| record.name == *name)?.size,
+            Type::Void => None,
+        }
+    }
+}
+
+impl Record {
+    /// Makes a record of which Rust knows how to lay out these fields as they are; it is opaque if Rust does not.
+    /// `records` has those that the fields are made of.
+    pub fn new(name: String, source_name: String, size: Size, fields: Vec<Field>, records: &[Record]) -> Self {
+        let content = match () {
+            () if fits(&fields, size, records, |align| align) => Content::Fields(fields),
+            () if size.align == 1 && fits(&fields, size, records, |_| 1) => Content::Packed(fields),
+            () => Content::Opaque,
+        };
+        Self { name, source_name, size: Some(size), content }
+    }
+
+    /// Makes one that only pointers name.
+    pub fn pointed_to(name: String, source_name: String) -> Self {
+        Self { name, source_name, size: None, content: Content::Opaque }
+    }
+}
+
+/// Whether each field lies where a `#[repr(C)]` struct has it, `align` saying how fields of an alignment are aligned, and
+/// whether the whole has this size then.
+fn fits(fields: &[Field], size: Size, records: &[Record], align: impl Fn(u64) -> u64) -> bool {
+    let mut end: u64 = 0;
+    for field in fields {
+        let Some(of_field) = field.ty.size(records) else { return false };
+        let align = align(of_field.align);
+        if end.checked_next_multiple_of(align) != Some(field.offset) || align > size.align {
+            return false;
+        }
+        let Some(next) = field.offset.checked_add(of_field.bytes) else { return false };
+        end = next;
+    }
+    // C++ gives a byte to what has no fields, Rust none.
+    !fields.is_empty() && end.checked_next_multiple_of(size.align) == Some(size.bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::signature::Scalar;
+    use alloc::string::ToString;
+    use alloc::vec;
+
+    fn record(size: (u64, u64), fields: &[(u64, Scalar)]) -> Content {
+        let field = |(number, (offset, scalar)): (usize, &(u64, Scalar))| Field {
+            name: alloc::format!("f{number}"),
+            offset: *offset,
+            ty: Type::Scalar(*scalar),
+        };
+        let fields = fields.iter().enumerate().map(field).collect();
+        Record::new("P".to_string(), "P".to_string(), Size { bytes: size.0, align: size.1 }, fields, &[]).content
+    }
+
+    #[test]
+    fn what_rust_lays_out_the_same_way_has_fields() {
+        let has_fields = |content: Content| matches!(content, Content::Fields(_));
+        assert!(has_fields(record((16, 8), &[(0, Scalar::F32), (8, Scalar::F64)])));
+        assert!(has_fields(record((16, 16), &[(0, Scalar::F32)])));
+        let packed = record((12, 1), &[(0, Scalar::F32), (4, Scalar::F64)]);
+        assert!(matches!(packed, Content::Packed(_)));
+        for opaque in [
+            // Another offset, padding inside, bytes behind, overlapping fields, packed by two, nothing.
+            record((16, 8), &[(0, Scalar::F32), (4, Scalar::F64)]),
+            record((16, 8), &[(0, Scalar::I8), (4, Scalar::I8)]),
+            record((24, 8), &[(0, Scalar::F64)]),
+            record((8, 8), &[(0, Scalar::F64), (0, Scalar::I64)]),
+            record((10, 2), &[(0, Scalar::I16), (2, Scalar::F64)]),
+            record((1, 1), &[]),
+        ] {
+            assert_eq!(opaque, Content::Opaque);
+        }
+    }
+
+    #[test]
+    fn a_record_of_records_knows_their_sizes() {
+        let inner = Record::pointed_to("Opaque".to_string(), "Opaque".to_string());
+        let field = |ty: &str| vec![Field { name: "f".to_string(), offset: 0, ty: ty.parse().unwrap() }];
+        let outer = |ty| {
+            Record::new("P".to_string(), "P".to_string(), Size { bytes: 8, align: 8 }, field(ty), &[inner.clone()])
+        };
+        assert!(matches!(outer("*mut Opaque").content, Content::Fields(_)));
+        assert_eq!(outer("Opaque").content, Content::Opaque);
+    }
+}

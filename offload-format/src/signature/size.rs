@@ -1,0 +1,25 @@
+//! Sizes and alignments.
+
+use super::types::Scalar;
+
+/// How much room a value takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    /// Bytes, the padding at the end included.
+    pub bytes: u64,
+    /// What its address is a multiple of, a power of two.
+    pub align: u64,
+}
+
+impl Scalar {
+    /// Returns its size, which is also its alignment.
+    pub fn bytes(self) -> u64 {
+        match self {
+            Scalar::Bool | Scalar::I8 | Scalar::U8 => 1,
+            Scalar::I16 | Scalar::U16 | Scalar::F16 | Scalar::Bf16 => 2,
+            Scalar::I32 | Scalar::U32 | Scalar::F32 => 4,
+            Scalar::I64 | Scalar::U64 | Scalar::F64 => 8,
+            Scalar::I128 | Scalar::U128 => 16,
+        }
+    }
+}

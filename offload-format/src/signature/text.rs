@@ -1,0 +1,235 @@
+//! Signatures as text, in the index of a pack:
+//!
+//! ```text
+//! record P 24 8 fields ns::P
+//! field x 0 f32
+//! field y 8 f64
+//! record Tree - - opaque Tree
+//! signature saxpy _Z5saxpyfPKfPf
+//! source saxpy
+//! place kernels/saxpy.cu:12
+//! comment Adds a times x to y.
+//! parameter a f32
+//! parameter x *const f32
+//! parameter y *mut f32
+//! ```
+//!
+//! A `record` line has its name in Rust, size and alignment in bytes (`-` where only pointers name it), what is in it, and its
+//! name in the source; the fields follow, with offsets in bytes. A `signature` line has the kernel's name in Rust and its
+//! symbol; the others follow in this order.
+
+use super::{Content, Field, Parameter, Record, Signature, Signatures, Size, identifier};
+use crate::escape::{escape, unescape};
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
+use core::str::FromStr;
+
+/// A line of signatures that cannot stand where it does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LineError {
+    /// The line.
+    pub text: String,
+}
+
+impl fmt::Display for LineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "'{}' is no line of a kernel's signature, or not one that stands here", self.text)
+    }
+}
+
+impl core::error::Error for LineError {}
+
+const OPAQUE: &str = "opaque";
+const FIELDS: &str = "fields";
+const PACKED: &str = "packed";
+
+impl Signatures {
+    /// Reads a line. Returns whether it is one of signatures.
+    pub(crate) fn read_line(&mut self, line: &str) -> Result<bool, LineError> {
+        let (key, rest) = line.split_once(' ').unwrap_or((line, ""));
+        let read = match key {
+            "record" => read_record(rest).map(|record| self.records.push(record)),
+            "field" => read_field(self, rest),
+            "signature" => read_signature(rest).map(|signature| self.kernels.push(signature)),
+            "source" | "place" | "comment" | "parameter" => {
+                self.kernels.last_mut().and_then(|signature| read_of_signature(signature, key, rest))
+            }
+            _ => return Ok(false),
+        };
+        read.map(|()| true).ok_or_else(|| LineError { text: line.to_string() })
+    }
+}
+
+impl FromStr for Signatures {
+    type Err = LineError;
+
+    fn from_str(text: &str) -> Result<Self, LineError> {
+        let mut signatures = Self::default();
+        for line in text.lines() {
+            if !signatures.read_line(line)? {
+                return Err(LineError { text: line.to_string() });
+            }
+        }
+        Ok(signatures)
+    }
+}
+
+fn read_record(rest: &str) -> Option<Record> {
+    let mut words = rest.splitn(5, ' ');
+    let name = rust_name(words.next()?)?;
+    let size = match (words.next()?, words.next()?) {
+        ("-", "-") => None,
+        (bytes, align) => Some(Size { bytes: bytes.parse().ok()?, align: align.parse().ok()? }),
+    };
+    let is_possible = size.is_none_or(|size| size.align.is_power_of_two());
+    let content = match words.next()? {
+        OPAQUE => Content::Opaque,
+        FIELDS => Content::Fields(Vec::new()),
+        PACKED => Content::Packed(Vec::new()),
+        _ => return None,
+    };
+    let source_name = unescape(words.next()?)?;
+    is_possible.then_some(Record { name, source_name, size, content })
+}
+
+fn read_field(signatures: &mut Signatures, rest: &str) -> Option<()> {
+    let mut words = rest.splitn(3, ' ');
+    let (name, offset, ty) = (words.next()?, words.next()?, words.next()?);
+    let field = Field { name: rust_name(name)?, offset: offset.parse().ok()?, ty: ty.parse().ok()? };
+    match &mut signatures.records.last_mut().filter(|_| signatures.kernels.is_empty())?.content {
+        Content::Fields(fields) | Content::Packed(fields) => fields.push(field),
+        Content::Opaque => return None,
+    }
+    Some(())
+}
+
+fn read_signature(rest: &str) -> Option<Signature> {
+    let (name, symbol) = rest.split_once(' ')?;
+    Some(Signature {
+        symbol: unescape(symbol)?,
+        name: rust_name(name)?,
+        source_name: String::new(),
+        place: String::new(),
+        comment: Vec::new(),
+        parameters: Vec::new(),
+    })
+}
+
+fn read_of_signature(signature: &mut Signature, key: &str, rest: &str) -> Option<()> {
+    match key {
+        "source" => signature.source_name = unescape(rest)?,
+        "place" => signature.place = unescape(rest)?,
+        "comment" => signature.comment.push(unescape(rest)?),
+        _ => {
+            let (name, ty) = rest.split_once(' ')?;
+            signature.parameters.push(Parameter { name: rust_name(name)?, ty: ty.parse().ok()? });
+        }
+    }
+    Some(())
+}
+
+/// A name that the macro can write into a program.
+fn rust_name(name: &str) -> Option<String> {
+    (identifier(name) == name).then(|| name.to_string())
+}
+
+impl fmt::Display for Signatures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.records.iter().try_for_each(|record| write!(f, "{record}"))?;
+        self.kernels.iter().try_for_each(|kernel| write!(f, "{kernel}"))
+    }
+}
+
+/// Its line, and those of its fields.
+impl fmt::Display for Record {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "record {} ", self.name)?;
+        match self.size {
+            Some(Size { bytes, align }) => write!(f, "{bytes} {align} ")?,
+            None => f.write_str("- - ")?,
+        }
+        let (word, fields) = match &self.content {
+            Content::Opaque => (OPAQUE, &[][..]),
+            Content::Fields(fields) => (FIELDS, &fields[..]),
+            Content::Packed(fields) => (PACKED, &fields[..]),
+        };
+        writeln!(f, "{word} {}", escape(&self.source_name))?;
+        fields.iter().try_for_each(|Field { name, offset, ty }| writeln!(f, "field {name} {offset} {ty}"))
+    }
+}
+
+/// Its lines.
+impl fmt::Display for Signature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "signature {} {}", self.name, escape(&self.symbol))?;
+        writeln!(f, "source {}\nplace {}", escape(&self.source_name), escape(&self.place))?;
+        for line in &self.comment {
+            // No space at the end of an empty one.
+            writeln!(f, "{}", format!("comment {}", escape(line)).trim_end())?;
+        }
+        self.parameters.iter().try_for_each(|Parameter { name, ty }| writeln!(f, "parameter {name} {ty}"))
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use alloc::vec;
+
+    pub(crate) fn signatures() -> Signatures {
+        let field = |name: &str, offset, ty: &str| Field { name: name.into(), offset, ty: ty.parse().unwrap() };
+        let parameter = |name: &str, ty: &str| Parameter { name: name.into(), ty: ty.parse().unwrap() };
+        let record =
+            |name: &str, size, content| Record { name: name.into(), source_name: "ns::a b".into(), size, content };
+        let size = |bytes, align| Some(Size { bytes, align });
+        Signatures {
+            records: vec![
+                record("P", size(16, 8), Content::Fields(vec![field("x", 0, "f32"), field("y", 8, "*mut Tree")])),
+                record("Tree", None, Content::Opaque),
+                record("Five", size(5, 1), Content::Packed(vec![field("x", 0, "f32"), field("y", 4, "u8")])),
+                record("Union", size(4, 4), Content::Opaque),
+            ],
+            kernels: vec![
+                Signature {
+                    symbol: "_Z5saxpyv".into(),
+                    name: "saxpy".into(),
+                    source_name: "ns::saxpy<float, 3>".into(),
+                    place: "kernels/my saxpy.cu:12".into(),
+                    comment: vec!["Adds a\\b.".into(), "".into(), "  Twice.".into()],
+                    parameters: vec![parameter("p", "P"), parameter("x", "*const [f32; 4]")],
+                },
+                Signature {
+                    symbol: "none".into(),
+                    name: "none".into(),
+                    source_name: "none".into(),
+                    place: "k.cl:1".into(),
+                    comment: Vec::new(),
+                    parameters: Vec::new(),
+                },
+            ],
+        }
+    }
+
+    #[test]
+    fn a_line_out_of_place_is_refused() {
+        for text in [
+            "field x 0 f32",
+            "parameter x f32",
+            "record P 16 3 fields P",
+            "record P 16 8 P",
+            "signature x",
+            "signature match x",
+            "comment",
+        ] {
+            assert!(text.parse::<Signatures>().is_err(), "{text}");
+        }
+        assert_eq!(Signatures::default().read_line("module x"), Ok(false));
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        assert_eq!(signatures().to_string().parse(), Ok(signatures()));
+    }
+}

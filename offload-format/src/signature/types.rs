@@ -1,0 +1,166 @@
+//! Types, and their text: `i32`, `*const f32`, `[u16; 3]`, `float4`.
+
+use alloc::boxed::Box;
+use alloc::string::{String, ToString};
+use core::fmt;
+use core::str::FromStr;
+
+/// The type of a parameter, of a field, or of what a pointer points to.
+///
+/// Its text is that of Rust; `f16`, `bf16` and `void` stand for themselves, and any other name for a record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Type {
+    /// A number or a truth value.
+    Scalar(Scalar),
+    /// A pointer to device memory; or a C++ reference, which is passed as one.
+    Pointer {
+        /// Whether the kernel may write through it.
+        is_mutable: bool,
+        /// What it points to.
+        to: Box<Type>,
+    },
+    /// An array, in a record.
+    Array {
+        /// The type of its elements.
+        of: Box<Type>,
+        /// The number of its elements.
+        count: u64,
+    },
+    /// A record, by its name in Rust.
+    Record(String),
+    /// What a pointer points to if that is nothing known.
+    Void,
+}
+
+/// A number or a truth value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Scalar {
+    Bool,
+    I8,
+    U8,
+    I16,
+    U16,
+    I32,
+    U32,
+    I64,
+    U64,
+    I128,
+    U128,
+    /// IEEE 754, 16 bits.
+    F16,
+    /// The upper half of an `f32`.
+    Bf16,
+    F32,
+    F64,
+}
+
+impl Scalar {
+    /// All of them, by name.
+    pub const ALL: [(&'static str, Scalar); 15] = [
+        ("bool", Scalar::Bool),
+        ("i8", Scalar::I8),
+        ("u8", Scalar::U8),
+        ("i16", Scalar::I16),
+        ("u16", Scalar::U16),
+        ("i32", Scalar::I32),
+        ("u32", Scalar::U32),
+        ("i64", Scalar::I64),
+        ("u64", Scalar::U64),
+        ("i128", Scalar::I128),
+        ("u128", Scalar::U128),
+        ("f16", Scalar::F16),
+        ("bf16", Scalar::Bf16),
+        ("f32", Scalar::F32),
+        ("f64", Scalar::F64),
+    ];
+
+    /// Returns its name: Rust's, `f16` or `bf16`.
+    pub fn name(self) -> &'static str {
+        let known = Scalar::ALL.iter().find(|(_, scalar)| *scalar == self);
+        known.map_or("", |(name, _)| name)
+    }
+}
+
+pub(super) const VOID: &str = "void";
+
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Type::Scalar(scalar) => f.write_str(scalar.name()),
+            Type::Pointer { is_mutable: true, to } => write!(f, "*mut {to}"),
+            Type::Pointer { is_mutable: false, to } => write!(f, "*const {to}"),
+            Type::Array { of, count } => write!(f, "[{of}; {count}]"),
+            Type::Record(name) => f.write_str(name),
+            Type::Void => f.write_str(VOID),
+        }
+    }
+}
+
+/// A text that is no type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TypeError {
+    /// The text.
+    pub text: String,
+}
+
+impl fmt::Display for TypeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "'{}' is no type", self.text)
+    }
+}
+
+impl core::error::Error for TypeError {}
+
+/// How deep types may nest: more than any source has, and less than a stack.
+const DEEPEST: usize = 32;
+
+impl FromStr for Type {
+    type Err = TypeError;
+
+    fn from_str(text: &str) -> Result<Self, TypeError> {
+        parse(text, DEEPEST).ok_or_else(|| TypeError { text: text.to_string() })
+    }
+}
+
+fn parse(text: &str, deepest: usize) -> Option<Type> {
+    let inner = deepest.checked_sub(1)?;
+    for (start, is_mutable) in [("*mut ", true), ("*const ", false)] {
+        if let Some(rest) = text.strip_prefix(start) {
+            return Some(Type::Pointer { is_mutable, to: Box::new(parse(rest, inner)?) });
+        }
+    }
+    if let Some(rest) = text.strip_prefix('[') {
+        let (of, count) = rest.strip_suffix(']')?.rsplit_once("; ")?;
+        return Some(Type::Array { of: Box::new(parse(of, inner)?), count: count.parse().ok()? });
+    }
+    if let Some((_, scalar)) = Scalar::ALL.iter().find(|(name, _)| *name == text) {
+        return Some(Type::Scalar(*scalar));
+    }
+    let is_name = !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    match text {
+        VOID => Some(Type::Void),
+        _ => is_name.then(|| Type::Record(text.to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let texts = ["i32", "*const f32", "*mut *const void", "[[u16; 3]; 4]", "float4", "*mut [bf16; 2]", "bool"];
+        for text in texts {
+            assert_eq!(text.parse::<Type>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn what_is_no_type_is_refused() {
+        for text in ["", "*f32", "[u8; x]", "[u8]", "a b", "*const ", "ns::P"] {
+            assert_eq!(text.parse::<Type>(), Err(TypeError { text: text.to_string() }), "{text}");
+        }
+        assert!("*mut ".repeat(100_000).parse::<Type>().is_err());
+    }
+}

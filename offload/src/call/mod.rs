@@ -1,0 +1,89 @@
+//! Calls of kernels with checked parameters: what the functions of `include_kernels!` return.
+
+mod argument;
+
+pub use argument::{AnyConst, AnyMut, Argument, DeviceBuffer};
+
+use crate::pack::{Form, Kernel, Plain};
+use core::ffi::c_void;
+use core::fmt;
+use core::mem::MaybeUninit;
+use core::ptr;
+
+/// A kernel with the `N` arguments of one launch, which take `BYTES` bytes: what a function of
+/// [`include_kernels!`](crate::include_kernels) returns.
+///
+/// It holds the values. [`pointers`](Call::pointers) is what launches of CUDA and HIP take:
+///
+/// ```
+/// # use core::ffi::c_void;
+/// # fn cu_launch_kernel(parameters: *mut *mut c_void) {}
+/// # mod kernels {
+/// #     pub fn saxpy(n: i32, a: f32, x: *const f32, y: *mut f32) -> offload::Call<4, 24> { todo!() }
+/// # }
+/// # fn example(n: i32, x: *const f32, y: *mut f32) {
+/// let call = kernels::saxpy(n, 2.0, x, y);
+/// let mut parameters = call.pointers();
+/// // cuLaunchKernel(function, …, parameters.as_mut_ptr(), null_mut())
+/// # cu_launch_kernel(parameters.as_mut_ptr());
+/// # }
+/// ```
+///
+/// What was checked is the number of arguments and the type of each. That pointers point to device memory of the right
+/// length that lives until the kernel has run, and that two of one type are not swapped, is for the caller to see to: a
+/// launch stays `unsafe`.
+#[derive(Clone, Copy)]
+pub struct Call<const N: usize, const BYTES: usize, F: Form = Plain> {
+    kernel: Kernel<'static, F>,
+    offsets: [usize; N],
+    arguments: Aligned<BYTES>,
+}
+
+/// Kernels for the CPU read arguments where they lie. No type of OpenCL is aligned to more.
+#[derive(Clone, Copy)]
+#[repr(C, align(128))]
+struct Aligned<const BYTES: usize>([MaybeUninit<u8>; BYTES]);
+
+impl<const N: usize, const BYTES: usize, F: Form> Call<N, BYTES, F> {
+    /// Makes a call whose arguments are still to be set. For expansions.
+    #[doc(hidden)]
+    pub fn new(kernel: Kernel<'static, F>, offsets: [usize; N]) -> Self {
+        Self { kernel, offsets, arguments: Aligned([MaybeUninit::uninit(); BYTES]) }
+    }
+
+    /// Sets an argument. For expansions.
+    ///
+    /// # Panics
+    /// If the value does not fit between its offset and the end.
+    #[doc(hidden)]
+    #[allow(unsafe_code)]
+    pub fn set<T: Copy>(&mut self, number: usize, value: T) {
+        let place = &mut self.arguments.0[self.offsets[number]..][..size_of::<T>()];
+        // SAFETY: the place is as long as a `T`, and lies in `self`. It need not be aligned for one.
+        unsafe { ptr::write_unaligned(place.as_mut_ptr().cast::<T>(), value) };
+    }
+
+    /// Returns the kernel.
+    pub fn kernel(&self) -> Kernel<'static, F> {
+        self.kernel
+    }
+
+    /// Returns the address of each argument, in order: `kernelParams` of `cuLaunchKernel` and of `hipModuleLaunchKernel`.
+    ///
+    /// They point into this call: keep it until the launch has returned. A launch only reads there.
+    pub fn pointers(&self) -> [*mut c_void; N] {
+        self.offsets.map(|offset| self.arguments.0[offset..].as_ptr().cast_mut().cast())
+    }
+
+    /// Returns where all arguments lie, and how many bytes these are: `CU_LAUNCH_PARAM_BUFFER_POINTER` and `…_SIZE` of
+    /// `extra`, and those of HIP. Each is at the next multiple of its alignment, as images have them.
+    pub fn buffer(&self) -> (*const c_void, usize) {
+        (self.arguments.0.as_ptr().cast(), BYTES)
+    }
+}
+
+impl<const N: usize, const BYTES: usize, F: Form> fmt::Debug for Call<N, BYTES, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Call").field("kernel", &self.kernel).field("offsets", &self.offsets).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,58 @@
+//! Calls every kernel of `types.cu`, and prints where its arguments lie.
+#![forbid(unsafe_code)]
+#![deny(warnings, missing_docs)]
+
+/// The kernels.
+pub mod kernels {
+    offload::include_kernels!("pack");
+}
+
+use offload::Call;
+use std::mem::MaybeUninit;
+use std::ptr::{null, null_mut};
+
+fn show<const N: usize, const BYTES: usize>(call: Call<N, BYTES>) {
+    let (start, size) = call.buffer();
+    let offsets: Vec<usize> = call.pointers().iter().map(|pointer| pointer.addr() - start.addr()).collect();
+    println!("{} {size} bytes at {offsets:?}", call.kernel().name());
+}
+
+fn main() {
+    let device = |address: usize| std::ptr::without_provenance_mut::<f32>(address);
+    show(kernels::saxpy(4, 2.0, device(16), device(32)));
+    show(kernels::saxpy(4, 2.0, device(16).cast_const(), device(32)));
+    show(kernels::scalars(true, -1, -2, 3, -4, 5, -6, 7, -8, 9, -10, 0x3c00, 1.5, 2.5, 1, 1, null_mut()));
+    let point = kernels::Point { x: 1.0, y: 2.0, z: [3, 4, 5], on: 1 };
+    show(kernels::records(
+        point,
+        kernels::Aligned { x: 1.0, y: 2.0 },
+        7,
+        kernels::Packed { c: 1, i: 2 },
+        kernels::Bits { bits: [1, 2], c: 3, bits_2: [1] },
+        kernels::Derived { base: kernels::Base { i: 1 }, f: 2.0 },
+        kernels::Empty { bytes: [MaybeUninit::new(0)] },
+        kernels::Either { bytes: [MaybeUninit::new(1); 4] },
+        kernels::float4_t { lanes: [1.0; 4] },
+        kernels::float3_t { lanes: [1.0; 3] },
+        kernels::ns_Outer { inner: kernels::ns_Outer_inner { q: 1 }, point },
+        null_mut(),
+    ));
+    show(kernels::pointers(
+        null_mut(),
+        null(),
+        device(16),
+        device(16),
+        null_mut(),
+        &raw const point,
+        null_mut(),
+        null_mut(),
+        null_mut::<u8>(),
+        null_mut(),
+        null_mut(),
+    ));
+    show(kernels::nothing());
+    show(kernels::ns_over_i32(1));
+    show(kernels::ns_over_ptr_mut_f32(device(16)));
+    show(kernels::ns_fill_float_3(null_mut(), 1.0));
+    show(kernels::ns_fill_int_ptr_1(null_mut(), null_mut()));
+}

@@ -1,0 +1,54 @@
+typedef unsigned int count_t;
+typedef float float4_t __attribute__((ext_vector_type(4)));
+typedef float float3_t __attribute__((ext_vector_type(3)));
+
+enum Mode : unsigned char { Fast, Exact };
+enum Old { One, Two };
+struct Opaque;
+struct Point { float x; double y; unsigned short z[3]; bool on; };
+struct alignas(16) Aligned { float x, y; };
+struct __attribute__((packed)) Packed { char c; int i; };
+struct Bits { unsigned a : 3; unsigned b : 9; int c; unsigned d : 1; };
+struct Base { int i; };
+struct Derived : Base { float f; };
+struct Empty {};
+union Either { int i; float f; };
+struct Node { Node *next; int value; };
+
+namespace ns {
+template <class T, int N> struct Array { T items[N]; };
+struct Outer { struct { int q; } inner; Point point; };
+template <class T, int N> __global__ void fill(Array<T, N> *to, const T value) { to->items[0] = value; }
+__global__ void over(int a) { (void)a; }
+__global__ void over(float *a) { *a = 0; }
+}  // namespace ns
+
+template __global__ void ns::fill<float, 3>(ns::Array<float, 3> *, const float);
+template __global__ void ns::fill<int *, 1>(ns::Array<int *, 1> *, int *const);
+
+/// Adds `a` times x to y.
+///
+///     for all n
+extern "C" __global__ void saxpy(int n, float a, const float *x, float *__restrict__ y) { y[n] = a * x[n]; }
+
+/* One of each scalar. */
+extern "C" __global__ void scalars(bool b, char c, signed char sc, unsigned char uc, short s, unsigned short us, int i, count_t u,
+                                   long l, unsigned long ul, long long ll, _Float16 h, float f, double d, Mode mode, Old old,
+                                   double *out) {
+  *out = b + c + sc + uc + s + us + i + u + l + ul + ll + (float)h + f + d + mode + old;
+}
+
+extern "C" __global__ void records(Point point, Aligned aligned, char before, Packed packed, Bits bits, Derived derived, Empty empty,
+                                   Either either, float4_t lanes4, float3_t lanes3, ns::Outer outer, int *match) {
+  *match = (int)point.y + (int)aligned.x + before + packed.i + (int)bits.c + derived.i + either.i + (int)lanes4.x + (int)lanes3.x +
+           outer.inner.q;
+}
+
+extern "C" __global__ void pointers(Opaque *opaque, const Opaque *const_opaque, void *any, const void *const_any, int **nested,
+                                    const Point &reference, Node *list, volatile int *still, void (*function)(int), float4_t *lanes,
+                                    bool *flags) {
+  *still = opaque != 0 || const_opaque != 0 || any != 0 || const_any != 0 || nested != 0 || reference.on || list != 0 ||
+           function != 0 || lanes != 0 || flags != 0;
+}
+
+extern "C" __global__ void nothing() {}
