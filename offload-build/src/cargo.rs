@@ -348,6 +348,11 @@ impl Cargo {
     }
 }
 
+/// Returns the folders of a list such as `CPATH`. An empty one is the working folder.
+pub(crate) fn folders(list: &str) -> Vec<PathBuf> {
+    env::split_paths(list).collect()
+}
+
 /// The variable in which Cargo has what a dependency told.
 fn dependency_variable(links: &str, key: &str) -> String {
     let capitals = |text: &str| text.to_uppercase().replace('-', "_");

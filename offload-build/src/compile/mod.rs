@@ -23,7 +23,7 @@ mod profile;
 pub(crate) mod sdk;
 pub(crate) mod seen;
 
-use crate::cargo::Cargo;
+use crate::cargo::{self, Cargo};
 use crate::compile::named_files::NamedFiles;
 use crate::compile::profile::{DebugInfo, Profile};
 use crate::compile::sdk::Sdk;
@@ -34,7 +34,6 @@ use crate::request::{Headers, Recipe};
 use crate::targets::{Family, Target};
 use crate::toolchain::{Clang, Cxx, Identity, Ptxas, identity};
 use offload_format::target::{NvidiaArch, NvidiaCode, TargetId, amdgpu};
-use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -214,8 +213,7 @@ impl<'a> Compilations<'a> {
         for (name, holds) in COUNTED {
             let Some(value) = self.cargo.user_var(name) else { continue };
             if holds == Holds::IncludeFolders {
-                // An empty one is the working folder.
-                include_folders.extend(env::split_paths(&value));
+                include_folders.extend(cargo::folders(&value));
             }
             identities.push(format!("{name}={value}"));
         }

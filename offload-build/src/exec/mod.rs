@@ -14,4 +14,4 @@ pub(crate) use launcher::Launcher;
 pub(crate) use probe::probe;
 pub(crate) use schedule::{How, run};
 pub(crate) use step::{DepfileBy, Kind, Step};
-pub(crate) use variables::{COUNTED, Holds, NVCC_FLAGS};
+pub(crate) use variables::{COUNTED, Holds, NvccFlags};

@@ -1,6 +1,7 @@
 //! NVIDIA's toolkit as build scripts use it: nvcc, and CUDA's headers with clang.
 
 mod errors;
+mod flag_variables;
 mod images;
 mod profile;
 mod rebuilds;
@@ -15,6 +16,7 @@ use std::path::PathBuf;
 offload_tests::tests! {
     ;
     errors::tests(),
+    flag_variables::tests(),
     images::tests(),
     profile::tests(),
     rebuilds::tests(),
