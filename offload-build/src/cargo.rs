@@ -184,9 +184,14 @@ impl Cargo {
         env::var_os("RUSTC").unwrap_or_else(|| "rustc".into())
     }
 
+    /// The name of the variable that is for this package alone.
+    pub(crate) fn own_variable(&self, name: &str) -> String {
+        format!("{name}_{}", self.package.replace('-', "_"))
+    }
+
     /// `<name>_<package>` before `<name>`, with the name of the one that is set.
     pub(crate) fn package_var(&self, name: &str) -> Option<(String, String)> {
-        let own = format!("{name}_{}", self.package.replace('-', "_"));
+        let own = self.own_variable(name);
         let (own_value, value) = (self.user_var(&own), self.user_var(name));
         own_value.map(|value| (own, value)).or_else(|| Some((name.to_owned(), value?)))
     }

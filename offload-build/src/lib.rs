@@ -42,6 +42,11 @@
 //! | NVIDIA | `CUDA_COMPUTE_CAPS`, `CUDA_COMPUTE_CAP` (`80`, `90a`, `8.6`, `all-major`, `all`, `native`: machine code); `CUDAARCHS`, `CMAKE_CUDA_ARCHITECTURES` (CMake's words: `80` is `sm_80` and `compute_80`, `80-real` and `80-virtual` are one of them, `OFF` is nothing); `TORCH_CUDA_ARCH_LIST` (`8.0`, `9.0+PTX`); `CUDARC_NVCC_ARCH` |
 //! | AMD | `AMDGPU_TARGETS`, `GPU_TARGETS`, `GPU_ARCHS`, `ROCM_ARCHS`, `PYTORCH_ROCM_ARCH`, `HIPARCHS`, `CMAKE_HIP_ARCHITECTURES`, `HIP_ARCH_LIST`, `HCC_AMDGPU_TARGET` (target IDs, `native`) |
 //!
+//! Where build.rs leaves one vendor, those of the other do not count: by [`Build::supports`], [`Module::supports`] and
+//! [`Source::supports`], by the languages of the sources, and for CUDA sources by a compiler of NVIDIA's ([`Compiler::Nvcc`],
+//! [`Compiler::ClangCuda`]), if no other is asked for and no other vendor's target is listed: that is so for static libraries,
+//! and for packs with [`Build::default_archs`].
+//!
 //! If none of these is set either, [`Build::default_archs`] says what is built. [`Build::resolve`] returns the targets to the
 //! build script.
 //!

@@ -57,7 +57,7 @@ fn two_packs_of_one_name_are_refused() {
     build.define("MORE", None).compile("add");"#,
         )
         .kernel("add", "1.0f");
-    scenario.build().fails().has("build.rs makes two packs of the name 'add': the second would replace the first");
+    scenario.build().fails().has("build.rs makes the pack 'add' twice: the second would replace the first");
 }
 
 /// No compiler for GPUs, no C++ compiler: what docs.rs, editors and `cargo package` get.

@@ -57,7 +57,7 @@ pub const CASES: &[Case] = &[
         "no-target-at-all",
         r#".module(Module::new("fp8").file("kernels/add.cu").supports(["sm_90a"]).allow_empty())
             .archs(["gfx90a", "compute_80"])"#,
-        &["no module is for any of the targets gfx90a, compute_80"],
+        &["no module of the pack \"no-target-at-all\" is for any of the targets gfx90a, compute_80"],
     ),
     fails(
         "selector",
