@@ -17,6 +17,7 @@ pub use static_library::StaticLibrary;
 use self::reserved_name::ReservedName;
 use self::run::Run;
 use crate::cargo::Cargo;
+use crate::compile::include_folders;
 use crate::error::Error;
 use crate::output::OutDir;
 use crate::pack::{self, Pack};
@@ -157,7 +158,7 @@ impl Build {
         self
     }
 
-    /// Adds a folder in which `#include` looks.
+    /// Adds a folder in which `#include` looks. That it is missing is an error, if a compiler is to read a source.
     pub fn include(&mut self, folder: impl AsRef<Path>) -> &mut Self {
         self.request.options.includes.push(folder.as_ref().to_owned());
         self
@@ -338,6 +339,9 @@ impl Build {
             plan::plan(&self.request, product, static_library::modules(&self.request)?, &resolved.targets, cargo)?;
         if modules.iter().all(|module| module.targets.is_empty()) {
             return Ok(StaticLibrary::absent(name, false));
+        }
+        for module in &modules {
+            include_folders::check(module, &module.sources.iter().collect::<Vec<_>>(), cargo)?;
         }
         static_library::make(
             &Run::new(&self.request, resolved.is_of_this_machine, name, cargo, &output, &tools),

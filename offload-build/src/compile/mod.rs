@@ -13,6 +13,7 @@
 
 pub(crate) mod cache;
 mod depfile;
+pub(crate) mod include_folders;
 pub(crate) mod inputs;
 mod lookup;
 mod mentions;

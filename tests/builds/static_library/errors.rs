@@ -10,7 +10,11 @@ offload_tests::tests! {
 }
 
 /// The calls between `Build::new()` and `compile_static`, and a part of the message.
-const CASES: [(&str, &str); 9] = [
+const CASES: [(&str, &str); 10] = [
+    (
+        r#".file("kernels/scale.cu").include("cutlass/include").archs(["sm_80"])"#,
+        "build.rs calls .include(\"cutlass/include\") for kernels/scale.cu, and there is no folder /",
+    ),
     (
         r#".file("kernels/scale.cu").archs(["sm_80"]).supports([">=sm_90"])"#,
         "no target is left for kernels/scale.cu: the static library \"a\" is for >=sm_90, as build.rs says; the list is sm_80. \
