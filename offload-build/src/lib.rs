@@ -150,6 +150,10 @@
 //! [`Build::opt_level`] replaces the level; both are there for a [`Module`] and a [`Source`], too. A flag of build.rs (`-O1`, `-G`,
 //! `-lineinfo`, `-g`) replaces what it is about.
 //!
+//! Warnings of compilers that succeed become Cargo's warnings, each once. What flags such as `-Xptxas -v` (registers of each
+//! kernel), `--resource-usage`, `-Rpass-analysis=kernel-resource-usage` or `-v` have them print, `cargo build -vv` shows, when an
+//! image is made: `OFFLOAD_REBUILD=1 cargo build -vv` makes all of them.
+//!
 //! # Shipping without a compiler
 //!
 //! ```text

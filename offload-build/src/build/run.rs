@@ -8,7 +8,7 @@ use crate::compile::cache::{self, Before, Made};
 use crate::compile::inputs::Input;
 use crate::compile::seen::Seen;
 use crate::error::{Error, ErrorKind};
-use crate::exec::{self, How, Launcher};
+use crate::exec::{self, How, Launcher, Printed, Sorted};
 use crate::hash::ContentHash;
 use crate::output::OutDir;
 use crate::pack::image::{self, Image};
@@ -286,16 +286,24 @@ impl<'a> Run<'a> {
         Ok(How { most, jobserver: self.cargo.jobserver(), colour, launcher: Launcher::from_env(self.cargo)? })
     }
 
-    /// Shows the compilers' warnings, each once: most come from every target alike.
-    fn pass_on(&self, warnings: &[String]) {
-        // clang counts them for each target in a line of its own.
-        let is_count = |line: &str| line.contains(" generated when compiling for ") || line.ends_with(" generated.");
+    /// Shows the compilers' warnings, each once: most come from every target alike. What else they print, `cargo build -vv`
+    /// shows.
+    fn pass_on(&self, printed: &[Printed]) {
         let mut shown: Vec<Vec<&str>> = Vec::new();
-        for text in warnings {
-            let lines: Vec<&str> = text.lines().filter(|line| !is_count(line)).collect();
-            if !shown.contains(&lines) {
-                lines.iter().for_each(|line| self.cargo.warn(line));
-                shown.push(lines);
+        for Printed { output, text } in printed {
+            let Sorted { warnings, chatter } = exec::sort(text);
+            for warning in warnings {
+                if !shown.contains(&warning) {
+                    warning.iter().for_each(|line| self.cargo.warn(line));
+                    shown.push(warning);
+                }
+            }
+            if chatter.iter().any(|line| !line.trim().is_empty()) {
+                let file = output.as_deref().unwrap_or(Path::new(self.name));
+                let file = file.strip_prefix(&self.output.root).unwrap_or(file).display();
+                self.cargo.note(&format!("offload-build: what the compiler printed for {file}"));
+                // Cargo would take a line of its own kind for an instruction.
+                chatter.iter().for_each(|line| self.cargo.note(&format!("| {line}")));
             }
         }
     }

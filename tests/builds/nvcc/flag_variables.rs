@@ -9,10 +9,8 @@ use offload_tests::tools::{cuda, stdout, succeed};
 use std::path::Path;
 
 offload_tests::tests! {
-    NVCC => [
-        a_build_is_for_its_own_targets_whatever_the_variables_name,
-        a_flag_of_a_variable_that_nvcc_refuses_is_named,
-    ],
+    NVCC.slow() => [a_build_is_for_its_own_targets_whatever_the_variables_name],
+    NVCC => [a_flag_of_a_variable_that_nvcc_refuses_is_named],
 }
 
 /// Its kernel's name depends on a flag.

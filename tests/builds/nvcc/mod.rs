@@ -3,6 +3,7 @@
 mod errors;
 mod flag_variables;
 mod images;
+mod printed;
 mod profile;
 mod rebuilds;
 mod toolkits;
@@ -18,6 +19,7 @@ offload_tests::tests! {
     errors::tests(),
     flag_variables::tests(),
     images::tests(),
+    printed::tests(),
     profile::tests(),
     rebuilds::tests(),
     toolkits::tests(),
