@@ -3,10 +3,10 @@
 use super::missing_tool::{self, NotMade};
 use super::prebuilt::{self, Prebuilt, Setting, StandIn};
 use crate::cargo::Cargo;
-use crate::compile::Compilation;
 use crate::compile::cache::{self, Before, Made};
 use crate::compile::inputs::Input;
 use crate::compile::seen::Seen;
+use crate::compile::{Compilation, profile};
 use crate::error::{Error, ErrorKind};
 use crate::exec::{self, How, Launcher, Printed, Sorted};
 use crate::hash::ContentHash;
@@ -314,15 +314,15 @@ impl<'a> Run<'a> {
         module: &PlannedModule,
         images: &[(Image, Vec<Input>)],
     ) -> Result<(), Error> {
-        let mut tools = Vec::new();
+        let mut made_with = Vec::new();
         if let Some(clang) = self.tools.used_clang() {
-            tools.push(("compiler", clang.version.clone()));
+            made_with.push(("compiler", clang.version.clone()));
         }
         if let Some(nvcc) = self.tools.used_nvcc() {
-            tools.push(("nvcc", nvcc.version.clone()));
+            made_with.push(("nvcc", nvcc.version.clone()));
         }
         if let Some(ptxas) = self.tools.used_ptxas() {
-            tools.push(("ptxas", ptxas.version()));
+            made_with.push(("ptxas", ptxas.version()));
         }
         let images: Vec<(&Image, &[Input])> = images
             .iter()
@@ -332,8 +332,15 @@ impl<'a> Run<'a> {
         if images.is_empty() {
             return Ok(());
         }
+        let mut levels: Vec<String> = Vec::new();
+        for level in images.iter().flat_map(|(image, _)| profile::levels(module, &image.target, self.cargo)) {
+            if !levels.contains(&level) {
+                levels.push(level);
+            }
+        }
+        made_with.push(("optimization", levels.join(", ")));
         let setting = self.prebuilt_setting(module);
-        prebuilt::update(folder, &self.prebuilt_stem(module), &setting, &tools, &images)
+        prebuilt::update(folder, &self.prebuilt_stem(module), &setting, &made_with, &images)
     }
 }
 

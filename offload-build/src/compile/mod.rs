@@ -20,7 +20,7 @@ mod mentions;
 mod named_files;
 mod nvcc;
 mod object;
-mod profile;
+pub(crate) mod profile;
 pub(crate) mod sdk;
 pub(crate) mod seen;
 

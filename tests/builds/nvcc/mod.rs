@@ -3,6 +3,7 @@
 mod errors;
 mod flag_variables;
 mod images;
+mod prebuilt_set;
 mod printed;
 mod profile;
 mod rebuilds;
@@ -19,6 +20,7 @@ offload_tests::tests! {
     errors::tests(),
     flag_variables::tests(),
     images::tests(),
+    prebuilt_set::tests(),
     printed::tests(),
     profile::tests(),
     rebuilds::tests(),
