@@ -184,16 +184,16 @@ impl Cargo {
         env::var_os("RUSTC").unwrap_or_else(|| "rustc".into())
     }
 
-    /// `<name>_<package>` before `<name>`, with the name of the one that is set.
-    pub(crate) fn package_var(&self, name: &str) -> Option<(String, String)> {
-        let own = format!("{name}_{}", self.package.replace('-', "_"));
-        let (own_value, value) = (self.user_var(&own), self.user_var(name));
-        own_value.map(|value| (own, value)).or_else(|| Some((name.to_owned(), value?)))
+    /// The name of the variable that is for this package alone.
+    pub(crate) fn own_variable(&self, name: &str) -> String {
+        format!("{name}_{}", self.package.replace('-', "_"))
     }
 
-    /// The folders in a variable that lists some.
-    pub(crate) fn folders(list: &str) -> impl Iterator<Item = PathBuf> {
-        env::split_paths(list)
+    /// `<name>_<package>` before `<name>`, with the name of the one that is set.
+    pub(crate) fn package_var(&self, name: &str) -> Option<(String, String)> {
+        let own = self.own_variable(name);
+        let (own_value, value) = (self.user_var(&own), self.user_var(name));
+        own_value.map(|value| (own, value)).or_else(|| Some((name.to_owned(), value?)))
     }
 
     /// The folders of `PATH`. The build script runs again when it changes, and may find other tools.
@@ -351,6 +351,11 @@ impl Cargo {
     fn flush(&self) {
         self.told.borrow_mut().waiting.drain(..).for_each(|line| println!("cargo::{line}"));
     }
+}
+
+/// Returns the folders of a list such as `CPATH`. An empty one is the working folder.
+pub(crate) fn folders(list: &str) -> Vec<PathBuf> {
+    env::split_paths(list).collect()
 }
 
 /// The variable in which Cargo has what a dependency told.

@@ -18,7 +18,7 @@ pub struct Error {
 pub enum ErrorKind {
     /// What build.rs or an environment variable asks for cannot be meant.
     Config,
-    /// A source file is not there.
+    /// A source file, or a folder for headers, is not there.
     SourceNotFound,
     /// A compiler is not there, and no prebuilt image stands in for it.
     ToolNotFound,

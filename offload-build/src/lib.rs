@@ -42,6 +42,11 @@
 //! | NVIDIA | `CUDA_COMPUTE_CAPS`, `CUDA_COMPUTE_CAP` (`80`, `90a`, `8.6`, `all-major`, `all`, `native`: machine code); `CUDAARCHS`, `CMAKE_CUDA_ARCHITECTURES` (CMake's words: `80` is `sm_80` and `compute_80`, `80-real` and `80-virtual` are one of them, `OFF` is nothing); `TORCH_CUDA_ARCH_LIST` (`8.0`, `9.0+PTX`); `CUDARC_NVCC_ARCH` |
 //! | AMD | `AMDGPU_TARGETS`, `GPU_TARGETS`, `GPU_ARCHS`, `ROCM_ARCHS`, `PYTORCH_ROCM_ARCH`, `HIPARCHS`, `CMAKE_HIP_ARCHITECTURES`, `HIP_ARCH_LIST`, `HCC_AMDGPU_TARGET` (target IDs, `native`) |
 //!
+//! Where build.rs leaves one vendor, those of the other do not count: by [`Build::supports`], [`Module::supports`] and
+//! [`Source::supports`], by the languages of the sources, and for CUDA sources by a compiler of NVIDIA's ([`Compiler::Nvcc`],
+//! [`Compiler::ClangCuda`]), if no other is asked for and no other vendor's target is listed: that is so for static libraries,
+//! and for packs with [`Build::default_archs`].
+//!
 //! If none of these is set either, [`Build::default_archs`] says what is built. [`Build::resolve`] returns the targets to the
 //! build script.
 //!
@@ -145,6 +150,10 @@
 //! [`Build::opt_level`] replaces the level; both are there for a [`Module`] and a [`Source`], too. A flag of build.rs (`-O1`, `-G`,
 //! `-lineinfo`, `-g`) replaces what it is about.
 //!
+//! Warnings of compilers that succeed become Cargo's warnings, each once. What flags such as `-Xptxas -v` (registers of each
+//! kernel), `--resource-usage`, `-Rpass-analysis=kernel-resource-usage` or `-v` have them print, `cargo build -vv` shows, when an
+//! image is made: `OFFLOAD_REBUILD=1 cargo build -vv` makes all of them.
+//!
 //! # Shipping without a compiler
 //!
 //! ```text
@@ -183,7 +192,7 @@
 //! | `OFFLOAD_PTXAS` | the ptxas to use; else `CUDA_HOME`, `CUDA_PATH`, `CUDA_ROOT`, `CUDA_TOOLKIT_ROOT_DIR` with `/bin/ptxas`; then, after `PATH`, what is said of nvcc above |
 //! | `NVCC`, `NVCC_<target>`, `CUDACXX` | the nvcc to use where build.rs asks for it; else those of the four variables above, with `/bin/nvcc`; then `VIRTUAL_ENV`, `CONDA_PREFIX`, `HOME` for Python's packages |
 //! | `NVCC_CCBIN` | the C++ compiler that nvcc uses for the host's part |
-//! | `NVCC_PREPEND_FLAGS`, `NVCC_APPEND_FLAGS` | what nvcc itself reads |
+//! | `NVCC_PREPEND_FLAGS`, `NVCC_APPEND_FLAGS` | flags that nvcc itself reads. GPUs in them (`-arch`, `-gencode`) do not count: nvcc is started without them, and a warning says so |
 //! | `HIPCC`, `ROCM_PATH`, `HIP_PATH`, `ROCM_HOME` | the ROCm whose headers are used; `HIP_DEVICE_LIB_PATH` and `HIP_CLANG_PATH` for its parts, `HIPCC_COMPILE_FLAGS_APPEND` for more options |
 //! | `CXXSTDLIB` | the C++ library that static libraries are linked with, as in `cc` |
 //! | `CXX`, `CXXFLAGS`, … | the C++ compiler for the `cpu` image, as documented by `cc` |

@@ -260,6 +260,38 @@ fn the_default_counts_after_all_variables() {
         let line = format!("using targets from {variable}={value} in place of the default of build.rs");
         printed.times(usize::from(variable != "OFFLOAD_ARCH"), &line);
     }
+    // Those of a vendor that the pack is not for do not count, and nothing is said of them: by what build.rs supports, by the
+    // sources, by the compiler.
+    for (name, calls) in [
+        ("targets_default_supports", r#".file("kernels/add.cu").supports([">=sm_75"])"#),
+        ("targets_default_source", r#".file(Source::new("kernels/add.cu").supports(["nvidia"]))"#),
+        (
+            "targets_default_compiler",
+            r#".file("kernels/add.cu").compiler(Compiler::ClangCuda).compiler(Compiler::Nvcc)"#,
+        ),
+    ] {
+        let scenario = Scenario::new(name);
+        let body = format!(
+            r#"let mut build = Build::new();
+    build{calls}.default_archs(["compute_80"]);
+    let resolved = build.resolve();
+    let names: Vec<&str> = resolved.targets().iter().map(|it| it.name()).collect();
+    println!("cargo::warning=resolved {{}}", names.join(" "));
+    if std::env::var("BUILDS").is_ok() {{
+        build.compile("add");
+    }}
+    println!("cargo::rerun-if-env-changed=BUILDS");"#
+        );
+        scenario.build_script(&body).kernel("add", "1.0f");
+        let build = || scenario.build().env("AMDGPU_TARGETS", "gfx90a").env("HIPARCHS", "nonsense");
+        build().passes().once("resolved compute_80\n").lacks("using targets from");
+        let both = build().env("CUDA_COMPUTE_CAP", "90").passes();
+        both.once("resolved sm_90\n").once("using targets from ").once("CUDA_COMPUTE_CAP=90 in place of");
+        if name != "targets_default_compiler" {
+            build().env("BUILDS", "1").passes().lacks("using targets from");
+            assert_eq!(scenario.targets("add"), ["compute_80"], "{name}");
+        }
+    }
     // A variable that lists none is no list.
     assert_eq!(targets(&scenario, &[("CUDAARCHS", "OFF")]), ["gfx90a", "compute_80"]);
     let listed = package("targets_default_and_list", r#".default_archs(["native"]).arch("gfx1030")"#);

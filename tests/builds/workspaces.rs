@@ -181,8 +181,13 @@ fn a_part_that_is_empty() {
     );
     let [error, allowed, amd] = ["empty_error", "empty_allowed", "empty_amd"].map(|name| workspace.member(name));
     error.build().env("OFFLOAD_ARCH", "gfx1100").fails().has(
-        "no target is left for the module \"add\": the pack is for sm_90a, as build.rs says; the list is gfx1100. \
-         Add a target, or let the module have no images: .allow_empty()",
+        "OFFLOAD_ARCH lists gfx1100, and the pack \"add\" is for nvidia alone: build.rs calls .supports([\"sm_90a\"]).\n  \
+         Add a target such as sm_90a, or set OFFLOAD_ARCH_empty_error=sm_90a, which counts for this package alone. Without \
+         OFFLOAD_ARCH, the list of build.rs counts.\n",
+    );
+    error.build().env("OFFLOAD_ARCH", "sm_80").fails().has(
+        "no target is left for the module \"add\": the pack \"add\" is for sm_90a, as build.rs says; the list of OFFLOAD_ARCH is \
+         sm_80. Add a target, or let the module have no images: .allow_empty()",
     );
 
     allowed.write(

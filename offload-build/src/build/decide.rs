@@ -3,7 +3,7 @@
 use super::missing_tool::{MissingTool, NotMade};
 use super::run::{PrebuiltUse, Run, Source};
 use crate::compile::sdk::Sdk;
-use crate::compile::{Compilation, Compilations, cache};
+use crate::compile::{Compilation, Compilations, cache, include_folders};
 use crate::error::Error;
 use crate::hash::ContentHash;
 use crate::output::{image_file_name, write_if_changed};
@@ -70,7 +70,7 @@ impl Run<'_> {
             OffloadArch::Nvidia(arch) => self.by_clang_for_nvidia(&needed, arch),
             OffloadArch::Cpu => {
                 let sdk = Sdk::default();
-                Ok(self.fresh_or_stale(self.compilations(&needed, &sdk).cpu(&self.tools.cxx()?)))
+                Ok(self.fresh_or_stale(&needed, self.compilations(&needed, &sdk).cpu(&self.tools.cxx()?))?)
             }
         }
     }
@@ -87,11 +87,15 @@ impl Run<'_> {
         }
     }
 
-    fn fresh_or_stale(&self, compilation: Compilation) -> Source {
-        match cache::fresh(&compilation, &self.seen, self.output, self.cargo) {
+    /// The image of an earlier run, or how it is compiled now.
+    ///
+    /// Returns an error if a folder for headers is missing.
+    fn fresh_or_stale(&self, needed: &Needed<'_>, compilation: Compilation) -> Result<Source, Error> {
+        include_folders::check(needed.module, &needed.sources, self.cargo)?;
+        Ok(match cache::fresh(&compilation, &self.seen, self.output, self.cargo) {
             Some(made) => Source::Fresh(compilation, made),
             None => Source::Compile(compilation),
-        }
+        })
     }
 
     /// A code object, by clang and lld.
@@ -112,7 +116,7 @@ impl Run<'_> {
         if clang.lld.is_none() {
             return Err(MissingTool::lld(clang).into());
         }
-        let source = self.fresh_or_stale(self.compilations(needed, &sdk).amdgpu(id, clang));
+        let source = self.fresh_or_stale(needed, self.compilations(needed, &sdk).amdgpu(id, clang))?;
         self.check_with_clang(needed, clang, &source)?;
         Ok(source)
     }
@@ -126,16 +130,16 @@ impl Run<'_> {
         let compilations = self.compilations(needed, &sdk);
         if arch.code == NvidiaCode::Ptx {
             let clang = self.clang()?;
-            let source = self.fresh_or_stale(compilations.ptx(arch, clang));
+            let source = self.fresh_or_stale(needed, compilations.ptx(arch, clang))?;
             self.check_with_clang(needed, clang, &source)?;
             return Ok(source);
         }
         let ptxas = self.tools.ptxas()?.or_missing(MissingTool::ptxas)?;
         let source = match needed.alone() {
-            Some(ptx) => self.fresh_or_stale(compilations.cubin_of_ptx(arch, ptxas, ptx)),
+            Some(ptx) => self.fresh_or_stale(needed, compilations.cubin_of_ptx(arch, ptxas, ptx))?,
             None => {
                 let clang = self.clang()?;
-                let source = self.fresh_or_stale(compilations.cubin(arch, clang, ptxas));
+                let source = self.fresh_or_stale(needed, compilations.cubin(arch, clang, ptxas))?;
                 self.check_with_clang(needed, clang, &source)?;
                 source
             }
@@ -150,7 +154,7 @@ impl Run<'_> {
         // No host code comes of it, so the building machine's compiler reads the source.
         let ccbin = self.tools.ccbin(&self.cargo.host).map_err(|why| MissingTool::ccbin(nvcc, &why))?;
         let sdk = Sdk::default();
-        let source = self.fresh_or_stale(self.compilations(needed, &sdk).nvcc(arch, nvcc, &ccbin));
+        let source = self.fresh_or_stale(needed, self.compilations(needed, &sdk).nvcc(arch, nvcc, &ccbin))?;
         let ask = || self.tools.nvcc_refusal(nvcc, arch, &ccbin);
         match source.is_stale().then(|| self.ask(format!("nvcc {arch}"), ask)).flatten() {
             Some(text) => Err(MissingTool::refusal(&nvcc.path, &text).into()),

@@ -5,6 +5,7 @@ use super::reserved_name::ReservedName;
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
 use crate::output::{OutDir, link_or_copy, write_if_changed};
+use crate::targets::Product;
 use offload_format::pack_index::Index;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -50,7 +51,7 @@ pub(crate) fn offer(pack: &str, output: &OutDir, cargo: &Cargo) {
 }
 
 fn take(links: &str, pack: &str, cargo: &Cargo) -> Result<(), Error> {
-    let reserved = ReservedName::of(pack)?;
+    let reserved = ReservedName::of(Product::Pack(pack))?;
     let output = OutDir::open(&cargo.out_dir, pack)?;
     let Some(index_path) = cargo.of_dependency(links, &format!("{KEY}{pack}")) else {
         return Err(none(links, pack, cargo));

@@ -18,12 +18,13 @@ pub use static_library::StaticLibrary;
 use self::reserved_name::ReservedName;
 use self::run::Run;
 use crate::cargo::Cargo;
+use crate::compile::include_folders;
 use crate::error::Error;
 use crate::output::OutDir;
 use crate::pack::{self, Pack};
 use crate::plan;
 use crate::request::{Compiler, Module, Request, Selector, Source};
-use crate::targets::{self, Wanted};
+use crate::targets::{self, Product, Resolved, Wanted};
 use crate::toolchain::{Named, Tools};
 use std::borrow::Borrow;
 use std::path::Path;
@@ -132,8 +133,8 @@ impl Build {
         self
     }
 
-    /// The targets that the pack supports, as [selectors](crate#selectors): of the targets that are listed, here or in
-    /// the environment, it is built for those. For packs that are for one vendor, or for few GPUs:
+    /// The targets that the pack or the static library supports, as [selectors](crate#selectors): of the targets that are
+    /// listed, here or in the environment, it is built for those. For those that are for one vendor, or for few GPUs:
     /// `.supports(["nvidia"])`, `.supports(["sm_90a"])`. If the list is that of `OFFLOAD_ARCH`, a line says what is left
     /// of it. That nothing is left is an error, unless [`Build::allow_empty`] was called.
     pub fn supports<S: Into<String>>(&mut self, selectors: impl IntoIterator<Item = S>) -> &mut Self {
@@ -158,7 +159,7 @@ impl Build {
         self
     }
 
-    /// Adds a folder in which `#include` looks.
+    /// Adds a folder in which `#include` looks. That it is missing is an error, if a compiler is to read a source.
     pub fn include(&mut self, folder: impl AsRef<Path>) -> &mut Self {
         self.request.options.includes.push(folder.as_ref().to_owned());
         self
@@ -321,7 +322,7 @@ impl Build {
     }
 
     fn compile_static_for(&self, name: &str, cargo: &Cargo) -> Result<StaticLibrary, Error> {
-        let reserved = ReservedName::of(name)?;
+        let reserved = ReservedName::of(Product::StaticLibrary(name))?;
         let library = self.make_static(name, cargo)?;
         reserved.keep();
         Ok(library)
@@ -333,17 +334,27 @@ impl Build {
         }
         let output = OutDir::create(&cargo.out_dir, name)?;
         let tools = Tools::new(cargo, &output, self.named());
-        let resolved = targets::resolve(cargo, Some(&tools), &self.archs, self.request.code_object_version)?;
+        let product = Product::StaticLibrary(name);
+        let resolved = self.targets(cargo, Some(&tools), product)?;
         let modules =
-            plan::plan(&self.request, name, static_library::modules(&self.request)?, &resolved.targets, cargo)?;
+            plan::plan(&self.request, product, static_library::modules(&self.request)?, &resolved.targets, cargo)?;
         if modules.iter().all(|module| module.targets.is_empty()) {
             return Ok(StaticLibrary::absent(name, false));
+        }
+        for module in &modules {
+            include_folders::check(module, &module.sources.iter().collect::<Vec<_>>(), cargo)?;
         }
         static_library::make(
             &Run::new(&self.request, resolved.is_of_this_machine, name, cargo, &output, &tools),
             name,
             &modules,
         )
+    }
+
+    /// The targets of the build.
+    fn targets(&self, cargo: &Cargo, tools: Option<&Tools<'_>>, product: Product<'_>) -> Result<Resolved, Error> {
+        let scope = plan::scope(&self.request, &self.archs, product);
+        targets::resolve(cargo, tools, &self.archs, self.request.code_object_version, &scope)
     }
 
     /// Why nothing is to be compiled.
@@ -366,7 +377,7 @@ impl Build {
     }
 
     fn compile_for(&self, name: &str, cargo: &Cargo) -> Result<Pack, Error> {
-        let reserved = ReservedName::of(name)?;
+        let reserved = ReservedName::of(Product::Pack(name))?;
         let pack = self.make_pack(name, cargo)?;
         reserved.keep();
         Ok(pack)
@@ -395,8 +406,9 @@ impl Build {
             Err(error) => return Err(error),
         };
         let tools = Tools::new(cargo, &output, self.named());
-        let resolved = targets::resolve(cargo, Some(&tools), &self.archs, self.request.code_object_version)?;
-        let modules = plan::plan(&self.request, name, modules?, &resolved.targets, cargo)?;
+        let product = Product::Pack(name);
+        let resolved = self.targets(cargo, Some(&tools), product)?;
+        let modules = plan::plan(&self.request, product, modules?, &resolved.targets, cargo)?;
         if modules.iter().all(|module| module.targets.is_empty()) {
             let why = format!("it supports none of the targets {}", targets::join(&resolved.targets));
             let modules = modules.into_iter().map(|module| module.name).collect();

@@ -18,8 +18,10 @@
 //! everybody. A folder outside of the package that build.rs names goes by its position, `<folder 1>`; headers of the system are
 //! no inputs of a set. Beside the manifests lies a `.gitattributes`, so that git leaves the files as they are.
 //!
-//! An image is used if the options are the same and every input has the same bytes. Compiler and optimization are there to be
-//! read: they are what is missing, or Cargo's profile. Our headers count while somebody works on the package; a published one
+//! An image is used if the options of build.rs are the same, and every input has the same bytes. Compiler and optimization are
+//! there to be read. The compiler is what is missing. The level is what the compilers were told: Cargo's `opt-level` for clang
+//! with our header, 3 for vendors' compilers, or what build.rs asks for, which is an option. So a dev build uses the set of a
+//! release build. Our headers count while somebody works on the package; a published one
 //! may be built with another version of this crate.
 
 use crate::cargo::Cargo;
@@ -237,14 +239,15 @@ fn has_other_line_ends(path: &Path, recorded: ContentHash) -> bool {
     ContentHash::of_bytes(text.replace("\r\n", "\n").as_bytes()).is_ok_and(|hash| hash == recorded)
 }
 
-/// Writes the prebuilt set: every image but the CPU's, and the manifest.
+/// Writes the prebuilt set: every image but the CPU's, and the manifest. `made_with` is there to be read: tools and levels of
+/// optimization.
 ///
 /// Returns an error if it would have a path of this machine alone.
 pub(crate) fn update(
     folder: &Path,
     stem: &str,
     setting: &Setting<'_>,
-    tools: &[(&str, String)],
+    made_with: &[(&str, String)],
     images: &[(&Image, &[Input])],
 ) -> Result<(), Error> {
     let refuse = |path: &str| {
@@ -264,10 +267,10 @@ pub(crate) fn update(
     fs::create_dir_all(folder).map_err(|error| Error::io("make the folder", folder, error))?;
     let mut text = format!("{FIRST_LINE}\n");
     // Writing to a string does not fail.
-    for (tool, version) in tools {
-        let _ = writeln!(text, "{tool} {version}");
+    for (word, made_with) in made_with {
+        let _ = writeln!(text, "{word} {made_with}");
     }
-    let _ = writeln!(text, "optimization {}\noptions {options}", setting.cargo.opt_level);
+    let _ = writeln!(text, "options {options}");
     let mut inputs: Vec<(String, ContentHash)> = Vec::new();
     for input in images.iter().flat_map(|(_, inputs)| *inputs).filter(|input| !input.is_of_system) {
         let name = match setting.output.header_name(&input.path) {

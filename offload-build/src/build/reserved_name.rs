@@ -2,12 +2,13 @@
 
 use crate::error::Error;
 use crate::output;
+use crate::targets::Product;
 use std::sync::{Mutex, PoisonError};
 
-/// The names that are taken.
-static NAMES: Mutex<Vec<String>> = Mutex::new(Vec::new());
+/// The names that are taken, each with the words for what has it.
+static NAMES: Mutex<Vec<(String, &str)>> = Mutex::new(Vec::new());
 
-/// A pack's name is one of a file, and of one pack: others are refused it, until making this one has failed.
+/// The name of a pack or a static library, which is one of a file: others are refused it, until making this one has failed.
 #[derive(Debug)]
 pub(crate) struct ReservedName {
     is_kept: bool,
@@ -15,26 +16,34 @@ pub(crate) struct ReservedName {
 }
 
 impl ReservedName {
-    pub(crate) fn of(name: &str) -> Result<Self, Error> {
+    pub(crate) fn of(product: Product<'_>) -> Result<Self, Error> {
+        let (name, kind) = match product {
+            Product::StaticLibrary(name) => (name, "static library"),
+            Product::Pack(name) => (name, "pack"),
+            Product::Unnamed => ("", "build"),
+        };
         if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') {
-            return Err(Error::config(format!("a pack's name has letters, digits, '_' and '-'; '{name}' does not")));
+            return Err(Error::config(format!("a {kind}'s name has letters, digits, '_' and '-'; '{name}' does not")));
         }
         if is_one_name(name, output::INCLUDE) {
-            return Err(Error::config(format!("'{name}' cannot be a pack's name: the kernel header's folder has it")));
+            return Err(Error::config(format!(
+                "'{name}' cannot be a {kind}'s name: the kernel header's folder has it"
+            )));
         }
         let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(taken) = names.iter().find(|taken| is_one_name(taken, name)) {
+        if let Some((taken, other)) = names.iter().find(|(taken, _)| is_one_name(taken, name)) {
             let what = match taken == name {
-                true => format!("build.rs makes two packs of the name '{name}'"),
-                false => format!("build.rs makes packs '{taken}' and '{name}', one name to Cargo or to file systems"),
+                true if *other == kind => format!("the {kind} '{name}' twice"),
+                true => format!("the {other} '{name}' and the {kind} '{name}'"),
+                false => format!("the {other} '{taken}' and the {kind} '{name}', one name to Cargo or to file systems"),
             };
-            return Err(Error::config(format!("{what}: the second would replace the first")));
+            return Err(Error::config(format!("build.rs makes {what}: the second would replace the first")));
         }
-        names.push(name.to_owned());
+        names.push((name.to_owned(), kind));
         Ok(Self { is_kept: false, name: name.to_owned() })
     }
 
-    /// The pack was made.
+    /// It was made.
     pub(crate) fn keep(mut self) {
         self.is_kept = true;
     }
@@ -43,7 +52,7 @@ impl ReservedName {
 impl Drop for ReservedName {
     fn drop(&mut self) {
         if !self.is_kept {
-            NAMES.lock().unwrap_or_else(PoisonError::into_inner).retain(|name| *name != self.name);
+            NAMES.lock().unwrap_or_else(PoisonError::into_inner).retain(|(name, _)| *name != self.name);
         }
     }
 }
@@ -59,18 +68,23 @@ mod tests {
 
     #[test]
     fn a_name_is_taken_until_making_it_fails() {
-        let failed = ReservedName::of("Scale-fast").unwrap();
-        let refusal = |name| ReservedName::of(name).unwrap_err().to_string();
+        let failed = ReservedName::of(Product::Pack("Scale-fast")).unwrap();
+        let refusal = |product| ReservedName::of(product).unwrap_err().to_string();
         assert_eq!(
-            refusal("scale_fast"),
-            "build.rs makes packs 'Scale-fast' and 'scale_fast', one name to Cargo or to file systems: the second would \
-             replace the first"
+            refusal(Product::Pack("scale_fast")),
+            "build.rs makes the pack 'Scale-fast' and the pack 'scale_fast', one name to Cargo or to file systems: the second \
+             would replace the first"
         );
         // What is refused takes nothing away from the first.
-        assert!(refusal("Scale-fast").starts_with("build.rs makes two packs of the name 'Scale-fast': "));
+        assert!(refusal(Product::Pack("Scale-fast")).starts_with("build.rs makes the pack 'Scale-fast' twice: "));
         drop(failed);
-        ReservedName::of("scale_fast").unwrap().keep();
-        assert!(refusal("scale_fast").starts_with("build.rs makes two packs of the name 'scale_fast': "));
-        assert!(refusal("Include").contains("the kernel header's folder has it"));
+        ReservedName::of(Product::Pack("scale_fast")).unwrap().keep();
+        assert!(refusal(Product::Pack("scale_fast")).starts_with("build.rs makes the pack 'scale_fast' twice: "));
+        assert_eq!(
+            refusal(Product::StaticLibrary("scale_fast")),
+            "build.rs makes the pack 'scale_fast' and the static library 'scale_fast': the second would replace the first"
+        );
+        let message = refusal(Product::StaticLibrary("Include"));
+        assert!(message.contains("'Include' cannot be a static library's name: the kernel header's folder has it"));
     }
 }

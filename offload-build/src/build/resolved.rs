@@ -5,7 +5,7 @@ use crate::cargo::Cargo;
 use crate::error::Error;
 use crate::output::OutDir;
 use crate::request::Selector;
-use crate::targets::{self, Target, TargetOrigin};
+use crate::targets::{Product, Target, TargetOrigin};
 use crate::toolchain::{Found, Tools};
 
 /// The targets of a build, and whether it compiles anything; from [`Build::resolve`](crate::Build::resolve).
@@ -60,7 +60,7 @@ impl Build {
 
     /// Like [`Build::resolve`], but returns an error instead of ending the build script.
     ///
-    /// Returns an error if there is no target, if one is malformed, or if two cannot be in one pack.
+    /// Returns an error if there is no target, if one is malformed, or if two cannot be built together.
     pub fn try_resolve(&self) -> Result<ResolvedTargets, Error> {
         Cargo::attempt(|cargo| self.resolve_for(cargo))
     }
@@ -79,14 +79,13 @@ impl Build {
     fn resolve_for(&self, cargo: &Cargo) -> Result<ResolvedTargets, Error> {
         self.request.supports.iter().try_for_each(Selector::check).map_err(Error::config)?;
         let skipped = self.skips(cargo)?;
-        let version = self.request.code_object_version;
         let found = if skipped.is_some() {
             // A list that a build would refuse is no error where nothing is built.
-            targets::resolve(cargo, None, &self.archs, version).ok()
+            self.targets(cargo, None, Product::Unnamed).ok()
         } else {
             let output = OutDir::open(&cargo.out_dir, "")?;
             let tools = Tools::new(cargo, &output, self.named());
-            Some(targets::resolve(cargo, Some(&tools), &self.archs, version)?)
+            Some(self.targets(cargo, Some(&tools), Product::Unnamed)?)
         };
         let mut targets = Vec::new();
         if let Some(found) = found {

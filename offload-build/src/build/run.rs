@@ -4,12 +4,12 @@ use super::missing_tool::{self, NotMade};
 use super::prebuilt::{self, Prebuilt, Setting, StandIn};
 use super::signatures::Descriptions;
 use crate::cargo::Cargo;
-use crate::compile::Compilation;
 use crate::compile::cache::{self, Before, Made};
 use crate::compile::inputs::Input;
 use crate::compile::seen::Seen;
+use crate::compile::{Compilation, profile};
 use crate::error::{Error, ErrorKind};
-use crate::exec::{self, How, Launcher};
+use crate::exec::{self, How, Launcher, Printed, Sorted};
 use crate::hash::ContentHash;
 use crate::output::OutDir;
 use crate::pack::image::{self, Image};
@@ -318,30 +318,38 @@ impl<'a> Run<'a> {
         Ok(How { most, jobserver: self.cargo.jobserver(), colour, launcher: Launcher::from_env(self.cargo)? })
     }
 
-    /// Shows the compilers' warnings, each once: most come from every target alike.
-    fn pass_on(&self, warnings: &[String]) {
-        // clang counts them for each target in a line of its own.
-        let is_count = |line: &str| line.contains(" generated when compiling for ") || line.ends_with(" generated.");
+    /// Shows the compilers' warnings, each once: most come from every target alike. What else they print, `cargo build -vv`
+    /// shows.
+    fn pass_on(&self, printed: &[Printed]) {
         let mut shown: Vec<Vec<&str>> = Vec::new();
-        for text in warnings {
-            let lines: Vec<&str> = text.lines().filter(|line| !is_count(line)).collect();
-            if !shown.contains(&lines) {
-                lines.iter().for_each(|line| self.cargo.warn(line));
-                shown.push(lines);
+        for Printed { output, text } in printed {
+            let Sorted { warnings, chatter } = exec::sort(text);
+            for warning in warnings {
+                if !shown.contains(&warning) {
+                    warning.iter().for_each(|line| self.cargo.warn(line));
+                    shown.push(warning);
+                }
+            }
+            if chatter.iter().any(|line| !line.trim().is_empty()) {
+                let file = output.as_deref().unwrap_or(Path::new(self.name));
+                let file = file.strip_prefix(&self.output.root).unwrap_or(file).display();
+                self.cargo.note(&format!("offload-build: what the compiler printed for {file}"));
+                // Cargo would take a line of its own kind for an instruction.
+                chatter.iter().for_each(|line| self.cargo.note(&format!("| {line}")));
             }
         }
     }
 
     fn update_prebuilt(&self, folder: &Path, module: &PlannedModule, images: &[ImageWithInputs]) -> Result<(), Error> {
-        let mut tools = Vec::new();
+        let mut made_with = Vec::new();
         if let Some(clang) = self.tools.used_clang() {
-            tools.push(("compiler", clang.version.clone()));
+            made_with.push(("compiler", clang.version.clone()));
         }
         if let Some(nvcc) = self.tools.used_nvcc() {
-            tools.push(("nvcc", nvcc.version.clone()));
+            made_with.push(("nvcc", nvcc.version.clone()));
         }
         if let Some(ptxas) = self.tools.used_ptxas() {
-            tools.push(("ptxas", ptxas.version()));
+            made_with.push(("ptxas", ptxas.version()));
         }
         let images: Vec<(&Image, &[Input])> = images
             .iter()
@@ -351,8 +359,15 @@ impl<'a> Run<'a> {
         if images.is_empty() {
             return Ok(());
         }
+        let mut levels: Vec<String> = Vec::new();
+        for level in images.iter().flat_map(|(image, _)| profile::levels(module, &image.target, self.cargo)) {
+            if !levels.contains(&level) {
+                levels.push(level);
+            }
+        }
+        made_with.push(("optimization", levels.join(", ")));
         let setting = self.prebuilt_setting(module);
-        prebuilt::update(folder, &self.prebuilt_stem(module), &setting, &tools, &images)
+        prebuilt::update(folder, &self.prebuilt_stem(module), &setting, &made_with, &images)
     }
 }
 

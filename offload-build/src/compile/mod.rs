@@ -13,18 +13,19 @@
 
 pub(crate) mod cache;
 mod depfile;
+pub(crate) mod include_folders;
 pub(crate) mod inputs;
 mod lookup;
 mod mentions;
 mod named_files;
 mod nvcc;
 mod object;
-mod profile;
+pub(crate) mod profile;
 pub(crate) mod sdk;
 pub(crate) mod seen;
 pub(crate) mod signatures;
 
-use crate::cargo::Cargo;
+use crate::cargo::{self, Cargo};
 use crate::compile::named_files::NamedFiles;
 use crate::compile::profile::{DebugInfo, Profile};
 use crate::compile::sdk::Sdk;
@@ -216,8 +217,7 @@ impl<'a> Compilations<'a> {
         for (name, holds) in COUNTED {
             let Some(value) = self.cargo.user_var(name) else { continue };
             if holds == Holds::IncludeFolders {
-                // An empty one is the working folder.
-                include_folders.extend(Cargo::folders(&value));
+                include_folders.extend(cargo::folders(&value));
             }
             identities.push(format!("{name}={value}"));
         }

@@ -4,7 +4,7 @@ use super::named_files::NamedFiles;
 use super::profile::{DebugInfo, OwnFlags};
 use super::{Compilation, Compilations, args};
 use crate::error::Error;
-use crate::exec::{DepfileBy, Kind, NVCC_FLAGS, Step};
+use crate::exec::{DepfileBy, Kind, NvccFlags, Step};
 use crate::plan::PlannedSource;
 use crate::toolchain::{Cxx, Nvcc, identity};
 use offload_format::target::{NvidiaArch, NvidiaCode, OffloadArch};
@@ -28,7 +28,7 @@ impl Compilations<'_> {
             compile.push(format!("-arch={arch}").into());
             compile.extend((sources.len() > 1).then(|| "-rdc=true".into()));
             compile.extend(self.nvcc_args(nvcc, ccbin, source, &mut compilation));
-            let step = Step::new(Kind::Nvcc, &nvcc.path, compile).env(&ccbin.env).output(&part);
+            let step = Step::new(Kind::Nvcc, &nvcc.path, compile).env(&self.nvcc_env(ccbin)).output(&part);
             compilation.steps.push(step.depfile(self.work(&format!("{index}.d")), DepfileBy::Driver));
             parts.push(part);
         }
@@ -57,7 +57,7 @@ impl Compilations<'_> {
             compile.extend(args(&["-Xcompiler", "-fPIC"]));
         }
         compile.extend(self.nvcc_args(nvcc, ccbin, source, &mut compilation));
-        let step = Step::new(Kind::Nvcc, &nvcc.path, compile).env(&ccbin.env);
+        let step = Step::new(Kind::Nvcc, &nvcc.path, compile).env(&self.nvcc_env(ccbin));
         compilation.last(step.depfile(self.work("d"), DepfileBy::Driver));
         Ok(compilation)
     }
@@ -73,8 +73,8 @@ impl Compilations<'_> {
         let mut list = vec![OsString::from("-ccbin"), ccbin.path.clone().into()];
         // nvcc warns of an option that is there twice, and of `-lineinfo` beside `-G`.
         let profile = self.profile(source);
-        let variables = NVCC_FLAGS.map(|name| self.cargo.user_var(name).unwrap_or_default());
-        let of_variables = OwnFlags::of(variables.iter().flat_map(|flags| flags.split_whitespace()));
+        let variables = NvccFlags::set(|name| self.cargo.user_var(name));
+        let of_variables = OwnFlags::of(variables.iter().flat_map(|flags| flags.others.split(' ')));
         if profile.own.level.is_none() && of_variables.level.is_none() {
             list.push(format!("-O{}", profile.level).into());
         }
@@ -101,10 +101,9 @@ impl Compilations<'_> {
         }
         compilation.identities.extend(ccbin.env_identities());
         // nvcc reads the variables itself.
-        let set = NVCC_FLAGS.iter().zip(&variables).filter(|(_, value)| !value.is_empty());
-        compilation.identities.extend(set.map(|(name, value)| format!("{name}={value}")));
-        for value in &variables {
-            let named = NamedFiles::of(value.split_whitespace());
+        for flags in &variables {
+            compilation.identities.push(format!("{}={}", flags.name, flags.others));
+            let named = NamedFiles::of(flags.others.split(' '));
             compilation.named_files.extend(named.files);
             compilation.include_folders.extend(named.include_folders);
         }
@@ -113,5 +112,25 @@ impl Compilations<'_> {
         compilation.tool_folders.push(nvcc.root.clone());
         list.push(source.path.clone().into());
         list
+    }
+
+    /// The environment of nvcc: what the host's compiler needs, and the variables with flags without the GPUs that they name,
+    /// which a warning says.
+    fn nvcc_env(&self, ccbin: &Cxx) -> Vec<(OsString, OsString)> {
+        let mut env = ccbin.env.clone();
+        for flags in NvccFlags::set(|name| self.cargo.user_var(name)) {
+            if !flags.gpu_options.is_empty() {
+                self.cargo.warn_once(&format!(
+                    "{}={} names GPUs, and nvcc is started without {}: a build is for the targets of build.rs and OFFLOAD_ARCH. \
+                     To build for these GPUs, set OFFLOAD_ARCH=\"{}\"",
+                    flags.name,
+                    flags.value,
+                    flags.gpu_options,
+                    flags.targets().join(";")
+                ));
+            }
+            env.push((flags.name.into(), flags.others.into()));
+        }
+        env
     }
 }

@@ -9,9 +9,10 @@
 //! `opt_level` and `debug` of build.rs replace the defaults, and a flag of build.rs replaces both.
 
 use super::Compilations;
-use crate::plan::PlannedSource;
+use crate::cargo::Cargo;
+use crate::plan::{PlannedModule, PlannedSource};
 use crate::request::{Headers, Recipe};
-use crate::targets::Family;
+use crate::targets::{Family, Target};
 
 /// What is there for debuggers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,34 +86,54 @@ fn debug_info(flag: &str) -> Option<DebugInfo> {
 }
 
 impl Compilations<'_> {
-    /// Returns the profile of a source: what build.rs asks for, else the default of its compiler.
+    /// Returns the profile of a source for this target.
     pub(super) fn profile(&self, source: &PlannedSource) -> Profile {
-        let all = [&self.module.options, &source.options];
-        let flags = all.iter().flat_map(|options| options.flags_for(self.target()));
+        Profile::of(self.module, source, self.target(), self.cargo)
+    }
+}
+
+/// Returns the levels of optimization of a module's image for a target, each once, as the manifest of a prebuilt set has them.
+pub(crate) fn levels(module: &PlannedModule, target: &Target, cargo: &Cargo) -> Vec<String> {
+    let mut levels: Vec<String> = Vec::new();
+    for source in module.sources_for(target) {
+        let level = Profile::of(module, source, target, cargo).level;
+        if !levels.contains(&level) {
+            levels.push(level);
+        }
+    }
+    levels
+}
+
+impl Profile {
+    /// Returns the profile of a source: what build.rs asks for, else the default of its compiler.
+    fn of(module: &PlannedModule, source: &PlannedSource, target: &Target, cargo: &Cargo) -> Self {
+        let all = [&module.options, &source.options];
+        let flags = all.iter().flat_map(|options| options.flags_for(target));
         let own = OwnFlags::of(flags.map(String::as_str));
-        let asked_debug = source.options.debug.or(self.module.options.debug);
-        let asked_level = source.options.opt_level.or(self.module.options.opt_level).map(|level| level.to_string());
-        let recipe = source.recipe(self.target());
-        let is_vendors = matches!(recipe, Some(Recipe::Nvcc | Recipe::Offload(_, Headers::Cuda | Headers::Rocm)));
+        let asked_debug = source.options.debug.or(module.options.debug);
+        let asked_level = source.options.opt_level.or(module.options.opt_level).map(|level| level.to_string());
+        let recipe = source.recipe(target);
+        let is_vendors =
+            matches!(recipe, Some(Recipe::Nvcc | Recipe::Ptx | Recipe::Offload(_, Headers::Cuda | Headers::Rocm)));
         let own_debug = match recipe {
             Some(Recipe::Nvcc) => own.device_debug,
             _ => own.debug.or(own.device_debug),
         };
-        let is_nvidia = self.target().family() == Family::Nvidia;
+        let is_nvidia = target.family() == Family::Nvidia;
         let default_level = match (is_vendors, asked_debug) {
             // NVIDIA's debugger takes only what is not optimized.
             (_, Some(true)) if is_nvidia || is_vendors => "0",
             (true, _) => "3",
-            (false, _) => &self.cargo.opt_level,
+            (false, _) => &cargo.opt_level,
         };
         let level = own.level.clone().or(asked_level).unwrap_or_else(|| default_level.to_owned());
         let default_debug = match asked_debug {
             Some(true) => DebugInfo::Full,
             Some(false) => DebugInfo::None,
-            None if !self.cargo.debug => DebugInfo::None,
+            None if !cargo.debug => DebugInfo::None,
             None if is_vendors => DebugInfo::Lines,
             // ptxas optimizes what clang makes without.
-            None if is_nvidia && (level != "0" || !self.target().is_ptx()) => DebugInfo::Lines,
+            None if is_nvidia && (level != "0" || !target.is_ptx()) => DebugInfo::Lines,
             None => DebugInfo::Full,
         };
         Profile { level, debug: own_debug.unwrap_or(default_debug), own }

@@ -1,5 +1,6 @@
 //! Processes: what runs, how many at a time, through which compiler launcher, and what their exit status means.
 
+mod chatter;
 mod find;
 mod jobserver;
 mod launcher;
@@ -9,9 +10,10 @@ mod status;
 mod step;
 mod variables;
 
+pub(crate) use chatter::{Sorted, sort};
 pub(crate) use find::{NO_INPUT, named, numbered, program};
 pub(crate) use launcher::Launcher;
 pub(crate) use probe::probe;
-pub(crate) use schedule::{How, run};
+pub(crate) use schedule::{How, Printed, run};
 pub(crate) use step::{DepfileBy, Kind, Step};
-pub(crate) use variables::{COUNTED, Holds, NVCC_FLAGS};
+pub(crate) use variables::{COUNTED, Holds, NvccFlags};

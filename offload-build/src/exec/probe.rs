@@ -1,5 +1,6 @@
 //! Probes: a tool is run to report something about itself or the machine.
 
+use super::variables::{NVCC_FLAGS, WITHHELD};
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::Path;
@@ -13,7 +14,8 @@ pub(crate) struct Answer {
     pub(crate) stderr: String,
 }
 
-/// Runs a tool with these arguments and waits for it. Its standard input is empty.
+/// Runs a tool with these arguments and waits for it. Its standard input is empty. nvcc gets no flags of the environment, which
+/// could make it refuse a target that it knows.
 ///
 /// Returns an error if it does not start.
 pub(crate) fn probe<S: AsRef<OsStr>>(
@@ -23,7 +25,11 @@ pub(crate) fn probe<S: AsRef<OsStr>>(
 ) -> io::Result<Answer> {
     let mut command = Command::new(program.as_ref());
     let variables = env.iter().map(|(name, value)| (name, value));
-    let output = command.args(args).envs(variables).stdin(Stdio::null()).output()?;
+    command.args(args).envs(variables).stdin(Stdio::null());
+    for name in WITHHELD.into_iter().chain(NVCC_FLAGS) {
+        command.env_remove(name);
+    }
+    let output = command.output()?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Ok(Answer { status: output.status, stdout: text(&output.stdout), stderr: text(&output.stderr) })
 }

@@ -8,6 +8,7 @@ use super::variables::WITHHELD;
 use crate::error::{Error, ErrorKind};
 use std::fs;
 use std::io;
+use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
@@ -24,6 +25,14 @@ pub(crate) struct How {
     pub(crate) colour: bool,
     /// What compilers are started through.
     pub(crate) launcher: Option<Launcher>,
+}
+
+/// What a step printed although it succeeded.
+#[derive(Debug)]
+pub(crate) struct Printed {
+    /// The file that it wrote.
+    pub(crate) output: Option<PathBuf>,
+    pub(crate) text: String,
 }
 
 /// The number of a step that has ended, and what it printed.
@@ -66,11 +75,11 @@ impl Events {
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// Runs all steps, each after those it names, and first those behind which most work waits; `work` says how much each of
-/// them is, in any unit. After a failure no further step starts. Returns what the tools had to say although they
-/// succeeded: warnings.
+/// them is, in any unit. After a failure no further step starts. Returns what the tools printed although they
+/// succeeded.
 ///
 /// Returns an error with the command line and the tool's own text, whole, for the first step that fails.
-pub(crate) fn run(steps: &[Step], work: &[u64], how: &How) -> Result<Vec<String>, Error> {
+pub(crate) fn run(steps: &[Step], work: &[u64], how: &How) -> Result<Vec<Printed>, Error> {
     if let Some(launcher) = &how.launcher {
         launcher.check(steps.iter())?;
     }
@@ -91,7 +100,7 @@ pub(crate) fn run(steps: &[Step], work: &[u64], how: &How) -> Result<Vec<String>
         waiting: (0..steps.len()).collect(),
         running: 0,
         tokens: Vec::new(),
-        warnings: Vec::new(),
+        printed: Vec::new(),
     };
     let events = Arc::<Events>::default();
     let mut failure = None;
@@ -112,7 +121,7 @@ pub(crate) fn run(steps: &[Step], work: &[u64], how: &How) -> Result<Vec<String>
             failure.get_or_insert(error);
         }
     }
-    failure.map_or(Ok(state.warnings), Err)
+    failure.map_or(Ok(state.printed), Err)
 }
 
 struct State<'a> {
@@ -128,7 +137,7 @@ struct State<'a> {
     running: usize,
     /// Tokens beside the one that every process started by a jobserver has from the beginning.
     tokens: Vec<Token>,
-    warnings: Vec<String>,
+    printed: Vec<Printed>,
 }
 
 impl State<'_> {
@@ -190,7 +199,8 @@ impl State<'_> {
         self.running -= 1;
         self.ended[index] = true;
         let text = status::judge(&self.step(index), output)?;
-        self.warnings.extend((!text.trim().is_empty()).then_some(text));
+        let output = self.steps[index].output.clone();
+        self.printed.extend((!text.trim().is_empty()).then_some(Printed { output, text }));
         Ok(())
     }
 }

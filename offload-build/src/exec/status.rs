@@ -27,8 +27,25 @@ pub(crate) fn judge(step: &Step, output: io::Result<Output>) -> Result<String, E
     };
     let text = text.trim_end();
     let line_end = if text.is_empty() { "" } else { "\n" };
-    let message = format!("{text}{line_end}{program} {ending}; the command was\n  {step}");
+    let flags = if text.contains(NVCC_REFUSES) { flags_of_variables(step) } else { String::new() };
+    let message = format!("{text}{line_end}{program} {ending}{flags}; the command was\n  {step}");
     Err(Error::new(ErrorKind::ToolFailed, message))
+}
+
+/// How a message of nvcc about its own command line starts.
+const NVCC_REFUSES: &str = "nvcc fatal";
+
+/// The flags that nvcc takes from the environment, in words: its message is about a command line that has them.
+fn flags_of_variables(step: &Step) -> String {
+    let variables = step.nvcc_flags().filter(|(_, value)| !value.is_empty());
+    variables
+        .map(|(name, value)| {
+            let value = value.to_string_lossy();
+            format!(
+                " (its command line also has the flags of {name}, '{value}': unset it if they do not fit this build)"
+            )
+        })
+        .collect()
 }
 
 /// What is wrong with the file that the step is for.

@@ -1,5 +1,6 @@
 //! One process of a build, as data: what runs, what it writes, what it waits for.
 
+use super::variables::NVCC_FLAGS;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -105,6 +106,14 @@ impl Step {
         self
     }
 
+    /// Returns the variables of the step from which nvcc takes flags, with their values.
+    pub(super) fn nvcc_flags(&self) -> impl Iterator<Item = (&'static str, &OsStr)> {
+        NVCC_FLAGS.iter().filter_map(|name| {
+            let (_, value) = self.env.iter().find(|(other, _)| other == name)?;
+            Some((*name, value.as_os_str()))
+        })
+    }
+
     /// Returns all arguments, those for the dependency file last.
     pub(crate) fn all_args(&self) -> Vec<OsString> {
         let depfile = self.depfile.iter().flat_map(Depfile::args);
@@ -115,6 +124,11 @@ impl Step {
 /// The command line, to be copied into a shell.
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, value) in self.nvcc_flags() {
+            write!(f, "{name}=")?;
+            write_word(f, value)?;
+            f.write_str(" ")?;
+        }
         write_word(f, self.program.as_os_str())?;
         for arg in self.all_args() {
             f.write_str(" ")?;

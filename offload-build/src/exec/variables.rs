@@ -6,12 +6,12 @@
 //! | `COMPILER_PATH`, `LIBRARY_PATH`, `GCC_EXEC_PREFIX`, `SOURCE_DATE_EPOCH` | GCC; clang reads them, too | count |
 //! | `SDKROOT`, `MACOSX_DEPLOYMENT_TARGET` | clang | count |
 //! | `CCC_OVERRIDE_OPTIONS`, `QA_OVERRIDE_GCC3_OPTIONS` | clang's sources | count |
-//! | `NVCC_PREPEND_FLAGS`, `NVCC_APPEND_FLAGS` | nvcc | count |
+//! | `NVCC_PREPEND_FLAGS`, `NVCC_APPEND_FLAGS` | nvcc | count, without the GPUs that they name ([`NvccFlags`]) |
 //! | `INCLUDE`, `LIB`, `LIBPATH`, `CL`, `_CL_` | Visual Studio's compiler | count |
 //! | `DEPENDENCIES_OUTPUT`, `SUNPRO_DEPENDENCIES` | GCC, clang: a second dependency file | withheld |
 //!
 //! Where one counts, Cargo runs the build script again when it changes, and images that were made with another value are made
-//! again. (GCC 12 manual, "Environment Variables Affecting GCC"; clang 22 man page; nvcc 13.5 documentation.)
+//! again. No probe gets nvcc's. (GCC 12 manual, "Environment Variables Affecting GCC"; clang 22 man page; nvcc 13.5 documentation.)
 
 /// What a variable that counts has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +44,105 @@ pub(crate) const COUNTED: [(&str, Holds); 18] = [
 ];
 
 /// Those in which nvcc looks for flags: they count where it compiles.
-pub(crate) const NVCC_FLAGS: [&str; 2] = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"];
+pub(super) const NVCC_FLAGS: [&str; 2] = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"];
 
 /// Those that no step gets.
 pub(super) const WITHHELD: [&str; 2] = ["DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES"];
+
+/// Options of nvcc whose value names GPUs, in the same word after `=` or in the next word.
+const GPU_OPTIONS: [&str; 6] = ["-arch", "--gpu-architecture", "-code", "--gpu-code", "-gencode", "--generate-code"];
+
+/// One of [`NVCC_FLAGS`] that is set.
+///
+/// nvcc adds its flags to every command. A GPU among them adds a second image to a cubin's command, which nvcc refuses, or
+/// makes the image for another GPU than the build lists. So nvcc gets the variable without the options that name GPUs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NvccFlags {
+    pub(crate) name: &'static str,
+    /// The value that the user set.
+    pub(crate) value: String,
+    /// The options that name GPUs.
+    pub(crate) gpu_options: String,
+    /// All other flags: the value that nvcc gets.
+    pub(crate) others: String,
+}
+
+impl NvccFlags {
+    /// Returns those that are set, with values from this lookup.
+    pub(crate) fn set(value: impl Fn(&str) -> Option<String>) -> Vec<Self> {
+        NVCC_FLAGS.iter().filter_map(|name| Some(Self::of(name, value(name)?))).collect()
+    }
+
+    /// Splits a value as nvcc does: at spaces, whatever quotes there are.
+    fn of(name: &'static str, value: String) -> Self {
+        let (mut gpu_options, mut others) = (Vec::new(), Vec::new());
+        let mut words = value.split(' ').filter(|word| !word.is_empty());
+        while let Some(word) = words.next() {
+            let option = word.split('=').next().unwrap_or_default();
+            if !GPU_OPTIONS.contains(&option) {
+                others.push(word);
+                continue;
+            }
+            gpu_options.push(word);
+            if option == word {
+                gpu_options.extend(words.next());
+            }
+        }
+        Self { name, gpu_options: gpu_options.join(" "), others: others.join(" "), value }
+    }
+
+    /// Returns the targets that the options name, as `OFFLOAD_ARCH` lists them.
+    pub(crate) fn targets(&self) -> Vec<&str> {
+        // With a list of code, the virtual architecture before it is no image.
+        let options = self.gpu_options.split(" -").filter_map(|option| {
+            let (_, code) = option.rsplit_once("code=").or_else(|| option.split_once("code "))?;
+            Some(code)
+        });
+        let mut lists: Vec<&str> = options.collect();
+        if lists.is_empty() {
+            lists.push(&self.gpu_options);
+        }
+        let mut targets = Vec::new();
+        for word in lists.into_iter().flat_map(|list| list.split([' ', ',', '=', '[', ']', '"', '\\'])) {
+            let is_target = ["sm_", "compute_"].iter().any(|start| word.starts_with(start));
+            let stands_for_several = ["native", "all", "all-major"].contains(&word);
+            if (is_target || stands_for_several) && !targets.contains(&word) {
+                targets.push(word);
+            }
+        }
+        targets
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gpus_in_nvccs_variables() {
+        for (value, gpu_options, others, targets) in [
+            ("-arch=sm_80", "-arch=sm_80", "", "sm_80"),
+            ("-O1 -arch sm_80  -lineinfo", "-arch sm_80", "-O1 -lineinfo", "sm_80"),
+            ("-gencode arch=compute_80,code=sm_80 -DA", "-gencode arch=compute_80,code=sm_80", "-DA", "sm_80"),
+            (
+                "--generate-code=arch=compute_90,code=[sm_90,compute_90]",
+                "--generate-code=arch=compute_90,code=[sm_90,compute_90]",
+                "",
+                "sm_90 compute_90",
+            ),
+            ("--gpu-architecture=all-major", "--gpu-architecture=all-major", "", "all-major"),
+            ("-arch=compute_75 -code=sm_80,sm_90", "-arch=compute_75 -code=sm_80,sm_90", "", "sm_80 sm_90"),
+            (
+                "-gencode=arch=compute_80,code=sm_80 -gencode arch=compute_90,code=compute_90",
+                "-gencode=arch=compute_80,code=sm_80 -gencode arch=compute_90,code=compute_90",
+                "",
+                "sm_80 compute_90",
+            ),
+            ("-arch-other=sm_80 -DCODE=sm_80", "", "-arch-other=sm_80 -DCODE=sm_80", ""),
+        ] {
+            let flags = NvccFlags::of("NVCC_APPEND_FLAGS", value.to_owned());
+            let found = (flags.gpu_options.as_str(), flags.others.as_str(), flags.targets().join(" "));
+            assert_eq!(found, (gpu_options, others, targets.to_owned()), "{value}");
+        }
+    }
+}

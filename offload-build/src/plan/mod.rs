@@ -1,13 +1,16 @@
 //! What is to be made: the modules of a pack, each with its targets, and for each target the sources that go into it.
 
 pub(crate) mod constraints;
+mod scope;
 pub(crate) mod supplied;
+
+pub(crate) use scope::scope;
 
 use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
 use crate::plan::constraints::Constraints;
 use crate::request::{Compiler, Headers, Language, Module, Options, Recipe, Request, RequiredKernel, Selector, Source};
-use crate::targets::{self, Target};
+use crate::targets::{self, Product, Target};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -151,7 +154,7 @@ pub(crate) fn modules(request: &Request, pack: &str) -> Result<Vec<(String, Modu
 /// cannot be linked; or if no target is left for a module.
 pub(crate) fn plan(
     request: &Request,
-    pack: &str,
+    product: Product<'_>,
     modules: Vec<(String, Module)>,
     targets: &[Target],
     cargo: &Cargo,
@@ -174,7 +177,7 @@ pub(crate) fn plan(
         if it.targets.is_empty() && !module.may_be_empty && !request.may_be_empty {
             let mut limits = Vec::new();
             if !request.supports.is_empty() {
-                limits.push(format!("the pack is for {}, as build.rs says", list(&request.supports)));
+                limits.push(format!("the {product} is for {}, as build.rs says", list(&request.supports)));
             }
             if !module.supports.is_empty() {
                 limits.push(format!("the module is for {}, as build.rs says", list(&module.supports)));
@@ -182,30 +185,57 @@ pub(crate) fn plan(
             let is_limited =
                 |source: &&PlannedSource| !source.declared.is_empty() || source.constraints.limit().is_some();
             limits.extend(it.sources.iter().filter(is_limited).map(PlannedSource::limits));
-            return Err(Error::config(format!(
-                "no target is left for the module \"{}\": {}; the list is {}. \
-                 Add a target, or let the module have no images: .allow_empty()",
-                it.name,
-                limits.join("; "),
-                targets::join(targets)
-            )));
+            return Err(no_target_is_left(product, &it, &limits, targets, cargo));
         }
         planned.push(it);
     }
     if !request.may_be_empty && planned.iter().all(|module| module.targets.is_empty()) {
-        return Err(Error::config(format!("no module is for any of the targets {}", targets::join(targets))));
+        return Err(Error::config(format!(
+            "no module of the {product} is for any of the targets {}",
+            targets::join(targets)
+        )));
     }
-    say_what_is_left(&planned, pack, targets, cargo);
+    say_what_is_left(&planned, product, targets, cargo);
     Ok(planned)
+}
+
+/// What a user knows it by: in a static library, each source is a module that has no name of its own.
+fn in_messages(product: Product<'_>, module: &PlannedModule) -> String {
+    match (product, &module.sources[..]) {
+        (Product::StaticLibrary(_), [source]) => source.path.display().to_string(),
+        _ => format!("\"{}\"", module.name),
+    }
+}
+
+/// The error for a module without targets, for these reasons.
+fn no_target_is_left(
+    product: Product<'_>,
+    module: &PlannedModule,
+    limits: &[String],
+    targets: &[Target],
+    cargo: &Cargo,
+) -> Error {
+    let name = in_messages(product, module);
+    let (what, allowed) = match product {
+        Product::StaticLibrary(_) => (name, "let the library be empty"),
+        _ => (format!("the module {name}"), "let the module have no images"),
+    };
+    let variable = cargo.package_var("OFFLOAD_ARCH").map(|(variable, _)| format!(" of {variable}")).unwrap_or_default();
+    Error::config(format!(
+        "no target is left for {what}: {}; the list{variable} is {}. Add a target, or {allowed}: .allow_empty()",
+        limits.join("; "),
+        targets::join(targets)
+    ))
 }
 
 /// Says which modules are built for fewer targets than are listed: where the user listed them for this build, so that
 /// he sees it.
-fn say_what_is_left(modules: &[PlannedModule], pack: &str, targets: &[Target], cargo: &Cargo) {
+fn say_what_is_left(modules: &[PlannedModule], product: Product<'_>, targets: &[Target], cargo: &Cargo) {
     let variable = cargo.package_var("OFFLOAD_ARCH").map(|(variable, _)| variable);
+    let is_library = matches!(product, Product::StaticLibrary(_));
     let mut groups: Vec<(&[Target], Vec<String>)> = Vec::new();
     for module in modules.iter().filter(|module| module.targets.len() < targets.len()) {
-        let name = format!("\"{}\"", module.name);
+        let name = in_messages(product, module);
         match groups.iter_mut().find(|(others, _)| *others == module.targets) {
             Some((_, names)) => names.push(name),
             None => groups.push((&module.targets, vec![name])),
@@ -215,6 +245,7 @@ fn say_what_is_left(modules: &[PlannedModule], pack: &str, targets: &[Target], c
         let all = names.len() == modules.len();
         let what = match (all, names.len()) {
             (true, _) => String::new(),
+            _ if is_library => format!(" {}", names.join(", ")),
             (false, 1) => format!(" module {}", names[0]),
             (false, _) => format!(" modules {}", names.join(", ")),
         };
@@ -222,9 +253,9 @@ fn say_what_is_left(modules: &[PlannedModule], pack: &str, targets: &[Target], c
         let targets = targets::join(targets);
         match &variable {
             Some(variable) => {
-                cargo.warn(&format!("pack \"{pack}\":{what} built for {left}, of {targets} in {variable}"));
+                cargo.warn(&format!("{product}:{what} built for {left}, of {targets} in {variable}"));
             }
-            None => cargo.note(&format!("pack \"{pack}\":{what} built for {left}, of {targets}")),
+            None => cargo.note(&format!("{product}:{what} built for {left}, of {targets}")),
         }
     }
 }

@@ -71,6 +71,8 @@ impl fmt::Display for Options {
             Some(only) => format!("{only}?{flag}"),
             None => flag.clone(),
         }));
+        words.extend(self.debug.map(|debug| format!("(debug {debug})")));
+        words.extend(self.opt_level.map(|level| format!("(opt_level {level})")));
         words.extend(self.compilers.iter().map(|compiler| format!("({compiler})")));
         f.write_str(&words.join(" "))
     }

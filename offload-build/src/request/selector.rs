@@ -32,6 +32,24 @@ impl Selector {
         self.meaning.as_ref().map(drop).map_err(|why| format!("'{}' selects no targets: {why}", self.text))
     }
 
+    /// Returns the kind of targets that it selects; `None` if it is malformed.
+    pub(crate) fn family(&self) -> Option<Family> {
+        Some(match self.meaning.as_ref().ok()? {
+            Meaning::Family(family) => *family,
+            Meaning::Exact(target) => target.family(),
+            Meaning::AtLeast(_) => Family::Nvidia,
+        })
+    }
+
+    /// Returns a target that it selects; `None` if it is malformed.
+    pub(crate) fn example(&self) -> Option<&str> {
+        Some(match self.meaning.as_ref().ok()? {
+            Meaning::Family(family) => family.example(),
+            Meaning::Exact(target) => target.as_str(),
+            Meaning::AtLeast(_) => self.text.trim_start_matches(['>', '=', ' ']),
+        })
+    }
+
     pub(crate) fn selects(&self, target: &Target) -> bool {
         match &self.meaning {
             Ok(Meaning::Family(family)) => target.family() == *family,

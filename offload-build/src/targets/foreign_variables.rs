@@ -15,7 +15,8 @@
 //! Constraints: CMake's CUDA_ARCHITECTURES and HIP_ARCHITECTURES, PyTorch's `torch.utils.cpp_extension`, bindgen_cuda 0.1.6.
 
 use super::item::{Item, Listed, TargetOrigin, Vendor, split};
-use super::target;
+use super::scope::Scope;
+use super::target::{self, Family};
 use crate::cargo::Cargo;
 use crate::error::Error;
 use offload_format::target::{NvidiaArch, NvidiaCode};
@@ -55,16 +56,20 @@ const AMD: &[(&str, Words)] = &[
 ];
 
 /// What the variables list, and the reason if that is nothing. Says which are used, and whether
-/// that replaces a default.
+/// that replaces a default. Those of a vendor that the build is not for do not count, and nothing is said of them.
 ///
 /// Returns an error if one that counts is not understood.
-pub(super) fn items(cargo: &Cargo, has_default: bool) -> Result<(Vec<Listed>, String), Error> {
+pub(super) fn items(cargo: &Cargo, has_default: bool, scope: &Scope<'_>) -> Result<(Vec<Listed>, String), Error> {
     let mut items = Vec::new();
     let mut empty = Vec::new();
-    for variables in [NVIDIA, AMD] {
+    for (family, variables) in [(Family::Nvidia, NVIDIA), (Family::Amd, AMD)] {
         let set = variables.iter().filter_map(|(name, words)| Some((*name, *words, cargo.user_var(name)?)));
         // All are looked at, so that Cargo runs the script again when one of them is set.
         let Some((name, words, value)) = set.collect::<Vec<_>>().into_iter().next() else { continue };
+        if scope.family().is_some_and(|only| only != family) {
+            empty.push(format!("{name} is '{value}', which lists GPUs of another vendor"));
+            continue;
+        }
         let before = items.len();
         for piece in split(&value) {
             let read = words.items(piece).ok_or_else(|| {
@@ -85,8 +90,12 @@ pub(super) fn items(cargo: &Cargo, has_default: bool) -> Result<(Vec<Listed>, St
     }
     let why = match empty.is_empty() {
         true => {
-            "build.rs names none and OFFLOAD_ARCH is not set, nor is a variable such as CUDAARCHS or AMDGPU_TARGETS"
-                .to_owned()
+            let examples = match scope.family() {
+                Some(Family::Nvidia) => "CUDA_COMPUTE_CAP or CUDAARCHS",
+                Some(Family::Amd) => "AMDGPU_TARGETS or HIPARCHS",
+                _ => "CUDAARCHS or AMDGPU_TARGETS",
+            };
+            format!("build.rs names none and OFFLOAD_ARCH is not set, nor is a variable such as {examples}")
         }
         false => format!("build.rs names none, OFFLOAD_ARCH is not set, and {}", empty.join(" and ")),
     };

@@ -2,8 +2,11 @@
 
 use super::foreign_variables;
 use super::item::{Item, Listed, TargetOrigin, Vendor, split};
+use super::scope::Scope;
+use super::target::{Family, Target};
 use crate::cargo::Cargo;
 use crate::error::Error;
+use crate::toolchain::Tools;
 
 /// The targets that build.rs asks for, with names and words as in `OFFLOAD_ARCH`.
 #[derive(Debug, Clone, Default)]
@@ -15,15 +18,23 @@ pub(crate) struct Wanted {
     pub(crate) default: Vec<String>,
 }
 
-/// Where targets are named, for messages that say that there is none.
-const EXAMPLE: &str = "List them in build.rs, as in .archs([\"gfx90a\", \"sm_80\", \"cpu\"]), or set \
-                       OFFLOAD_ARCH=\"gfx90a;sm_80\". Nothing is detected from the machine that builds, unless 'native' is \
-                       asked for.";
+impl Wanted {
+    /// Returns the kinds of the targets that are named; words such as `native` and malformed names have none.
+    pub(crate) fn families(&self) -> impl Iterator<Item = Family> {
+        let all = self.archs.iter().chain(&self.if_known).chain(&self.default);
+        all.filter_map(|name| Some(Target::parse(name).ok()?.family()))
+    }
+}
 
 /// Returns the items of the first of these that lists any: `OFFLOAD_ARCH`, build.rs, foreign variables, the default of build.rs.
 ///
 /// Returns an error if the list is empty, or if a foreign variable is not understood.
-pub(super) fn items(cargo: &Cargo, wanted: &Wanted) -> Result<Vec<Listed>, Error> {
+pub(super) fn items(
+    cargo: &Cargo,
+    tools: Option<&Tools<'_>>,
+    wanted: &Wanted,
+    scope: &Scope<'_>,
+) -> Result<Vec<Listed>, Error> {
     let (items, none) = if let Some((variable, value)) = cargo.package_var("OFFLOAD_ARCH") {
         (listed(split(&value), &TargetOrigin::OffloadArch(variable.clone())), format!("{variable} is an empty list"))
     } else if !wanted.archs.is_empty() || !wanted.if_known.is_empty() {
@@ -32,14 +43,14 @@ pub(super) fn items(cargo: &Cargo, wanted: &Wanted) -> Result<Vec<Listed>, Error
         items.extend(if_known.map(|item| Listed { item, by: TargetOrigin::BuildScript }));
         (items, String::new())
     } else {
-        let (items, none) = foreign_variables::items(cargo, !wanted.default.is_empty())?;
+        let (items, none) = foreign_variables::items(cargo, !wanted.default.is_empty(), scope)?;
         match items.is_empty() {
             true => (listed(wanted.default.iter().map(String::as_str), &TargetOrigin::Default), none),
             false => (items, none),
         }
     };
     match items.is_empty() {
-        true => Err(self::none(&none)),
+        true => Err(self::none(&none, tools, scope)),
         false => Ok(items),
     }
 }
@@ -48,9 +59,25 @@ fn listed<'a>(names: impl Iterator<Item = &'a str>, by: &TargetOrigin) -> Vec<Li
     names.map(|name| Listed { item: ours(name), by: by.clone() }).collect()
 }
 
-/// Returns the error for an empty list, with this reason.
-pub(super) fn none(why: &str) -> Error {
-    Error::config(format!("no targets: {why}. {EXAMPLE}"))
+/// Returns the error for an empty list, with this reason: it says where targets are named, and which there are.
+pub(super) fn none(why: &str, tools: Option<&Tools<'_>>, scope: &Scope<'_>) -> Error {
+    let (archs, variable) = match scope.family() {
+        Some(Family::Nvidia) => {
+            (["sm_80", "compute_80"].as_slice(), "OFFLOAD_ARCH=\"sm_80;compute_80\" or CUDA_COMPUTE_CAP=80")
+        }
+        Some(Family::Amd) => (["gfx90a", "gfx1100"].as_slice(), "OFFLOAD_ARCH=\"gfx90a;gfx1100\""),
+        _ => (["gfx90a", "sm_80", "cpu"].as_slice(), "OFFLOAD_ARCH=\"gfx90a;sm_80\""),
+    };
+    let nvcc = tools.filter(|_| scope.by_nvcc).and_then(|tools| tools.nvcc().ok()?.tool().map(|nvcc| (tools, nvcc)));
+    let known = nvcc.map_or(String::new(), |(tools, nvcc)| {
+        let (path, known) = (nvcc.path.display(), tools.nvcc_architectures(nvcc).join(" "));
+        format!(" {path} ({}) compiles for {known}.", nvcc.version)
+    });
+    let vendor = scope.sentence().map_or(String::new(), |sentence| format!(" ({sentence})"));
+    Error::config(format!(
+        "no targets: {why}. List them in build.rs, as in .archs({archs:?}), or set {variable}{vendor}.{known} \
+         Nothing is detected from the machine that builds, unless 'native' is asked for."
+    ))
 }
 
 /// An item of our own lists.

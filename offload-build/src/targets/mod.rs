@@ -1,6 +1,8 @@
 //! Which targets a pack is built for: those of `OFFLOAD_ARCH`, else of build.rs, else of foreign variables, else the default of
 //! build.rs.
 //!
+//! Variables of a vendor that the build is not for do not count ([`scope`]).
+//!
 //! Names are taken apart ([`list`]), lists of other programs read ([`field`]), `native` and `all-major` looked up ([`native`],
 //! [`supported`]); what comes out are [`Target`]s, each once, in the order given.
 
@@ -8,11 +10,13 @@ mod foreign_variables;
 mod item;
 mod list;
 mod native;
+mod scope;
 mod supported;
 mod target;
 
 pub(crate) use list::Wanted;
 pub(crate) use native::Gpus;
+pub(crate) use scope::{OnlyVendor, Product, Scope};
 #[cfg(test)]
 pub(crate) use target::PARSED;
 pub(crate) use target::{Family, Target, join};
@@ -44,10 +48,11 @@ pub(crate) fn resolve(
     tools: Option<&Tools<'_>>,
     wanted: &Wanted,
     code_object_version: Option<u32>,
+    scope: &Scope<'_>,
 ) -> Result<Resolved, Error> {
     let mut targets: Vec<Target> = Vec::new();
     let mut origins = Vec::new();
-    let items = list::items(cargo, wanted)?;
+    let items = list::items(cargo, tools, wanted, scope)?;
     let has_others = items.iter().any(|listed| !matches!(listed.item, Item::Native(_)));
     let of_this_machine = |listed: &Listed| {
         matches!((&listed.item, &listed.by), (Item::Native(_), _) | (_, TargetOrigin::ForeignVariable(_)))
@@ -68,8 +73,11 @@ pub(crate) fn resolve(
     if targets.is_empty() && tools.is_some() {
         return Err(list::none(
             "build.rs lists only targets for .archs_if_known, and no nvcc that was found knows any of them",
+            tools,
+            scope,
         ));
     }
+    check_vendor(cargo, scope, &targets, &origins)?;
     if let Some(ptx) = ptx_for_few(&targets) {
         cargo.warn_once(&format!(
                 "{ptx} is all the PTX there is, and its letter binds it to few GPUs: later ones cannot use it, as they could {}",
@@ -77,6 +85,22 @@ pub(crate) fn resolve(
             ));
     }
     Ok(Resolved { targets, origins, is_of_this_machine })
+}
+
+/// Returns an error if `OFFLOAD_ARCH` lists only targets of vendors that the build is not for.
+fn check_vendor(cargo: &Cargo, scope: &Scope<'_>, targets: &[Target], origins: &[TargetOrigin]) -> Result<(), Error> {
+    let (Some(only), Some(TargetOrigin::OffloadArch(variable))) = (&scope.only, origins.first()) else { return Ok(()) };
+    if !only.refuses_others || targets.iter().any(|target| target.family() == only.family) {
+        return Ok(());
+    }
+    Err(Error::config(format!(
+        "{variable} lists {}, and {}.\nAdd a target such as {example}, or set {}={example}, which counts for this package alone. \
+         Without {variable}, the list of build.rs counts.",
+        join(targets),
+        scope.sentence().unwrap_or_default(),
+        cargo.own_variable("OFFLOAD_ARCH"),
+        example = only.example,
+    )))
 }
 
 /// The first PTX target, if each of them is bound to few GPUs.
@@ -173,7 +197,7 @@ fn check(name: &str, by: &TargetOrigin, code_object_version: Option<u32>) -> Res
 
 fn conflict_error(a: &Target, b: &Target, by: &TargetOrigin) -> Error {
     Error::config(format!(
-        "the targets '{a}' and '{b}' (from {by}) may not stand in one pack: some devices fit both. \
+        "the targets '{a}' and '{b}' (from {by}) cannot be built together: some devices fit both. \
          Name the same features in each, such as '{p}:xnack+' and '{p}:xnack-'.",
         p = a.as_str().split(':').next().unwrap_or_default()
     ))

@@ -83,6 +83,17 @@ impl fmt::Display for Target {
     }
 }
 
+impl Family {
+    /// Returns a target of this kind, for messages.
+    pub(crate) fn example(self) -> &'static str {
+        match self {
+            Family::Amd => "gfx90a",
+            Family::Nvidia => "sm_80",
+            Family::Cpu => "cpu",
+        }
+    }
+}
+
 impl fmt::Display for Family {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

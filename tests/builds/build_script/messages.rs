@@ -7,7 +7,7 @@ use offload_tests::scratch;
 use std::env;
 
 offload_tests::tests! {
-    CLANG => [warnings_are_shown_once, each_modules_options_are_asked_about, two_packs_of_one_name_are_refused],
+    CLANG => [what_compilers_print_besides_is_shown_on_request, warnings_are_shown_once, each_modules_options_are_asked_about, two_packs_of_one_name_are_refused],
     GCC => [nothing_is_built_for_docs_rs],
 }
 
@@ -24,6 +24,28 @@ fn warnings_are_shown_once() {
         // A quoted source line for each compiler.
         .times(2, "6 | #warning")
         .lacks(" generated");
+}
+
+/// What `-v` and remarks print is for those who ask for it, beside the warnings of the same compiler.
+fn what_compilers_print_besides_is_shown_on_request() {
+    let scenario = Scenario::new("build_chatter");
+    scenario.pack(
+        "add",
+        r#".file("kernels/add.cu").archs(["gfx90a", "cpu"]).flag("-v")
+        .flag_for("amd", "-Rpass=inline")"#,
+    );
+    let text = kernel("add", "twice(1.0f)")
+        .replace("extern", "static __device__ float twice(float x) { return 2 * x; }\nextern");
+    scenario.write("kernels/add.cu", text + "#warning \"look here\"\n");
+    let printed = scenario.build().passes();
+    printed.once(": warning: \"look here\" [-W#warnings]").once(": warning: #warning \"look here\"");
+    printed.lacks("remark: ").lacks("-cc1").lacks("COLLECT_GCC").lacks("search starts here");
+    // Of clang's and of g++, a line with the place and two that quote it.
+    let lines = printed.text().lines().filter(|line| line.contains("warning: build_chatter@")).count();
+    assert_eq!(lines, 6, "{printed}");
+    let all = scenario.build().arg("-vv").env("OFFLOAD_REBUILD", "1").passes();
+    all.each_once(["offload-build: what the compiler printed for add/work/gfx90a.0.bc\n", "] | COLLECT_GCC="]);
+    all.times(2, "| #include <...> search starts here:");
 }
 
 /// An option of one module is none of another with the same targets.
@@ -57,7 +79,7 @@ fn two_packs_of_one_name_are_refused() {
     build.define("MORE", None).compile("add");"#,
         )
         .kernel("add", "1.0f");
-    scenario.build().fails().has("build.rs makes two packs of the name 'add': the second would replace the first");
+    scenario.build().fails().has("build.rs makes the pack 'add' twice: the second would replace the first");
 }
 
 /// No compiler for GPUs, no C++ compiler: what docs.rs, editors and `cargo package` get.

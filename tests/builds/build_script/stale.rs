@@ -270,7 +270,7 @@ fn a_folder_with_the_target_folder_is_not_watched() {
     let target = scenario.folder.join("target");
     let scenario = scenario.own_target(target);
     scenario
-        .pack("add", r#".file("kernels/add.cu").include(".").include("not-there").arch("compute_80")"#)
+        .pack("add", r#".file("kernels/add.cu").include(".").flag("-Inot-there").arch("compute_80")"#)
         .kernel("add", "1.0f");
     scenario.build().passes();
     fs::write(scenario.target.join("changes"), "").expect("the target folder can be written");

@@ -75,14 +75,15 @@ fn a_prebuilt_set_that_does_not_fit() {
         .build_script(
             r#"println!("cargo::rerun-if-env-changed=MORE");
     let mut build = Build::new();
-    build.file("kernels/add.cu").include("include").archs(["gfx90a", "compute_80"]);
+    build.file("kernels/add.cu").include("include").include("unused").archs(["gfx90a", "compute_80"]);
     if std::env::var_os("MORE").is_some() {
         build.define("MORE", None);
     }
     build.compile("add");"#,
         )
         .write("kernels/add.cu", format!("#include \"factor.h\"\n{}", kernel("add", "FACTOR * y[i]")))
-        .write("include/factor.h", "#define FACTOR 2.0f\n");
+        .write("include/factor.h", "#define FACTOR 2.0f\n")
+        .write("unused/other.h", "");
     scenario.build().release().env("OFFLOAD_PREBUILT", "update").passes();
     let build = || scenario.build().env("OFFLOAD_PREBUILT", "only");
     build().passes().once("pack \"add\": gfx90a, compute_80 from prebuilt/, because OFFLOAD_PREBUILT=only");
@@ -111,4 +112,8 @@ fn a_prebuilt_set_that_does_not_fit() {
     problems.assert_none();
     // All files are as they were.
     build().passes();
+    // A folder for headers that only a compiler would look into.
+    fs::remove_dir_all(scenario.folder.join("unused")).expect("it is there");
+    build().passes();
+    scenario.build().fails().has("build.rs calls .include(\"unused\") for kernels/add.cu, and there is no folder ");
 }

@@ -32,8 +32,8 @@ fn signatures(scenario: &Scenario) -> String {
 }
 
 fn every_type_has_a_counterpart() {
-    let scenario = with_source("signatures_types", &read(&data("types.cu")));
-    scenario.write("src/main.rs", read(&data("main.rs")));
+    let scenario = with_source("signatures_types", &read(data("types.cu")));
+    scenario.write("src/main.rs", read(data("main.rs")));
     let printed = scenario.build().passes();
     assert!(!printed.stderr.contains("other parameters"), "{printed}");
     assert_as_checked_in(&data("types.txt"), &signatures(&scenario));

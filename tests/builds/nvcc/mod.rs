@@ -1,7 +1,10 @@
 //! NVIDIA's toolkit as build scripts use it: nvcc, and CUDA's headers with clang.
 
 mod errors;
+mod flag_variables;
 mod images;
+mod prebuilt_set;
+mod printed;
 mod profile;
 mod rebuilds;
 mod toolkits;
@@ -15,7 +18,10 @@ use std::path::PathBuf;
 offload_tests::tests! {
     ;
     errors::tests(),
+    flag_variables::tests(),
     images::tests(),
+    prebuilt_set::tests(),
+    printed::tests(),
     profile::tests(),
     rebuilds::tests(),
     toolkits::tests(),

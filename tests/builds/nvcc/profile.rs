@@ -3,12 +3,14 @@
 
 use super::{BOTH, package};
 use offload_tests::data::read;
+use offload_tests::registry::NVCC;
 use offload_tests::scenario::Scenario;
 use offload_tests::tools::{llvm, stdout, succeed};
 
 offload_tests::tests! {
     BOTH.slow() => [dev_and_release_builds_have_the_same_instructions],
     BOTH => [flags_of_build_rs_replace_ours],
+    NVCC.slow() => [a_flag_for_many_files_brings_no_warnings],
 }
 
 /// Optimization changes the number of its instructions.
@@ -123,5 +125,32 @@ fn flags_of_build_rs_replace_ours() {
     {
         assert_eq!(has(&scenario, "debug", pack, ".debug_info"), is_debugged, "{pack}");
         assert!(has(&scenario, "debug", pack, ".debug_line"), "{pack}");
+    }
+}
+
+/// Three files in a pack and in a static library, in a dev build, where our own options ask for lines. nvcc would warn of each
+/// option that is there twice, and of `-lineinfo` beside `-G`, for each file.
+fn a_flag_for_many_files_brings_no_warnings() {
+    let scenario = package("vendor_many_files", "");
+    scenario.build_script(
+        r#"println!("cargo::rerun-if-env-changed=FLAGS");
+    let sources = ["kernels/0.cu", "kernels/1.cu", "kernels/2.cu"];
+    let mut build = Build::new();
+    build.compiler(Compiler::Nvcc).archs(["sm_80"]);
+    std::env::var("FLAGS").unwrap().split(' ').for_each(|flag| drop(build.flag(flag)));
+    build.clone().modules(sources).compile("pack");
+    build.files(sources).compile_static("library");"#,
+    );
+    for number in 0..3 {
+        scenario.write(&format!("kernels/{number}.cu"), LOOP.replace("step", &format!("step{number}")));
+    }
+    for (flags, is_debugged) in [("-O1", false), ("-lineinfo", false), ("-G", true), ("-G -O0 -g", true)] {
+        scenario.build().env("FLAGS", flags).passes().lacks("warning: vendor_many_files");
+        for number in 0..3 {
+            let image = read(scenario.output("debug", &format!("pack/{number}.sm_80.cubin")));
+            let has = |section: &str| image.windows(section.len()).any(|it| it == section.as_bytes());
+            assert!(has(".debug_line"), "{flags}, {number}.cu: no lines");
+            assert_eq!(has(".debug_info"), is_debugged, "{flags}, {number}.cu");
+        }
     }
 }

@@ -1,14 +1,29 @@
 //! What a user reads when a static library cannot be what build.rs asks for. The judge is Cargo, which prints it.
 
-use offload_tests::registry::GCC;
+use offload_tests::registry::{GCC, NVCC};
 use offload_tests::scenario::Scenario;
+use offload_tests::tools::{cuda, stdout, succeed};
 
 offload_tests::tests! {
-    GCC => [what_a_static_library_cannot_be],
+    GCC => [what_a_static_library_cannot_be, a_library_by_nvcc_is_for_nvidia],
+    NVCC => [without_targets_a_library_by_nvcc_lists_those_of_nvcc],
 }
 
 /// The calls between `Build::new()` and `compile_static`, and a part of the message.
-const CASES: [(&str, &str); 7] = [
+const CASES: [(&str, &str); 10] = [
+    (
+        r#".file("kernels/scale.cu").include("cutlass/include").archs(["sm_80"])"#,
+        "build.rs calls .include(\"cutlass/include\") for kernels/scale.cu, and there is no folder /",
+    ),
+    (
+        r#".file("kernels/scale.cu").archs(["sm_80"]).supports([">=sm_90"])"#,
+        "no target is left for kernels/scale.cu: the static library \"a\" is for >=sm_90, as build.rs says; the list is sm_80. \
+         Add a target, or let the library be empty: .allow_empty()",
+    ),
+    (
+        r#".file("kernels/scale.cu").archs(["gfx90a", "gfx90a:xnack+"])"#,
+        "the targets 'gfx90a' and 'gfx90a:xnack+' (from build.rs) cannot be built together: some devices fit both",
+    ),
     (
         r#".file("kernels/scale.cu").archs(["sm_80", "gfx90a"])"#,
         "so it is for one vendor's GPUs; the targets are sm_80, gfx90a. Say for each source",
@@ -51,4 +66,61 @@ fn what_a_static_library_cannot_be() {
         let build = scenario.build().env("CUDA_HOME", "/nowhere").env("CASE", number.to_string());
         build.fails().has("offload-build could not make the static library \"a\"").has(expected);
     }
+}
+
+/// The library "launch", by nvcc, with these calls.
+fn by_nvcc(name: &str, calls: &str) -> Scenario {
+    let scenario = Scenario::new(name);
+    scenario
+        .build_script(&format!(
+            r#"Build::new().file("kernels/launch.cu").compiler(Compiler::Nvcc){calls}.compile_static("launch");"#
+        ))
+        .write("kernels/launch.cu", "extern \"C\" int launch() { return 0; }\n");
+    scenario
+}
+
+/// What it is for is known before a toolkit is looked for.
+fn a_library_by_nvcc_is_for_nvidia() {
+    let scenario = by_nvcc("static_for_nvidia", r#".archs(["sm_80"])"#);
+    let build = || scenario.build().env("CUDA_HOME", "/nowhere").env("NVCC", "/nowhere/nvcc");
+    build().env("OFFLOAD_ARCH", "gfx90a").fails().has(
+        "OFFLOAD_ARCH lists gfx90a, and the static library \"launch\" is for nvidia alone: build.rs asks for nvcc, and for no \
+         compiler of AMD's GPUs.\n  \
+         Add a target such as sm_80, or set OFFLOAD_ARCH_static_for_nvidia=sm_80, which counts for this package alone. Without \
+         OFFLOAD_ARCH, the list of build.rs counts.\n",
+    );
+    // What is left out is named by its file.
+    let parts =
+        by_nvcc("static_parts", r#".file(Source::new("kernels/new.cu").supports([">=sm_90"])).archs(["sm_80"])"#);
+    parts.write("kernels/new.cu", "");
+    let printed = parts.build().env("OFFLOAD_ARCH", "sm_80;sm_90").env("NVCC", "/nowhere/nvcc").fails();
+    printed
+        .has("static library \"launch\": kernels/new.cu built for sm_90, of sm_80, sm_90 in OFFLOAD_ARCH\n")
+        .lacks("pack");
+    // One that is for both says so.
+    let both = by_nvcc("static_for_both", r#".compiler(Compiler::ClangRocm).archs(["sm_80"])"#);
+    let printed = both.build().env("OFFLOAD_ARCH", "gfx90a").env("ROCM_PATH", "/nowhere").fails();
+    printed.lacks("is for nvidia alone");
+}
+
+fn without_targets_a_library_by_nvcc_lists_those_of_nvcc() {
+    let scenario = by_nvcc("static_no_targets", "");
+    let printed = scenario.build().env("AMDGPU_TARGETS", "gfx90a").fails();
+    let list = |option: &str| {
+        let text = stdout(&succeed(cuda("nvcc").arg(option)));
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let known = format!(") compiles for {} {}. Nothing is detected", list("--list-gpu-code"), list("--list-gpu-arch"));
+    assert!(known.contains(" sm_80 ") && known.contains(" compute_80 "), "{known}");
+    printed.has(&known).lacks("gfx90a,").lacks("using targets from");
+    printed.each_once([
+        "List them in build.rs, as in .archs([\"sm_80\", \"compute_80\"]), or set OFFLOAD_ARCH=\"sm_80;compute_80\" or \
+         CUDA_COMPUTE_CAP=80",
+        "the static library \"launch\" is for nvidia alone: build.rs asks for nvcc, and for no compiler of AMD's GPUs",
+        "AMDGPU_TARGETS is 'gfx90a', which lists GPUs of another vendor",
+    ]);
+    // With a default, that is built.
+    let scenario = by_nvcc("static_default", r#".default_archs(["compute_80"])"#);
+    let printed = scenario.build().env("AMDGPU_TARGETS", "gfx90a").passes();
+    printed.lacks("using targets from");
 }

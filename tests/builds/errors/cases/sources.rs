@@ -38,6 +38,28 @@ pub const CASES: &[Case] = &[
         &["a module's name has letters, digits, '_' and '-'; \"add.v2\", of kernels/add.v2.cu, does not"],
     ),
     fails(
+        "no-include-folder",
+        r#".file("kernels/add.cu").include("kernels").include("no/headers").archs(["compute_80"])"#,
+        &["build.rs calls .include(\"no/headers\") for kernels/add.cu, and there is no folder {folder}/no/headers\n\
+             Paths are relative to the package's folder.\nIf build.rs itself makes it, that has to come before this build."],
+    ),
+    fails(
+        "include-of-a-file",
+        r#".module(Module::new("add").file("kernels/add.cu").include(concat!(env!("CARGO_MANIFEST_DIR"), "/build.rs")))
+            .archs(["cpu"])"#,
+        &[
+            "build.rs calls .include(\"{folder}/build.rs\") for kernels/add.cu, and {folder}/build.rs is no folder\nIf build.rs",
+        ],
+    ),
+    fails(
+        "include-in-out-dir",
+        r#".file("kernels/add.cu").include({
+            std::fs::create_dir_all(std::path::Path::new(&std::env::var("OUT_DIR").unwrap()).join("generated")).unwrap();
+            "generated"
+        }).archs(["gfx90a"])"#,
+        &["there is no folder {folder}/generated\n", "For the one in OUT_DIR, put the value of OUT_DIR in front: /"],
+    ),
+    fails(
         "empty-module",
         r#".module(Module::new("none")).archs(["gfx90a"])"#,
         &["the module \"none\" has no sources: name one with .file(...)"],
@@ -57,7 +79,7 @@ pub const CASES: &[Case] = &[
         "no-target-at-all",
         r#".module(Module::new("fp8").file("kernels/add.cu").supports(["sm_90a"]).allow_empty())
             .archs(["gfx90a", "compute_80"])"#,
-        &["no module is for any of the targets gfx90a, compute_80"],
+        &["no module of the pack \"no-target-at-all\" is for any of the targets gfx90a, compute_80"],
     ),
     fails(
         "selector",

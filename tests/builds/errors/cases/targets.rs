@@ -54,7 +54,7 @@ pub const CASES: &[Case] = &[
         "conflict",
         r#".file("kernels/add.cu").archs(["gfx90a", "cpu", "gfx90a:xnack+"])"#,
         &[
-            "the targets 'gfx90a' and 'gfx90a:xnack+' (from build.rs) may not stand in one pack: some devices fit both",
+            "the targets 'gfx90a' and 'gfx90a:xnack+' (from build.rs) cannot be built together: some devices fit both",
             "such as 'gfx90a:xnack+' and 'gfx90a:xnack-'",
         ],
     ),
@@ -71,6 +71,39 @@ pub const CASES: &[Case] = &[
             ".archs([\"gfx90a\", \"sm_80\", \"cpu\"])",
         ],
     ),
+    Case {
+        env: &[("AMDGPU_TARGETS", "gfx90a")],
+        ..fails(
+            "no-targets-of-nvidia",
+            r#".file("kernels/add.cu").supports(["nvidia"])"#,
+            &[
+                "no targets: build.rs names none, OFFLOAD_ARCH is not set, and AMDGPU_TARGETS is 'gfx90a', which lists GPUs of \
+                 another vendor. List them in build.rs, as in .archs([\"sm_80\", \"compute_80\"]), or set \
+                 OFFLOAD_ARCH=\"sm_80;compute_80\" or CUDA_COMPUTE_CAP=80 (the pack \"no-targets-of-nvidia\" is for nvidia alone: \
+                 build.rs calls .supports([\"nvidia\"])). Nothing is detected",
+            ],
+        )
+    },
+    fails(
+        "no-targets-of-amd",
+        r#".file(Source::new("kernels/add.cu").supports(["amd"]))"#,
+        &[
+            "nor is a variable such as AMDGPU_TARGETS or HIPARCHS. List them in build.rs, as in .archs([\"gfx90a\", \"gfx1100\"])",
+            "is for amd alone: all of its sources are)",
+        ],
+    ),
+    Case {
+        env: &[("OFFLOAD_ARCH", "gfx90a;cpu")],
+        ..fails(
+            "offload-arch-of-another-vendor",
+            r#".file("kernels/text.ptx").archs(["compute_80"])"#,
+            &[
+                "OFFLOAD_ARCH lists gfx90a, cpu, and the pack \"offload-arch-of-another-vendor\" is for nvidia alone: all of its \
+                 sources are.\nAdd a target such as sm_80, or set OFFLOAD_ARCH_errors_build=sm_80, which counts for this package \
+                 alone. Without OFFLOAD_ARCH, the list of build.rs counts.",
+            ],
+        )
+    },
     fails_with_env("empty-list", &[("OFFLOAD_ARCH", " ; ")], &["no targets: OFFLOAD_ARCH is an empty list"]),
     fails(
         "number",

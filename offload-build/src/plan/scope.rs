@@ -1,0 +1,136 @@
+//! Which vendor a build is for, as far as build.rs says it: before a source is read, and before there are targets.
+
+use crate::request::{Compiler, Language, Module, Request, Selector, Source};
+use crate::targets::{Family, OnlyVendor, Product, Scope, Wanted};
+
+const ALL: [Family; 3] = [Family::Amd, Family::Nvidia, Family::Cpu];
+
+/// Returns what is built, and for which vendor, if there is only one.
+pub(crate) fn scope<'a>(request: &Request, wanted: &Wanted, product: Product<'a>) -> Scope<'a> {
+    let modules: Vec<&Module> = [&request.own].into_iter().chain(&request.modules).collect();
+    let compilers = || modules.iter().flat_map(|module| &module.options.compilers).chain(&request.options.compilers);
+    let may_be_empty = request.may_be_empty || modules.iter().any(|module| module.may_be_empty);
+    let is_made = !matches!(product, Product::Unnamed);
+    let mut only = of_selectors(request)
+        .or_else(|| of_sources(&modules))
+        .or_else(|| of_compilers(&modules, compilers().copied().collect(), wanted, product));
+    // Where nothing is made, nothing is missing.
+    only.iter_mut().for_each(|only| only.refuses_others &= is_made && !may_be_empty);
+    Scope { product, only, by_nvcc: compilers().any(|compiler| *compiler == Compiler::Nvcc) }
+}
+
+/// By the call of `supports` for the build.
+fn of_selectors(request: &Request) -> Option<OnlyVendor> {
+    let list = request.supports.iter().map(|selector| format!("{:?}", selector.to_string())).collect::<Vec<_>>();
+    let reason = format!("build.rs calls .supports([{}])", list.join(", "));
+    let family = sole(&families(&request.supports))?;
+    let example = request.supports.iter().find_map(Selector::example).unwrap_or_default().to_owned();
+    Some(OnlyVendor { family, reason, example, refuses_others: true })
+}
+
+/// By languages, and by what build.rs says of modules and sources.
+fn of_sources(modules: &[&Module]) -> Option<OnlyVendor> {
+    let of_source = |source: &Source| {
+        let declared = families(&source.supports);
+        let language = source.language.or_else(|| Language::of(&source.path).ok());
+        let is_for = |family: &Family| language.is_none_or(|language| language.recipe(*family, &[]).is_some());
+        declared.into_iter().filter(is_for).collect::<Vec<_>>()
+    };
+    let mut all = Vec::new();
+    for module in modules {
+        let declared = families(&module.supports);
+        let of_sources = module.sources.iter().flat_map(of_source);
+        all.extend(of_sources.filter(|family| declared.contains(family)));
+    }
+    let reason = "all of its sources are".to_owned();
+    let family = sole(&all)?;
+    Some(OnlyVendor { family, reason, example: family.example().to_owned(), refuses_others: true })
+}
+
+/// By the compilers that build.rs asks for. A pack's sources may be compiled by clang for another vendor, so this is no
+/// limit there, but a hint at whose variables count.
+fn of_compilers(
+    modules: &[&Module],
+    compilers: Vec<Compiler>,
+    wanted: &Wanted,
+    product: Product<'_>,
+) -> Option<OnlyVendor> {
+    let (of_nvidia, others): (Vec<Compiler>, Vec<Compiler>) =
+        compilers.into_iter().partition(|compiler| matches!(compiler, Compiler::Nvcc | Compiler::ClangCuda));
+    let is_library = matches!(product, Product::StaticLibrary(_));
+    let lists_others = wanted.families().any(|family| family != Family::Nvidia);
+    let is_cuda = |source: &Source| {
+        source.language.or_else(|| Language::of(&source.path).ok()).is_none_or(|language| language == Language::Cuda)
+    };
+    let is_all_cuda = modules.iter().flat_map(|module| &module.sources).all(is_cuda);
+    let hints = is_library || !wanted.default.is_empty();
+    let compiler = of_nvidia.first().filter(|_| others.is_empty() && !lists_others && is_all_cuda && hints)?;
+    let reason = format!("build.rs asks for {compiler}, and for no compiler of AMD's GPUs");
+    let family = Family::Nvidia;
+    Some(OnlyVendor { family, reason, example: family.example().to_owned(), refuses_others: is_library })
+}
+
+/// The kinds that any of these selectors may select; all without selectors.
+fn families(selectors: &[Selector]) -> Vec<Family> {
+    let selects = |family: &Family| {
+        selectors.is_empty() || selectors.iter().any(|selector| selector.family().is_none_or(|it| it == *family))
+    };
+    ALL.into_iter().filter(selects).collect()
+}
+
+/// The vendor of all of these, if it is one.
+fn sole(families: &[Family]) -> Option<Family> {
+    let first = *families.first()?;
+    (first != Family::Cpu && families.iter().all(|family| *family == first)).then_some(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn only(
+        product: Product<'_>,
+        archs: &[&str],
+        default: &[&str],
+        change: impl FnOnce(&mut Request),
+    ) -> Option<Family> {
+        let mut request = Request::default();
+        request.own.file("a.cu");
+        change(&mut request);
+        let list = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let wanted = Wanted { archs: list(archs), default: list(default), ..Wanted::default() };
+        scope(&request, &wanted, product).only.map(|only| only.family)
+    }
+
+    #[test]
+    fn what_build_rs_says_of_vendors() {
+        let pack = |change: fn(&mut Request)| only(Product::Pack("p"), &[], &[], change);
+        assert_eq!(pack(|_| {}), None);
+        assert_eq!(pack(|request| request.supports.push(Selector::new(">=sm_80"))), Some(Family::Nvidia));
+        assert_eq!(pack(|request| request.supports.push(Selector::new("cpu"))), None);
+        assert_eq!(pack(|request| request.supports.push(Selector::new("malformed"))), None);
+        assert_eq!(pack(|request| request.supports.extend(["amd", "cpu"].map(Selector::new))), None);
+        let two = |request: &mut Request| request.own.sources.push("b.ptx".into());
+        assert_eq!(pack(two), None);
+        let ptx = |request: &mut Request| request.own.sources = vec!["a.ptx".into()];
+        assert_eq!(pack(ptx), Some(Family::Nvidia));
+        assert_eq!(pack(|request| request.own.sources = vec!["a.s".into()]), Some(Family::Amd));
+    }
+
+    #[test]
+    fn what_compilers_say_of_vendors() {
+        let by = |product, archs: &[&str], default: &[&str], compilers: &[Compiler]| {
+            only(product, archs, default, |request| request.options.compilers.extend(compilers))
+        };
+        let (pack, library) = (Product::Pack("p"), Product::StaticLibrary("l"));
+        let nvcc = &[Compiler::Nvcc];
+        assert_eq!(by(library, &[], &[], nvcc), Some(Family::Nvidia));
+        assert_eq!(by(library, &["sm_80"], &[], nvcc), Some(Family::Nvidia));
+        assert_eq!(by(library, &["sm_80", "gfx90a"], &[], nvcc), None);
+        assert_eq!(by(library, &[], &[], &[Compiler::Nvcc, Compiler::ClangRocm]), None);
+        assert_eq!(by(library, &[], &[], &[]), None);
+        assert_eq!(by(pack, &[], &[], nvcc), None);
+        assert_eq!(by(pack, &[], &["native", "sm_80"], nvcc), Some(Family::Nvidia));
+        assert_eq!(by(pack, &[], &["gfx90a", "sm_80"], nvcc), None);
+    }
+}

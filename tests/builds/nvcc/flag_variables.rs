@@ -1,0 +1,89 @@
+//! Flags that nvcc takes from the environment: `NVCC_PREPEND_FLAGS` and `NVCC_APPEND_FLAGS`. The judges are nvcc itself and
+//! `cuobjdump`.
+
+use super::package;
+use offload_tests::data::read;
+use offload_tests::registry::NVCC;
+use offload_tests::scenario::Scenario;
+use offload_tests::tools::{cuda, stdout, succeed};
+use std::path::Path;
+
+offload_tests::tests! {
+    NVCC.slow() => [a_build_is_for_its_own_targets_whatever_the_variables_name],
+    NVCC => [a_flag_of_a_variable_that_nvcc_refuses_is_named],
+}
+
+/// Its kernel's name depends on a flag.
+const KERNEL: &str = "#ifndef NAME\n#define NAME unnamed\n#endif\n\
+    extern \"C\" __global__ void NAME(float *x) { *x = 1.0f; }\n\
+    extern \"C\" void launch(float *x) { NAME<<<1, 1>>>(x); }\n";
+
+/// A pack of machine code and PTX, and a static library.
+fn both_kinds(name: &str) -> Scenario {
+    let scenario = package(name, "");
+    scenario
+        .build_script(
+            r#"println!("cargo::rerun-if-env-changed=AGAIN");
+    let mut build = Build::new();
+    build.file("kernels/named.cu").compiler(Compiler::Nvcc).archs_if_known(["sm_80", "compute_80"]);
+    println!("cargo::warning=toolkit {:?}", build.toolkit_version().is_some());
+    build.compile("pack");
+    build.compile_static("library");"#,
+        )
+        .write("kernels/named.cu", KERNEL);
+    scenario
+}
+
+/// The images in a file, as `sm_80.cubin` and `sm_80.ptx`.
+fn images(file: &Path) -> Vec<String> {
+    let listed = stdout(&succeed(cuda("cuobjdump").args(["-lelf", "-lptx"]).arg(file)));
+    // PTX file    1: library.2.sm_80.ptx
+    let images = listed.lines().filter(|line| line.contains(" file ")).filter_map(|line| {
+        let mut parts = line.rsplitn(3, '.');
+        let (extension, arch) = (parts.next()?, parts.next()?);
+        Some(format!("{arch}.{extension}"))
+    });
+    let mut images: Vec<String> = images.collect();
+    images.sort_unstable();
+    images
+}
+
+fn a_build_is_for_its_own_targets_whatever_the_variables_name() {
+    let scenario = both_kinds("vendor_flags_with_gpus");
+    let object = || scenario.output("debug", "library/0_named.host.o");
+    let mut times = Vec::new();
+    for (variable, value, names, targets) in [
+        ("NVCC_APPEND_FLAGS", "-gencode arch=compute_90,code=sm_90 -DNAME=of_flag", "of_flag", "sm_90"),
+        ("NVCC_APPEND_FLAGS", "-arch=sm_90 -DNAME=of_flag", "of_flag", "sm_90"),
+        ("NVCC_PREPEND_FLAGS", "-gencode=arch=compute_75,code=[sm_75,compute_75]", "unnamed", "sm_75;compute_75"),
+        ("NVCC_PREPEND_FLAGS", "--gpu-architecture sm_100", "unnamed", "sm_100"),
+    ] {
+        let printed = scenario.build().env(variable, value).passes();
+        printed.once(&format!("{variable}={value} names GPUs, and nvcc is started without "));
+        printed.once(&format!("To build for these GPUs, set OFFLOAD_ARCH=\"{targets}\""));
+        // Nothing else is said, by nvcc or by us.
+        printed.times(2, "warning: vendor_flags_with_gpus@").once("toolkit true");
+        let cubin = scenario.output("debug", "pack/sm_80.cubin");
+        assert_eq!(images(&cubin), ["sm_80.cubin"], "{value}");
+        assert!(scenario.output_text("debug", "pack/compute_80.ptx").contains("\n.target sm_80\n"), "{value}");
+        assert_eq!(images(&object()), ["sm_80.cubin", "sm_80.ptx"], "{value}");
+        // The other flags count.
+        let bytes = read(&cubin);
+        assert!(bytes.windows(names.len()).any(|it| it == names.as_bytes()), "{value}: no kernel {names}");
+        times.push(scenario.output_time("debug", "pack/sm_80.cubin"));
+    }
+    assert!(times[0] == times[1], "compiled again for GPUs that do not count");
+    assert!(times[1] != times[2], "not compiled again without a definition");
+}
+
+fn a_flag_of_a_variable_that_nvcc_refuses_is_named() {
+    let scenario = both_kinds("vendor_refused_flags");
+    scenario.build().env("NVCC_APPEND_FLAGS", "-arch=sm_90 --such-a-flag -O1").fails().each_once([
+        "nvcc fatal   : Unknown option '--such-a-flag'",
+        "(its command line also has the flags of NVCC_APPEND_FLAGS, '--such-a-flag -O1': unset it if they do not fit",
+        "; the command was\n    NVCC_APPEND_FLAGS='--such-a-flag -O1' /",
+    ]);
+    // An error in the source is no fault of the variable.
+    scenario.write("kernels/named.cu", "__global__ void f() {\n  undeclared();\n}\n");
+    scenario.build().env("NVCC_APPEND_FLAGS", "-O1").fails().has("is undefined").lacks("unset it");
+}
