@@ -7,8 +7,8 @@ use offload_format::signature::{Record, Signature, Signatures};
 /// The kernels of an image, if they are known, and its target.
 pub(super) type OfImage<'a> = (&'a str, Option<Vec<ImageKernel>>);
 
-/// Leaves the signatures of kernels that some image has, if all images that have them say the same of their arguments. The
-/// user is told of others, whose parameters are not known then.
+/// Leaves the signatures of kernels that some image has. Where an image that has one has other arguments than the source, the
+/// user is told, and programs that call it do not compile.
 pub(super) fn agreed(module: &str, signatures: &Signatures, images: &[OfImage<'_>], cargo: &Cargo) -> Signatures {
     let mut agreed = Signatures { kernels: Vec::new(), records: signatures.records.clone() };
     for kernel in &signatures.kernels {
@@ -21,22 +21,24 @@ pub(super) fn agreed(module: &str, signatures: &Signatures, images: &[OfImage<'_
         if found.is_empty() {
             continue;
         }
-        let says = of_source(kernel, &signatures.records);
-        match found.iter().find(|(_, arguments)| says.as_deref() != Some(*arguments)) {
-            None => agreed.kernels.push(kernel.clone()),
-            Some((target, arguments)) => {
-                let parameters: Vec<String> =
-                    kernel.parameters.iter().map(|it| format!("{}: {}", it.name, it.ty)).collect();
-                cargo.warn(&format!(
-                    "module \"{module}\": the image for {target} has other parameters of the kernel {} than {} says, so that \
-                     calls of it are not checked",
-                    kernel.source_name, kernel.place
-                ));
-                let of_source = says.map_or_else(|| "of unknown sizes".to_owned(), |says| places(&says));
-                cargo.warn(&format!("  the source has ({}): {of_source}", parameters.join(", ")));
-                cargo.warn(&format!("  the image has {}", places(arguments)));
-            }
+        let mut kernel = kernel.clone();
+        let says = of_source(&kernel, &signatures.records);
+        if let Some((target, arguments)) = found.iter().find(|(_, arguments)| says.as_deref() != Some(*arguments)) {
+            let parameters: Vec<String> =
+                kernel.parameters.iter().map(|it| format!("{}: {}", it.name, it.ty)).collect();
+            let of_source = says.map_or_else(|| "of unknown sizes".to_owned(), |says| places(&says));
+            kernel.difference = vec![
+                format!("{} has ({}): {of_source}", kernel.place, parameters.join(", ")),
+                format!("the image for {target} has {}", places(arguments)),
+            ];
+            cargo.warn(&format!(
+                "module \"{module}\": the kernel {} has other parameters in the image for {target} than in its source; a program \
+                 that calls it by the function of include_kernels! does not compile",
+                kernel.source_name
+            ));
+            kernel.difference.iter().for_each(|line| cargo.warn(&format!("  {line}")));
         }
+        agreed.kernels.push(kernel);
     }
     agreed
 }

@@ -59,7 +59,10 @@ impl Module<'_> {
         let parameters = parameters.into_iter().map(|name| format_ident!("{name}"));
         let kernel_names = kernels.iter().map(|kernel| format_ident!("{}", kernel.name));
         let items = records.iter().map(|record| self.record(record));
-        let functions = kernels.iter().filter_map(|kernel| self.function(kernel));
+        let functions = kernels.iter().filter_map(|kernel| match kernel.difference.is_empty() {
+            true => self.function(kernel),
+            false => self.uncallable(kernel),
+        });
         let mut names = Identifiers::default();
         kernels.iter().for_each(|kernel| {
             names.give(&kernel.name);
@@ -100,7 +103,7 @@ impl Module<'_> {
 
     /// `None` if the size of a parameter is not known.
     fn function(&self, kernel: &Signature) -> Option<TokenStream> {
-        let Signature { symbol, name, source_name, place, comment, parameters } = kernel;
+        let Signature { symbol, name, source_name, place, comment, parameters, .. } = kernel;
         let (expansion, form) = (self.expansion, self.form);
         let layout = kernel.layout(&self.module.signatures.records)?;
         let count = Literal::usize_unsuffixed(parameters.len());
@@ -127,6 +130,28 @@ impl Module<'_> {
                 #(__call.set(#numbers, #expansion::Argument::pass(#names));)*
                 __call
             }
+        })
+    }
+
+    /// A function of a kernel that is not the same in all images: its call does not compile. `None` if it has no parameters
+    /// to say so at.
+    fn uncallable(&self, kernel: &Signature) -> Option<TokenStream> {
+        let Signature { name, source_name, difference, parameters, .. } = kernel;
+        let (function, agrees) = (format_ident!("{name}"), format_ident!("__{name}_is_the_same_in_all_images"));
+        let mut names = parameters.iter().map(|parameter| format_ident!("{}", parameter.name));
+        let first = names.next()?;
+        let message =
+            format!("the kernel `{source_name}` has other parameters in some image: a call cannot be right for all");
+        let doc = format!(" `{source_name}` cannot be called: {}.", difference.join("; "));
+        let expansion = self.expansion;
+        Some(quote! {
+            #[doc(hidden)]
+            #[allow(non_camel_case_types)]
+            #[diagnostic::on_unimplemented(message = #message, label = "for this kernel", #(note = #difference),*)]
+            pub trait #agrees {}
+            #[doc = #doc]
+            #[allow(clippy::too_many_arguments, non_snake_case, unused_variables)]
+            pub fn #function(#first: impl #agrees, #(#names: impl #expansion::core::marker::Sized),*) {}
         })
     }
 

@@ -50,6 +50,8 @@ pub struct Signature {
     pub comment: Vec<String>,
     /// Its parameters, in order.
     pub parameters: Vec<Parameter>,
+    /// What the source and an image say of the arguments, a line for each, if they do not say the same.
+    pub difference: Vec<String>,
 }
 
 /// A parameter of a kernel.

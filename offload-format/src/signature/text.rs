@@ -12,11 +12,12 @@
 //! parameter a f32
 //! parameter x *const f32
 //! parameter y *mut f32
+//! differs the image for sm_80 has 4 parameters
 //! ```
 //!
 //! A `record` line has its name in Rust, size and alignment in bytes (`-` where only pointers name it), what is in it, and its
 //! name in the source; the fields follow, with offsets in bytes. A `signature` line has the kernel's name in Rust and its
-//! symbol; the others follow in this order.
+//! symbol; the others follow in this order, `differs` only where an image has other parameters than the source.
 
 use super::{Content, Field, Parameter, Record, Signature, Signatures, Size, identifier};
 use crate::escape::{escape, unescape};
@@ -53,7 +54,7 @@ impl Signatures {
             "record" => read_record(rest).map(|record| self.records.push(record)),
             "field" => read_field(self, rest),
             "signature" => read_signature(rest).map(|signature| self.kernels.push(signature)),
-            "source" | "place" | "comment" | "parameter" => {
+            "source" | "place" | "comment" | "parameter" | "differs" => {
                 self.kernels.last_mut().and_then(|signature| read_of_signature(signature, key, rest))
             }
             _ => return Ok(false),
@@ -114,6 +115,7 @@ fn read_signature(rest: &str) -> Option<Signature> {
         place: String::new(),
         comment: Vec::new(),
         parameters: Vec::new(),
+        difference: Vec::new(),
     })
 }
 
@@ -122,6 +124,7 @@ fn read_of_signature(signature: &mut Signature, key: &str, rest: &str) -> Option
         "source" => signature.source_name = unescape(rest)?,
         "place" => signature.place = unescape(rest)?,
         "comment" => signature.comment.push(unescape(rest)?),
+        "differs" => signature.difference.push(unescape(rest)?),
         _ => {
             let (name, ty) = rest.split_once(' ')?;
             signature.parameters.push(Parameter { name: rust_name(name)?, ty: ty.parse().ok()? });
@@ -169,7 +172,8 @@ impl fmt::Display for Signature {
             // No space at the end of an empty one.
             writeln!(f, "{}", format!("comment {}", escape(line)).trim_end())?;
         }
-        self.parameters.iter().try_for_each(|Parameter { name, ty }| writeln!(f, "parameter {name} {ty}"))
+        self.parameters.iter().try_for_each(|Parameter { name, ty }| writeln!(f, "parameter {name} {ty}"))?;
+        self.difference.iter().try_for_each(|line| writeln!(f, "differs {}", escape(line)))
     }
 }
 
@@ -199,6 +203,7 @@ pub(crate) mod tests {
                     place: "kernels/my saxpy.cu:12".into(),
                     comment: vec!["Adds a\\b.".into(), "".into(), "  Twice.".into()],
                     parameters: vec![parameter("p", "P"), parameter("x", "*const [f32; 4]")],
+                    difference: vec!["the source has 2".into(), "the image for sm_80 has 3".into()],
                 },
                 Signature {
                     symbol: "none".into(),
@@ -207,6 +212,7 @@ pub(crate) mod tests {
                     place: "k.cl:1".into(),
                     comment: Vec::new(),
                     parameters: Vec::new(),
+                    difference: Vec::new(),
                 },
             ],
         }

@@ -67,6 +67,7 @@ pub(crate) fn read(ir: &str, read: impl Fn(&str) -> Option<String>) -> Signature
             place: format!("{file}:{line}"),
             comment,
             parameters,
+            difference: Vec::new(),
         });
     }
     Signatures { kernels: signatures, records: types.records }
