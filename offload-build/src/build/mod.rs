@@ -393,7 +393,8 @@ impl Build {
             if let Ok(modules) = &modules {
                 names.extend(modules.iter().map(|(name, _)| name.clone()));
             }
-            pack::write_absent(name, why, names, &self.request, &output)
+            let modules = signatures::of_absent(name, names, self.request.prebuilt.as_deref(), &output, cargo);
+            pack::write_absent(name, why, modules, &self.request, &output)
         };
         if let Some(why) = self.skips(cargo)? {
             return absent(why);
@@ -411,7 +412,8 @@ impl Build {
         let modules = plan::plan(&self.request, product, modules?, &resolved.targets, cargo)?;
         if modules.iter().all(|module| module.targets.is_empty()) {
             let why = format!("it supports none of the targets {}", targets::join(&resolved.targets));
-            let modules = modules.into_iter().map(|module| module.name).collect();
+            let names = modules.into_iter().map(|module| module.name).collect();
+            let modules = signatures::of_absent(name, names, self.request.prebuilt.as_deref(), &output, cargo);
             return pack::write_absent(name, &why, modules, &self.request, &output);
         }
         Run::new(&self.request, resolved.is_of_this_machine, name, cargo, &output, &tools).make_pack(&modules, machine)

@@ -12,6 +12,7 @@
 //! input 4b7d… kernels/saxpy.cu
 //! input 9e02… <offload/kernel.h>
 //! image gfx90a 71f3… saxpy.gfx90a.hsaco
+//! signatures c0a1… saxpy.signatures
 //! ```
 //!
 //! Our own headers go by the names that sources include them by: they lie in `OUT_DIR`, which is elsewhere for
@@ -32,10 +33,14 @@ use crate::output::{OutDir, image_file_name, remove, write_if_changed};
 use crate::pack::image::Image;
 use crate::targets::Target;
 use offload_format::pack_index::Origin;
+use offload_format::signature::Signatures;
 use std::cell::OnceCell;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+/// Where the set lies, unless build.rs names another folder.
+pub(super) const FOLDER: &str = "prebuilt";
 
 const FIRST_LINE: &str = "offload-prebuilt 1";
 
@@ -48,6 +53,8 @@ pub(crate) struct Prebuilt {
     options: String,
     inputs: Vec<(String, ContentHash)>,
     images: Vec<(String, ContentHash, String)>,
+    /// The file with the parameters of the kernels.
+    signatures: Option<(ContentHash, String)>,
     /// Why the set does not fit this build, once it is known.
     misfit: OnceCell<Option<String>>,
 }
@@ -130,6 +137,7 @@ impl Prebuilt {
             options: String::new(),
             inputs: Vec::new(),
             images: Vec::new(),
+            signatures: None,
             misfit: OnceCell::new(),
         };
         for (index, line) in text.lines().enumerate() {
@@ -162,9 +170,11 @@ impl Prebuilt {
             "image" => {
                 let mut words = value.splitn(3, ' ');
                 let (target, hash, file) = (words.next()?, words.next()?, words.next()?);
-                // A name from inside a file never leaves the folder.
-                (!file.contains(['/', '\\'])).then_some(())?;
-                self.images.push((target.to_owned(), ContentHash::parse(hash)?, file.to_owned()));
+                self.images.push((target.to_owned(), ContentHash::parse(hash)?, file_name(file)?));
+            }
+            "signatures" => {
+                let (hash, file) = value.split_once(' ')?;
+                self.signatures = Some((ContentHash::parse(hash)?, file_name(file)?));
             }
             _ => return None,
         }
@@ -211,6 +221,15 @@ impl Prebuilt {
         None
     }
 
+    /// The parameters of the kernels, if the set has them. Whether the set fits the build, its images tell.
+    pub(crate) fn signatures(&self, cargo: &Cargo) -> Option<Signatures> {
+        let (recorded, file) = self.signatures.as_ref()?;
+        let path = self.folder.join(file);
+        cargo.watch(&path);
+        let text = fs::read_to_string(&path).ok()?;
+        (ContentHash::of_file(&path).ok()? == *recorded).then(|| text.parse().ok())?
+    }
+
     /// The image for a target.
     pub(crate) fn image(&self, target: &Target, setting: &Setting<'_>) -> Result<StandIn, Error> {
         if let Some(misfit) = self.misfit.get_or_init(|| self.misfit(setting)) {
@@ -233,6 +252,11 @@ impl Prebuilt {
     }
 }
 
+/// A name from inside a file never leaves the folder.
+fn file_name(text: &str) -> Option<String> {
+    (!text.contains(['/', '\\'])).then(|| text.to_owned())
+}
+
 /// Whether a file is the one with this hash, but for line ends.
 fn has_other_line_ends(path: &Path, recorded: ContentHash) -> bool {
     let Ok(text) = fs::read_to_string(path) else { return false };
@@ -249,6 +273,7 @@ pub(crate) fn update(
     setting: &Setting<'_>,
     made_with: &[(&str, String)],
     images: &[(&Image, &[Input])],
+    signatures: &Signatures,
 ) -> Result<(), Error> {
     let refuse = |path: &str| {
         Error::new(
@@ -301,10 +326,19 @@ pub(crate) fn update(
         let _ = writeln!(text, "image {} {} {file}", image.target, image.hash);
         kept.push(file);
     }
+    if !signatures.kernels.is_empty() {
+        let file = image_file_name(stem, "signatures");
+        let path = folder.join(&file);
+        write_if_changed(&path, signatures.to_string().as_bytes())?;
+        let hash = ContentHash::of_file(&path).map_err(|error| Error::io("read", &path, error))?;
+        let _ = writeln!(text, "signatures {hash} {file}");
+        kept.push(file);
+    }
     write_if_changed(&manifest_path(folder, stem), text.as_bytes())?;
     // Images of targets that are no longer listed. What the earlier manifest does not name is not ours.
-    for (_, _, file) in earlier.iter().flat_map(|set| &set.images).filter(|(_, _, file)| !kept.contains(file)) {
-        remove(&folder.join(file))?;
+    if let Some(earlier) = earlier {
+        let files = earlier.images.into_iter().map(|(_, _, file)| file).chain(earlier.signatures.map(|(_, file)| file));
+        files.filter(|file| !kept.contains(file)).try_for_each(|file| remove(&folder.join(file)))?;
     }
     Ok(())
 }

@@ -2,11 +2,12 @@
 
 use super::missing_tool::{self, NotMade};
 use super::prebuilt::{self, Prebuilt, Setting, StandIn};
-use super::signatures::Descriptions;
+use super::signatures::{self as described, Descriptions};
 use crate::cargo::Cargo;
 use crate::compile::cache::{self, Before, Made};
 use crate::compile::inputs::Input;
 use crate::compile::seen::Seen;
+use crate::compile::signatures;
 use crate::compile::{Compilation, profile};
 use crate::error::{Error, ErrorKind};
 use crate::exec::{self, How, Launcher, Printed, Sorted};
@@ -106,7 +107,7 @@ impl<'a> Run<'a> {
     /// Makes the pack.
     pub(crate) fn make_pack(&self, modules: &[PlannedModule], machine: Machine) -> Result<Pack, Error> {
         let prebuilt_use = self.prebuilt_use()?;
-        let folder = self.request.prebuilt.clone().unwrap_or_else(|| "prebuilt".into());
+        let folder = self.request.prebuilt.clone().unwrap_or_else(|| prebuilt::FOLDER.into());
         if self.cargo.is_packaging() && prebuilt_use != PrebuiltUse::Never {
             self.check_packaged_set(modules, &folder)?;
         }
@@ -138,10 +139,10 @@ impl<'a> Run<'a> {
                     StandIn::Misfit(why) => failures.push((target, missing, why)),
                 }
             }
-            sets.extend(set);
+            sets.push(set);
         }
         if !failures.is_empty() {
-            return Err(missing_tool::missing(&failures, sets.first()));
+            return Err(missing_tool::missing(&failures, sets.iter().flatten().next()));
         }
         self.announce(&sources, &folder);
 
@@ -159,14 +160,19 @@ impl<'a> Run<'a> {
         let (images, signatures) = self.make_images(sources, descriptions)?;
         let (mut images, mut signatures) = (images.into_iter(), signatures.into_iter());
         let mut packed = Vec::new();
-        for module in modules {
+        for (module, set) in modules.iter().zip(&sets) {
             let images: Vec<ImageWithInputs> = images.by_ref().take(module.targets.len()).collect();
             check_kernels(module, &images)?;
+            let mut signatures = signatures.next().unwrap_or_default();
+            if images.iter().any(|(image, _)| image.origin == Origin::Prebuilt) {
+                let of_set = set.as_ref().and_then(|set| set.signatures(self.cargo));
+                signatures = signatures::merge([signatures].into_iter().chain(of_set));
+            }
+            described::keep(&module.name, &signatures, self.output)?;
             if prebuilt_use == PrebuiltUse::Update {
-                self.update_prebuilt(&folder, module, &images)?;
+                self.update_prebuilt(&folder, module, &images, &signatures)?;
             }
             let images: Vec<Image> = images.into_iter().map(|(image, _)| image).collect();
-            let signatures = signatures.next().unwrap_or_default();
             packed.push(ModuleImages { name: module.name.clone(), images, signatures });
         }
         pack::write(self.name, &packed, self.request, machine, self.output, self.cargo)
@@ -340,7 +346,13 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn update_prebuilt(&self, folder: &Path, module: &PlannedModule, images: &[ImageWithInputs]) -> Result<(), Error> {
+    fn update_prebuilt(
+        &self,
+        folder: &Path,
+        module: &PlannedModule,
+        images: &[ImageWithInputs],
+        signatures: &Signatures,
+    ) -> Result<(), Error> {
         let mut made_with = Vec::new();
         if let Some(clang) = self.tools.used_clang() {
             made_with.push(("compiler", clang.version.clone()));
@@ -367,7 +379,7 @@ impl<'a> Run<'a> {
         }
         made_with.push(("optimization", levels.join(", ")));
         let setting = self.prebuilt_setting(module);
-        prebuilt::update(folder, &self.prebuilt_stem(module), &setting, &made_with, &images)
+        prebuilt::update(folder, &self.prebuilt_stem(module), &setting, &made_with, &images, signatures)
     }
 }
 

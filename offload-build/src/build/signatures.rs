@@ -1,5 +1,6 @@
 //! The parameters of kernels: what sources say of them.
 
+use super::prebuilt::{self, Prebuilt};
 use crate::cargo::Cargo;
 use crate::compile::Compilation;
 use crate::compile::cache::{self, Before};
@@ -7,10 +8,12 @@ use crate::compile::seen::Seen;
 use crate::compile::signatures;
 use crate::error::Error;
 use crate::hash::ContentHash;
-use crate::output::{OutDir, write_if_changed};
+use crate::output::{OutDir, image_file_name, write_if_changed};
 use crate::targets::Family;
+use offload_format::pack_index::IndexModule;
 use offload_format::signature::Signatures;
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// What is known of the kernels of a pack's modules, before steps have run.
@@ -100,4 +103,35 @@ impl<'a> Descriptions<'a> {
         cache::record(compilation, hash, before, after, self.output, self.cargo)?;
         Ok(found)
     }
+}
+
+/// Keeps what is known of a module, for builds in which nothing is compiled.
+pub(super) fn keep(module: &str, signatures: &Signatures, output: &OutDir) -> Result<(), Error> {
+    write_if_changed(&kept(module, output), signatures.to_string().as_bytes())
+}
+
+fn kept(module: &str, output: &OutDir) -> PathBuf {
+    output.work.join(image_file_name(module, "signatures"))
+}
+
+/// The modules of a pack that is not built, with the parameters that are known of their kernels: from an earlier build, else from
+/// the prebuilt set. Programs that are checked without compilers have the same functions.
+pub(super) fn of_absent(
+    pack: &str,
+    names: Vec<String>,
+    folder: Option<&Path>,
+    output: &OutDir,
+    cargo: &Cargo,
+) -> Vec<IndexModule> {
+    let of_set = |name: &str| {
+        let stem = if name == pack { pack.to_owned() } else { format!("{pack}.{name}") };
+        let set = Prebuilt::load(folder.unwrap_or(Path::new(prebuilt::FOLDER)), &stem).ok()??;
+        set.signatures(cargo)
+    };
+    let module = |name: String| {
+        let earlier = fs::read_to_string(kept(&name, output)).ok().and_then(|text| text.parse().ok());
+        let signatures = earlier.or_else(|| of_set(&name)).unwrap_or_default();
+        IndexModule { signatures, ..IndexModule::new(name) }
+    };
+    names.into_iter().map(module).collect()
 }

@@ -142,16 +142,15 @@ impl PackedImage {
 pub(crate) fn write_absent(
     name: &str,
     why: &str,
-    modules: Vec<String>,
+    modules: Vec<IndexModule>,
     request: &Request,
     output: &OutDir,
 ) -> Result<Pack, Error> {
     let compressed = request.compressed;
-    let of_index = modules.iter().map(|name| IndexModule::new(name.clone())).collect();
-    let index = Index::Absent { name: name.to_owned(), why: why.to_owned(), compressed, modules: of_index };
+    let packed = modules.iter().map(|module| PackedModule { name: module.name.clone(), images: Vec::new() }).collect();
+    let index = Index::Absent { name: name.to_owned(), why: why.to_owned(), compressed, modules };
     write_if_changed(&output.index(), index.to_string().as_bytes())?;
-    let modules = modules.into_iter().map(|name| PackedModule { name, images: Vec::new() }).collect();
-    Ok(Pack { name: name.to_owned(), path: None, modules })
+    Ok(Pack { name: name.to_owned(), path: None, modules: packed })
 }
 
 /// What host objects are made for.

@@ -4,12 +4,12 @@
 use offload_tests::data::{assert_as_checked_in, read};
 use offload_tests::registry::CLANG;
 use offload_tests::scenario::Scenario;
-use offload_tests::scratch::workspace;
+use offload_tests::scratch::{self, workspace};
 use std::path::PathBuf;
 
 offload_tests::tests! {
     CLANG => [a_change_of_a_source_changes_its_signatures, a_kernel_that_differs_between_images_cannot_be_called],
-    CLANG.slow() => [every_type_has_a_counterpart],
+    CLANG.slow() => [every_type_has_a_counterpart, builds_without_compilers_have_the_same_functions, functions_of_all_kinds_of_packs],
 }
 
 fn data(name: &str) -> PathBuf {
@@ -26,8 +26,8 @@ fn with_source(name: &str, source: &[u8]) -> Scenario {
 }
 
 /// The lines of signatures in the pack's index.
-fn signatures(scenario: &Scenario) -> String {
-    let modules = scenario.index("debug", "pack").modules;
+fn signatures(scenario: &Scenario, profile: &str) -> String {
+    let modules = scenario.index(profile, "pack").modules;
     modules.iter().map(|module| module.signatures.to_string()).collect()
 }
 
@@ -36,7 +36,7 @@ fn every_type_has_a_counterpart() {
     scenario.write("src/main.rs", read(data("main.rs")));
     let printed = scenario.build().passes();
     assert!(!printed.stderr.contains("other parameters"), "{printed}");
-    assert_as_checked_in(&data("types.txt"), &signatures(&scenario));
+    assert_as_checked_in(&data("types.txt"), &signatures(&scenario, "debug"));
     assert_as_checked_in(&data("main.txt"), &scenario.run().passes().stdout);
 }
 
@@ -44,11 +44,11 @@ fn a_change_of_a_source_changes_its_signatures() {
     let source = "// One.\nextern \"C\" __global__ void k(float *x, int n) { x[n] = 1; }";
     let scenario = with_source("signatures_change", source.as_bytes());
     scenario.build().passes();
-    let first = signatures(&scenario);
+    let first = signatures(&scenario, "debug");
     assert!(first.contains("comment One.\nparameter x *mut f32\nparameter n i32\n"), "{first}");
     scenario.write("kernels/types.cu", source.replace("One", "Two").replace("int n", "long n"));
     scenario.build().passes();
-    let second = signatures(&scenario);
+    let second = signatures(&scenario, "debug");
     assert!(second.contains("comment Two.\nparameter x *mut f32\nparameter n i64\n"), "{second}");
 }
 
@@ -72,4 +72,50 @@ fn a_kernel_that_differs_between_images_cannot_be_called() {
     let printed = scenario.build().fails();
     printed.once("error[E0277]: the kernel `k` has other parameters in some image: a call cannot be right for all");
     assert!(printed.stderr.contains("= note: the image for compute_80 has 3 parameters"), "{printed}");
+}
+
+const SAXPY: &str =
+    "/// Adds.\nextern \"C\" __global__ void saxpy(int n, float a, const float *x, float *y) { y[n] = a * x[n]; }";
+
+const CALL: &str = "mod kernels { offload::include_kernels!(\"pack\"); }\n\
+    fn main() { println!(\"{:?}\", kernels::saxpy(1, 2.0, std::ptr::null::<f32>(), std::ptr::null_mut()).kernel()); }";
+
+/// A prebuilt set has the parameters, and what an earlier build has found out is kept.
+fn builds_without_compilers_have_the_same_functions() {
+    let scenario = with_source("signatures_prebuilt", SAXPY.as_bytes());
+    scenario.write("src/main.rs", CALL);
+    scenario.build().release().env("OFFLOAD_PREBUILT", "update").passes();
+    let expected = signatures(&scenario, "release");
+    assert_eq!(scenario.text("prebuilt/pack.signatures"), expected);
+
+    scenario.build().env("OFFLOAD_PREBUILT", "only").passes();
+    assert_eq!(signatures(&scenario, "debug"), expected);
+    // The set, where nothing was built before; and what was built before, where there is no set.
+    scenario.check().env("OFFLOAD_SKIP", "1").passes();
+    let fresh = with_source("signatures_skipped", SAXPY.as_bytes());
+    let fresh = fresh.own_target(scratch::folder("signatures_skipped_target"));
+    fresh.write("src/main.rs", CALL);
+    let printed = fresh.check().env("OFFLOAD_SKIP", "1").fails();
+    assert!(printed.stderr.contains("cannot find function `saxpy` in module `kernels`"), "{printed}");
+    fresh.build().passes();
+    fresh.check().env("OFFLOAD_SKIP", "1").passes();
+}
+
+/// Compressed, read from disk, of a dependency, and of a module with a name.
+fn functions_of_all_kinds_of_packs() {
+    let mut scenario = with_source("signatures_kinds", SAXPY.as_bytes());
+    scenario.write("src/main.rs", CALL);
+    scenario.build().env("OFFLOAD_FROM_DISK", "1").passes();
+    scenario.feature("offload-build", "compression");
+    scenario.build_script(
+        r#"Build::new().file("kernels/types.cu").archs(["gfx90a", "compute_80"]).compress().compile("pack");"#,
+    );
+    scenario.build().passes();
+    scenario.build_script(
+        r#"Build::new().modules(["kernels/types.cu", "kernels/add.cu"]).arch("compute_80").compile("pack");"#,
+    );
+    scenario.kernel("add", "1.0f");
+    scenario.build().fails();
+    scenario.write("src/main.rs", CALL.replace("kernels::saxpy", "kernels::types::saxpy"));
+    scenario.build().passes();
 }
