@@ -363,9 +363,10 @@ impl Build {
         Cargo::demand(&format!("the static library \"{name}\""), |cargo| self.compile_static_for(name, cargo))
     }
 
-    /// The same, and returns.
+    /// Like [`Build::compile_static`], but returns an error instead of ending the build script.
     ///
-    /// Returns an error if the targets are not of one vendor, and for the reasons that [`Build::try_compile`] has.
+    /// Returns an error if the targets are not of one vendor, if flags ask for relocatable device code, if
+    /// [`Build::device_link`] was called and the compiler cannot link, and for the reasons that [`Build::try_compile`] has.
     pub fn try_compile_static(&self, name: &str) -> Result<StaticLibrary, Error> {
         Cargo::attempt(|cargo| self.compile_static_for(name, cargo))
     }
