@@ -288,7 +288,8 @@ impl Build {
     ///     .compile_static("launch");
     /// ```
     ///
-    /// Calls between sources are not inlined. For each target those sources are linked that support it; a function that is missing
+    /// Calls between sources are not inlined. Device functions of two libraries in one program need names of their own, as functions
+    /// of the host do. For each target those sources are linked that support it; a function that is missing
     /// for one target is an error. nvcc links machine code; PTX is linked by the driver when the program loads it, for which
     /// every source has to support it. clang has to be 19 or newer, and links no PTX.
     ///
