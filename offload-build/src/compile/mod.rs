@@ -13,18 +13,23 @@
 
 pub(crate) mod cache;
 mod depfile;
+pub(crate) mod device_link;
 pub(crate) mod include_folders;
 pub(crate) mod inputs;
 mod lookup;
 mod mentions;
 mod named_files;
 mod nvcc;
-mod object;
+mod nvcc_variables;
+pub(crate) mod object;
 pub(crate) mod profile;
+mod relocatable;
+pub(crate) mod retain;
 pub(crate) mod sdk;
 pub(crate) mod seen;
 pub(crate) mod signatures;
 
+pub(crate) use self::relocatable::relocatable_flag;
 use crate::cargo::{self, Cargo};
 use crate::compile::named_files::NamedFiles;
 use crate::compile::profile::{DebugInfo, Profile};
@@ -69,7 +74,7 @@ pub(crate) struct Compilations<'a> {
     pub(crate) module: &'a PlannedModule,
     /// That of the image; or those that an object has device code for, of which there is at least one.
     pub(crate) targets: &'a [Target],
-    /// For the names of files: the target, or `host`.
+    /// For the names of files: the target, or those of an object.
     pub(crate) file_name: &'a str,
     pub(crate) code_object_version: Option<u32>,
     pub(crate) sdk: &'a Sdk,
@@ -201,12 +206,7 @@ impl<'a> Compilations<'a> {
     }
 
     fn compilation(&self, extension: &str, tools: &[&Identity]) -> Compilation {
-        let of_sdk = self.sdk.stands_for.iter().filter(|file| file.is_file());
-        let mut identities: Vec<String> = tools.iter().map(|tool| tool.said.clone()).collect();
-        for file in tools.iter().flat_map(|tool| &tool.files).chain(of_sdk) {
-            self.cargo.watch(file);
-            identities.push(identity(file));
-        }
+        let mut identities = tool_identities(tools, &self.sdk.stands_for, self.cargo);
         let sources = self.sources();
         let (mut named_files, mut include_folders) = (Vec::new(), vec![self.output.include()]);
         for options in [&self.module.options].into_iter().chain(sources.iter().map(|source| &source.options)) {
@@ -406,6 +406,11 @@ impl Compilation {
         })
     }
 
+    /// Whether it reads no source, and no file that is an input of its own.
+    fn reads_only_objects(&self) -> bool {
+        self.sources.is_empty() && self.steps.iter().all(|step| step.depfile.is_none())
+    }
+
     /// Adds a step that comes after all there are.
     fn then(&mut self, step: Step) {
         let after = (0..self.steps.len()).collect();
@@ -417,6 +422,17 @@ impl Compilation {
         let step = step.output(&self.image);
         self.then(step);
     }
+}
+
+/// What stands for tools, and for the files of an SDK that are there, in the rebuild key. Cargo watches all of their files.
+fn tool_identities(tools: &[&Identity], of_sdk: &[PathBuf], cargo: &Cargo) -> Vec<String> {
+    let of_sdk = of_sdk.iter().filter(|file| file.is_file());
+    let mut identities: Vec<String> = tools.iter().map(|tool| tool.said.clone()).collect();
+    for file in tools.iter().flat_map(|tool| &tool.files).chain(of_sdk) {
+        cargo.watch(file);
+        identities.push(identity(file));
+    }
+    identities
 }
 
 /// Where a clang that says where it is installed has its own headers.

@@ -217,12 +217,12 @@ fn no_target_is_left(
 ) -> Error {
     let name = in_messages(product, module);
     let (what, allowed) = match product {
-        Product::StaticLibrary(_) => (name, "let the library be empty"),
-        _ => (format!("the module {name}"), "let the module have no images"),
+        Product::StaticLibrary(_) => (name, "call .allow_empty(): it leaves such sources out of the library"),
+        _ => (format!("the module {name}"), "let the module have no images: .allow_empty()"),
     };
     let variable = cargo.package_var("OFFLOAD_ARCH").map(|(variable, _)| format!(" of {variable}")).unwrap_or_default();
     Error::config(format!(
-        "no target is left for {what}: {}; the list{variable} is {}. Add a target, or {allowed}: .allow_empty()",
+        "no target is left for {what}: {}; the list{variable} is {}. Add a target, or {allowed}",
         limits.join("; "),
         targets::join(targets)
     ))

@@ -6,7 +6,7 @@ mod images;
 mod prebuilt_set;
 mod printed;
 mod profile;
-mod rebuilds;
+pub mod rebuilds;
 mod toolkits;
 
 use offload_tests::registry::{Needs, needs};

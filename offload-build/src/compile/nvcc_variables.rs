@@ -1,0 +1,26 @@
+//! The environment of every step that is nvcc's.
+
+use crate::cargo::Cargo;
+use crate::exec::NvccFlags;
+use crate::toolchain::Cxx;
+use std::ffi::OsString;
+
+/// The environment of nvcc: what the host's compiler needs, and the variables with flags without the GPUs that they name,
+/// which a warning says.
+pub(super) fn nvcc_env(ccbin: &Cxx, cargo: &Cargo) -> Vec<(OsString, OsString)> {
+    let mut env = ccbin.env.clone();
+    for flags in NvccFlags::set(|name| cargo.user_var(name)) {
+        if !flags.gpu_options.is_empty() {
+            cargo.warn_once(&format!(
+                "{}={} names GPUs, and nvcc is started without {}: a build is for the targets of build.rs and OFFLOAD_ARCH. \
+                 To build for these GPUs, set OFFLOAD_ARCH=\"{}\"",
+                flags.name,
+                flags.value,
+                flags.gpu_options,
+                flags.targets().join(";")
+            ));
+        }
+        env.push((flags.name.into(), flags.others.into()));
+    }
+    env
+}
