@@ -335,7 +335,7 @@ impl<'a> Compilations<'a> {
                 // The same command, but that nothing is optimized away, and everything named.
                 let mut describe = compile.clone();
                 describe.extend(args(&["-S", "-g", "-w", "-Xclang", "-disable-llvm-passes"]));
-                let step = Step::new(Kind::Compile, &clang.path, describe).output(&self.work(&format!("{index}.ll")));
+                let step = Step::new(Kind::Scan, &clang.path, describe).output(&self.work(&format!("{index}.ll")));
                 compilation.signature_steps.push(step.depfile(self.work(&format!("{index}.ll.d")), by));
             }
             let step = Step::new(Kind::Compile, &clang.path, compile).output(&out);

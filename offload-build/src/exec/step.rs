@@ -34,7 +34,7 @@ pub(crate) enum Kind {
     Assemble,
     /// nvcc, whatever it makes.
     Nvcc,
-    /// clang lists what a source includes, and makes nothing of it.
+    /// clang tells what a source includes or declares, and makes nothing of it.
     Scan,
 }
 
