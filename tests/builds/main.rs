@@ -13,6 +13,7 @@ mod footprint;
 mod kernel_header;
 mod languages;
 mod large_packs;
+mod migrating;
 mod model;
 mod modules;
 mod nvcc;
@@ -32,6 +33,7 @@ fn main() -> std::process::ExitCode {
         kernel_header::tests(),
         languages::tests(),
         large_packs::tests(),
+        migrating::tests(),
         model::tests(),
         modules::tests(),
         nvcc::tests(),
