@@ -191,6 +191,11 @@ impl Cargo {
         own_value.map(|value| (own, value)).or_else(|| Some((name.to_owned(), value?)))
     }
 
+    /// The paths in a variable that is a list of them, as `PATH` is.
+    pub(crate) fn paths_in(list: &str) -> Vec<PathBuf> {
+        env::split_paths(list).collect()
+    }
+
     /// The folders of `PATH`. The build script runs again when it changes, and may find other tools.
     pub(crate) fn search_path(&self) -> Vec<PathBuf> {
         self.tell("rerun-if-env-changed=PATH".to_owned());

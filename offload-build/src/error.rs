@@ -51,6 +51,13 @@ impl Error {
         Self { kind: ErrorKind::Io, message, source: Some(Box::new(source)) }
     }
 
+    /// Adds what to do, in a line of its own behind the message.
+    pub(crate) fn with_help(mut self, help: &str) -> Self {
+        self.message.push('\n');
+        self.message.push_str(help);
+        self
+    }
+
     /// What kind of failure this is.
     pub fn kind(&self) -> ErrorKind {
         self.kind

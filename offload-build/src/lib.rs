@@ -132,7 +132,8 @@
 //! [`Build::flag_for`]. nvcc links several sources of a module to machine code, and not to PTX. Lines for debuggers
 //! have absolute paths with nvcc; without them the same sources give the same bytes wherever they lie.
 //!
-//! Sources with host code that launches kernels (`<<<...>>>`) become a static library: [`Build::compile_static`].
+//! Sources with host code that launches kernels (`<<<...>>>`) become a static library: [`Build::compile_static`]. Its sources call each
+//! other's device functions if [`Build::device_link`] was called; [`Build::cudart`] says how CUDA's runtime is linked.
 //!
 //! ## Debug information and optimization
 //!
@@ -187,7 +188,7 @@
 //! | `HIPCC`, `ROCM_PATH`, `HIP_PATH`, `ROCM_HOME` | the ROCm whose headers are used; `HIP_DEVICE_LIB_PATH` and `HIP_CLANG_PATH` for its parts, `HIPCC_COMPILE_FLAGS_APPEND` for more options |
 //! | `CXXSTDLIB` | the C++ library that static libraries are linked with, as in `cc` |
 //! | `CXX`, `CXXFLAGS`, … | the C++ compiler for the `cpu` image, as documented by `cc` |
-//! | `OFFLOAD_PREBUILT_<package>`, `OFFLOAD_PREBUILT` | `update`: write the prebuilt set; `only`: take every GPU image from it; `never`: don't look at it |
+//! | `OFFLOAD_PREBUILT_<package>`, `OFFLOAD_PREBUILT` | `update`: write the prebuilt set; `only`: take every GPU image from it; `never`: don't look at it. Static libraries are compiled whatever it says: with the first two a warning tells so |
 //! | `OFFLOAD_SKIP=1`, `DOCS_RS` | compile nothing: an empty pack, whose `select` says so. For rust-analyzer: `"rust-analyzer.cargo.extraEnv": {"OFFLOAD_SKIP": "1"}` |
 //!
 //! | `CPATH`, `C_INCLUDE_PATH`, `CPLUS_INCLUDE_PATH`, `OBJC_INCLUDE_PATH`, `OBJCPLUS_INCLUDE_PATH`, `COMPILER_PATH`, `LIBRARY_PATH`, `GCC_EXEC_PREFIX`, `SOURCE_DATE_EPOCH`, `SDKROOT`, `MACOSX_DEPLOYMENT_TARGET`, `CCC_OVERRIDE_OPTIONS`, `QA_OVERRIDE_GCC3_OPTIONS`, `INCLUDE`, `LIB`, `LIBPATH`, `CL`, `_CL_` | what compilers read by themselves: images of another value are made again. `DEPENDENCIES_OUTPUT` and `SUNPRO_DEPENDENCIES` are kept from them |
@@ -249,7 +250,8 @@
 //! ├── liboffload_saxpy_<hash>.a      the pack in a host object
 //! ├── liblaunch.a                    a static library
 //! └── saxpy/                         an image for each target, also of earlier builds: gfx90a.hsaco, sm_80.cubin, …;
-//!     │                              of modules that have names: fp8.gfx90a.hsaco, …
+//!     │                              of modules that have names: fp8.gfx90a.hsaco, …; of a static library an object for each
+//!     │                              source and list of targets: 0_launch.sm_80.sm_90.o, …
 //!     └── work/                      what lies between source and image, and what each image was made from
 //! ```
 //!

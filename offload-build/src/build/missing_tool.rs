@@ -25,6 +25,10 @@ const INSTALL_ROCM: &str = "install HIP's headers and the libraries for devices 
                             /opt/rocm";
 const INSTALL_LLD: &str = "install lld of the same version (Debian, Ubuntu: apt install lld-22 beside clang-22)";
 
+const INSTALL_LINKER_WRAPPER: &str = "install clang 19 or newer with its clang-linker-wrapper (Debian: apt install clang-22 \
+                                      lld-22 llvm-22), or name it in OFFLOAD_CLANG; for NVIDIA's GPUs, nvcc links too: \
+                                      .compiler(Compiler::Nvcc)";
+
 /// The reason for one target.
 #[derive(Debug)]
 pub(crate) struct MissingTool {
@@ -69,6 +73,12 @@ impl MissingTool {
     pub(crate) fn lld(clang: &Clang) -> Self {
         let long = format!("{} finds no ld.lld, which links AMD code objects", clang.path.display());
         Self { short: "no ld.lld was found".into(), long, help: Some(INSTALL_LLD), kind: ErrorKind::ToolNotFound }
+    }
+
+    pub(crate) fn linker_wrapper(clang: &Clang) -> Self {
+        let long = format!("{} ({}) does not link device code for .device_link()", clang.path.display(), clang.version);
+        let short = format!("{} does not link device code", clang.path.display());
+        Self { short, long, help: Some(INSTALL_LINKER_WRAPPER), kind: ErrorKind::ToolNotFound }
     }
 
     pub(crate) fn header(clang: &Clang, source: &Path, why: &str) -> Self {

@@ -20,7 +20,7 @@ use crate::cargo::Cargo;
 use crate::error::Error;
 use crate::output::OutDir;
 use crate::pack::{self, Pack};
-use crate::plan;
+use crate::plan::{self, Product};
 use crate::request::{Compiler, Module, Request, Selector, Source};
 use crate::targets::{self, Wanted};
 use crate::toolchain::{Named, Tools};
@@ -143,6 +143,9 @@ impl Build {
     /// Lets the pack, and each of its modules, be without images where it supports none of the targets; and where packs
     /// cannot be embedded in the program, as on hosts with 32 bits, WebAssembly and iOS. Programs that embed it compile, and
     /// its `select` says why there are none.
+    ///
+    /// A [static library](Build::compile_static) is then made without the sources that support none of the targets, and
+    /// nothing defines their functions: [`Build::resolve`] tells build.rs which targets there are, for a `cfg` flag.
     pub fn allow_empty(&mut self) -> &mut Self {
         self.request.may_be_empty = true;
         self
@@ -270,6 +273,50 @@ impl Build {
         self
     }
 
+    /// Links the device code of all sources of a [static library](Build::compile_static), so that they may call each other's
+    /// `__device__` functions and use each other's `__device__` variables: nvcc's `-rdc=true` with `-dlink`, clang's
+    /// `-fgpu-rdc`. Without this call each source is a device program of its own.
+    ///
+    /// ```no_run
+    /// use offload_build::{Build, Compiler};
+    ///
+    /// Build::new()
+    ///     .files(["kernels/launch.cu", "kernels/field.cu"])
+    ///     .compiler(Compiler::Nvcc)
+    ///     .device_link()
+    ///     .archs(["sm_80", "sm_90"])
+    ///     .compile_static("launch");
+    /// ```
+    ///
+    /// Calls between sources are not inlined. For each target those sources are linked that support it; a function that is missing
+    /// for one target is an error. nvcc links machine code; PTX is linked by the driver when the program loads it, for which
+    /// every source has to support it. clang has to be 19 or newer, and links no PTX.
+    ///
+    /// In a pack, the sources of a module are linked in any case: this call is an error there.
+    pub fn device_link(&mut self) -> &mut Self {
+        self.request.device_link = true;
+        self
+    }
+
+    /// Sets how a [static library](Build::compile_static) for NVIDIA's GPUs is linked with CUDA's runtime: `"static"` unless
+    /// set, `"shared"` (`libcudart.so`, which programs then need to start), or `"none"`, for programs that link it themselves.
+    /// For AMD's GPUs it has no effect.
+    ///
+    /// Another word is an error, and so is a call of this for a pack.
+    pub fn cudart(&mut self, cudart: impl Into<String>) -> &mut Self {
+        self.request.cudart = Some(cudart.into());
+        self
+    }
+
+    /// Sets whether Cargo is told what to link with a [static library](Build::compile_static). Without this call it is.
+    ///
+    /// Build scripts that print these lines themselves have [`StaticLibrary::link_folders`] and
+    /// [`StaticLibrary::link_libraries`]. Cargo is told in any case what makes the build script run again.
+    pub fn cargo_metadata(&mut self, cargo_metadata: bool) -> &mut Self {
+        self.request.cargo_metadata = Some(cargo_metadata);
+        self
+    }
+
     /// Compiles, packs, and tells Cargo. Ends the build script with the reason if that fails.
     pub fn compile(&self, name: &str) -> Pack {
         Cargo::demand(&format!("the pack \"{name}\""), |cargo| self.compile_for(name, cargo))
@@ -306,8 +353,12 @@ impl Build {
     /// vendor.
     ///
     /// Cargo passes the library on to the package's lib target and what depends on it; a `main.rs` beside a `lib.rs`
-    /// gets the functions by way of that. Each source is compiled by itself: `__device__` functions of another source
-    /// cannot be called. Prebuilt sets have no static libraries.
+    /// gets the functions by way of that.
+    ///
+    /// Each source is compiled for those of the targets that it [supports](Source::supports). One that supports none of them is
+    /// an error, or is left out if [`Build::allow_empty`] was called. Each source is a device program of its own, unless
+    /// [`Build::device_link`] was called. Prebuilt sets have no static libraries: where `OFFLOAD_PREBUILT` asks for a set, a
+    /// warning says that the library is compiled.
     pub fn compile_static(&self, name: &str) -> StaticLibrary {
         Cargo::demand(&format!("the static library \"{name}\""), |cargo| self.compile_static_for(name, cargo))
     }
@@ -333,8 +384,8 @@ impl Build {
         let output = OutDir::create(&cargo.out_dir, name)?;
         let tools = Tools::new(cargo, &output, self.named());
         let resolved = targets::resolve(cargo, Some(&tools), &self.archs, self.request.code_object_version)?;
-        let modules =
-            plan::plan(&self.request, name, static_library::modules(&self.request)?, &resolved.targets, cargo)?;
+        let modules = static_library::modules(&self.request)?;
+        let modules = plan::plan(&self.request, Product::StaticLibrary(name), modules, &resolved.targets, cargo)?;
         if modules.iter().all(|module| module.targets.is_empty()) {
             return Ok(StaticLibrary::absent(name, false));
         }
@@ -372,6 +423,7 @@ impl Build {
     }
 
     fn make_pack(&self, name: &str, cargo: &Cargo) -> Result<Pack, Error> {
+        static_library::check_pack(&self.request)?;
         let output = OutDir::create(&cargo.out_dir, name)?;
         dependency::offer(name, &output, cargo);
         let modules = plan::modules(&self.request, name);
@@ -395,7 +447,7 @@ impl Build {
         };
         let tools = Tools::new(cargo, &output, self.named());
         let resolved = targets::resolve(cargo, Some(&tools), &self.archs, self.request.code_object_version)?;
-        let modules = plan::plan(&self.request, name, modules?, &resolved.targets, cargo)?;
+        let modules = plan::plan(&self.request, Product::Pack(name), modules?, &resolved.targets, cargo)?;
         if modules.iter().all(|module| module.targets.is_empty()) {
             let why = format!("it supports none of the targets {}", targets::join(&resolved.targets));
             let modules = modules.into_iter().map(|module| module.name).collect();

@@ -33,6 +33,24 @@ pub(super) enum PrebuiltUse {
     Never,
 }
 
+impl PrebuiltUse {
+    /// Returns what the variable asks for.
+    ///
+    /// Returns an error for a word that is none of the three.
+    pub(super) fn parse(variable: &str, value: &str) -> Result<Self, Error> {
+        match value {
+            "update" => Ok(PrebuiltUse::Update),
+            "only" => Ok(PrebuiltUse::Only),
+            "never" => Ok(PrebuiltUse::Never),
+            _ => Err(refused(variable, value, "it can be update, only or never")),
+        }
+    }
+}
+
+fn refused(variable: &str, value: &str, why: &str) -> Error {
+    Error::config(format!("{variable} is '{value}'; {why}"))
+}
+
 /// One build of one pack.
 #[derive(Debug)]
 pub(crate) struct Run<'a> {
@@ -166,23 +184,20 @@ impl<'a> Run<'a> {
         let Some((variable, value)) = self.cargo.package_var("OFFLOAD_PREBUILT") else {
             return Ok(PrebuiltUse::WhereCompilersAreMissing);
         };
-        let refuse = |why: &str| Err(Error::config(format!("{variable} is '{value}'; {why}")));
-        match value.as_str() {
-            "only" => Ok(PrebuiltUse::Only),
-            "never" => Ok(PrebuiltUse::Never),
+        let refuse = |why: &str| Err(refused(&variable, &value, why));
+        match PrebuiltUse::parse(&variable, &value)? {
             // The set is for everybody, so it is made for build.rs's targets, and optimized.
-            "update" if self.cargo.package_var("OFFLOAD_ARCH").is_some() => {
+            PrebuiltUse::Update if self.cargo.package_var("OFFLOAD_ARCH").is_some() => {
                 refuse("a prebuilt set is made for the targets of build.rs: unset OFFLOAD_ARCH")
             }
-            "update" if self.is_of_this_machine => refuse(
+            PrebuiltUse::Update if self.is_of_this_machine => refuse(
                 "a prebuilt set is made for the targets that build.rs names, as in .archs([\"gfx90a\", \"sm_80\"]): \
                         'native', and variables such as CUDAARCHS, mean others on other machines",
             ),
-            "update" if self.cargo.opt_level == "0" => {
+            PrebuiltUse::Update if self.cargo.opt_level == "0" => {
                 refuse("a prebuilt set is made with optimization: build with --release")
             }
-            "update" => Ok(PrebuiltUse::Update),
-            _ => refuse("it can be update, only or never"),
+            asked => Ok(asked),
         }
     }
 

@@ -13,6 +13,7 @@
 
 pub(crate) mod cache;
 mod depfile;
+pub(crate) mod device_link;
 pub(crate) mod inputs;
 mod lookup;
 mod mentions;
@@ -20,9 +21,12 @@ mod named_files;
 mod nvcc;
 mod object;
 mod profile;
+mod relocatable;
+pub(crate) mod retain;
 pub(crate) mod sdk;
 pub(crate) mod seen;
 
+pub(crate) use self::relocatable::relocatable_flag;
 use crate::cargo::Cargo;
 use crate::compile::named_files::NamedFiles;
 use crate::compile::profile::{DebugInfo, Profile};
@@ -34,7 +38,6 @@ use crate::request::{Headers, Recipe};
 use crate::targets::{Family, Target};
 use crate::toolchain::{Clang, Cxx, Identity, Ptxas, identity};
 use offload_format::target::{NvidiaArch, NvidiaCode, TargetId, amdgpu};
-use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -66,7 +69,7 @@ pub(crate) struct Compilations<'a> {
     pub(crate) module: &'a PlannedModule,
     /// That of the image; or those that an object has device code for, of which there is at least one.
     pub(crate) targets: &'a [Target],
-    /// For the names of files: the target, or `host`.
+    /// For the names of files: the target, or those of an object.
     pub(crate) file_name: &'a str,
     pub(crate) code_object_version: Option<u32>,
     pub(crate) sdk: &'a Sdk,
@@ -198,12 +201,7 @@ impl<'a> Compilations<'a> {
     }
 
     fn compilation(&self, extension: &str, tools: &[&Identity]) -> Compilation {
-        let of_sdk = self.sdk.stands_for.iter().filter(|file| file.is_file());
-        let mut identities: Vec<String> = tools.iter().map(|tool| tool.said.clone()).collect();
-        for file in tools.iter().flat_map(|tool| &tool.files).chain(of_sdk) {
-            self.cargo.watch(file);
-            identities.push(identity(file));
-        }
+        let mut identities = tool_identities(tools, &self.sdk.stands_for, self.cargo);
         let sources = self.sources();
         let (mut named_files, mut include_folders) = (Vec::new(), vec![self.output.include()]);
         for options in [&self.module.options].into_iter().chain(sources.iter().map(|source| &source.options)) {
@@ -215,7 +213,7 @@ impl<'a> Compilations<'a> {
             let Some(value) = self.cargo.user_var(name) else { continue };
             if holds == Holds::IncludeFolders {
                 // An empty one is the working folder.
-                include_folders.extend(env::split_paths(&value));
+                include_folders.extend(Cargo::paths_in(&value));
             }
             identities.push(format!("{name}={value}"));
         }
@@ -382,6 +380,11 @@ impl<'a> Compilations<'a> {
 }
 
 impl Compilation {
+    /// Whether it reads no source, and no file that is an input of its own.
+    fn reads_only_objects(&self) -> bool {
+        self.sources.is_empty() && self.steps.iter().all(|step| step.depfile.is_none())
+    }
+
     /// Adds a step that comes after all there are.
     fn then(&mut self, step: Step) {
         let after = (0..self.steps.len()).collect();
@@ -393,6 +396,17 @@ impl Compilation {
         let step = step.output(&self.image);
         self.then(step);
     }
+}
+
+/// What stands for tools, and for the files of an SDK that are there, in the rebuild key. Cargo watches all of their files.
+fn tool_identities(tools: &[&Identity], of_sdk: &[PathBuf], cargo: &Cargo) -> Vec<String> {
+    let of_sdk = of_sdk.iter().filter(|file| file.is_file());
+    let mut identities: Vec<String> = tools.iter().map(|tool| tool.said.clone()).collect();
+    for file in tools.iter().flat_map(|tool| &tool.files).chain(of_sdk) {
+        cargo.watch(file);
+        identities.push(identity(file));
+    }
+    identities
 }
 
 /// Where a clang that says where it is installed has its own headers.

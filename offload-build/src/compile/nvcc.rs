@@ -1,5 +1,6 @@
 //! What nvcc is told: to make images, and objects with host code.
 
+use super::device_link::gencode;
 use super::named_files::NamedFiles;
 use super::profile::{DebugInfo, OwnFlags};
 use super::{Compilation, Compilations, args};
@@ -7,7 +8,7 @@ use crate::error::Error;
 use crate::exec::{DepfileBy, Kind, NVCC_FLAGS, Step};
 use crate::plan::PlannedSource;
 use crate::toolchain::{Cxx, Nvcc, identity};
-use offload_format::target::{NvidiaArch, NvidiaCode, OffloadArch};
+use offload_format::target::{NvidiaArch, NvidiaCode};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -42,17 +43,13 @@ impl Compilations<'_> {
         compilation
     }
 
-    /// An object with host code and the device code for all these, by nvcc.
-    pub(crate) fn object_by_nvcc(&self, nvcc: &Nvcc, ccbin: &Cxx) -> Result<Compilation, Error> {
+    /// An object with host code and the device code for all these, by nvcc; relocatable if it is to be linked on the device.
+    pub(crate) fn object_by_nvcc(&self, nvcc: &Nvcc, ccbin: &Cxx, is_relocatable: bool) -> Result<Compilation, Error> {
         let mut compilation = self.compilation("o", &[&nvcc.identity, &ccbin.identity]);
         let source = self.source_for_all()?;
         let mut compile = args(&["-x", "cu", "-c"]);
-        for target in self.targets {
-            if let OffloadArch::Nvidia(arch) = target.arch() {
-                compile.push("-gencode".into());
-                compile.push(format!("arch={},code={arch}", arch.with_code(NvidiaCode::Ptx)).into());
-            }
-        }
+        compile.extend(is_relocatable.then(|| "-rdc=true".into()));
+        compile.extend(self.targets.iter().flat_map(gencode));
         if ccbin.takes_gnu_options() {
             compile.extend(args(&["-Xcompiler", "-fPIC"]));
         }

@@ -12,8 +12,9 @@ use offload_format::target::{NvidiaCode, OffloadArch};
 use std::ffi::OsString;
 
 impl<'a> Compilations<'a> {
-    /// An object with host code and the device code for all these, by clang in this mode.
-    pub(crate) fn object(&self, mode: &str, clang: &Clang) -> Result<Compilation, Error> {
+    /// An object with host code and the device code for all these, by clang in this mode; relocatable if it is to be linked on
+    /// the device.
+    pub(crate) fn object(&self, mode: &str, clang: &Clang, is_relocatable: bool) -> Result<Compilation, Error> {
         let tools = if mode == "hip" { clang.with_lld() } else { vec![&clang.identity] };
         let mut compilation = self.compilation("o", &tools);
         let source = self.source_for_all()?;
@@ -22,6 +23,8 @@ impl<'a> Compilations<'a> {
         if mode == "cuda" {
             common.push("-Wno-unknown-cuda-version".into());
         }
+        // Older clangs have another driver, whose objects no linker takes apart again.
+        common.extend(args(if is_relocatable { &["--offload-new-driver", "-fgpu-rdc"] } else { &[] }));
         let version = self.code_object_version.or(self.sdk.code_object_version);
         common.extend(version.filter(|_| mode == "hip").map(|it| format!("-mcode-object-version={it}").into()));
         // Which macros there are depends on it.

@@ -11,6 +11,23 @@ use crate::targets::{self, Target};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+/// What a plan is for, with its name.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Product<'a> {
+    Pack(&'a str),
+    /// Each source is a module of its own, which goes by the file's path in messages.
+    StaticLibrary(&'a str),
+}
+
+impl fmt::Display for Product<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Product::Pack(name) => write!(f, "pack \"{name}\""),
+            Product::StaticLibrary(name) => write!(f, "static library \"{name}\""),
+        }
+    }
+}
+
 /// A module that can be built.
 #[derive(Debug)]
 pub(crate) struct PlannedModule {
@@ -151,7 +168,7 @@ pub(crate) fn modules(request: &Request, pack: &str) -> Result<Vec<(String, Modu
 /// cannot be linked; or if no target is left for a module.
 pub(crate) fn plan(
     request: &Request,
-    pack: &str,
+    product: Product<'_>,
     modules: Vec<(String, Module)>,
     targets: &[Target],
     cargo: &Cargo,
@@ -172,40 +189,61 @@ pub(crate) fn plan(
             }
         }
         if it.targets.is_empty() && !module.may_be_empty && !request.may_be_empty {
-            let mut limits = Vec::new();
-            if !request.supports.is_empty() {
-                limits.push(format!("the pack is for {}, as build.rs says", list(&request.supports)));
-            }
-            if !module.supports.is_empty() {
-                limits.push(format!("the module is for {}, as build.rs says", list(&module.supports)));
-            }
-            let is_limited =
-                |source: &&PlannedSource| !source.declared.is_empty() || source.constraints.limit().is_some();
-            limits.extend(it.sources.iter().filter(is_limited).map(PlannedSource::limits));
-            return Err(Error::config(format!(
-                "no target is left for the module \"{}\": {}; the list is {}. \
-                 Add a target, or let the module have no images: .allow_empty()",
-                it.name,
-                limits.join("; "),
-                targets::join(targets)
-            )));
+            return Err(no_target_left(request, product, &it, &module.supports, targets));
         }
         planned.push(it);
     }
     if !request.may_be_empty && planned.iter().all(|module| module.targets.is_empty()) {
         return Err(Error::config(format!("no module is for any of the targets {}", targets::join(targets))));
     }
-    say_what_is_left(&planned, pack, targets, cargo);
+    say_what_is_left(&planned, product, targets, cargo);
     Ok(planned)
+}
+
+/// The error for a module that supports none of the targets: what limits it, and the one way to build without it.
+fn no_target_left(
+    request: &Request,
+    product: Product<'_>,
+    module: &PlannedModule,
+    supports: &[Selector],
+    targets: &[Target],
+) -> Error {
+    let (part, whole, cure) = match product {
+        Product::Pack(_) => {
+            (format!("the module \"{}\"", module.name), "pack", "or let the module have no images: .allow_empty()")
+        }
+        Product::StaticLibrary(_) => (
+            module.sources[0].path.display().to_string(),
+            "static library",
+            "or call .allow_empty(): it leaves such sources out of the library",
+        ),
+    };
+    let mut limits = Vec::new();
+    if !request.supports.is_empty() {
+        limits.push(format!("the {whole} is for {}, as build.rs says", list(&request.supports)));
+    }
+    if !supports.is_empty() {
+        limits.push(format!("the module is for {}, as build.rs says", list(supports)));
+    }
+    let is_limited = |source: &&PlannedSource| !source.declared.is_empty() || source.constraints.limit().is_some();
+    limits.extend(module.sources.iter().filter(is_limited).map(PlannedSource::limits));
+    Error::config(format!(
+        "no target is left for {part}: {}; the list is {}. Add a target, {cure}",
+        limits.join("; "),
+        targets::join(targets)
+    ))
 }
 
 /// Says which modules are built for fewer targets than are listed: where the user listed them for this build, so that
 /// he sees it.
-fn say_what_is_left(modules: &[PlannedModule], pack: &str, targets: &[Target], cargo: &Cargo) {
+fn say_what_is_left(modules: &[PlannedModule], product: Product<'_>, targets: &[Target], cargo: &Cargo) {
     let variable = cargo.package_var("OFFLOAD_ARCH").map(|(variable, _)| variable);
     let mut groups: Vec<(&[Target], Vec<String>)> = Vec::new();
     for module in modules.iter().filter(|module| module.targets.len() < targets.len()) {
-        let name = format!("\"{}\"", module.name);
+        let name = match product {
+            Product::Pack(_) => format!("\"{}\"", module.name),
+            Product::StaticLibrary(_) => module.sources[0].path.display().to_string(),
+        };
         match groups.iter_mut().find(|(others, _)| *others == module.targets) {
             Some((_, names)) => names.push(name),
             None => groups.push((&module.targets, vec![name])),
@@ -213,18 +251,19 @@ fn say_what_is_left(modules: &[PlannedModule], pack: &str, targets: &[Target], c
     }
     for (left, names) in groups {
         let all = names.len() == modules.len();
-        let what = match (all, names.len()) {
-            (true, _) => String::new(),
-            (false, 1) => format!(" module {}", names[0]),
-            (false, _) => format!(" modules {}", names.join(", ")),
+        let what = match (all, product, names.len()) {
+            (true, ..) => String::new(),
+            (false, Product::StaticLibrary(_), _) => format!(" {}", names.join(", ")),
+            (false, Product::Pack(_), 1) => format!(" module {}", names[0]),
+            (false, Product::Pack(_), _) => format!(" modules {}", names.join(", ")),
         };
         let left = if left.is_empty() { "none".to_owned() } else { targets::join(left) };
         let targets = targets::join(targets);
         match &variable {
             Some(variable) => {
-                cargo.warn(&format!("pack \"{pack}\":{what} built for {left}, of {targets} in {variable}"));
+                cargo.warn(&format!("{product}:{what} built for {left}, of {targets} in {variable}"));
             }
-            None => cargo.note(&format!("pack \"{pack}\":{what} built for {left}, of {targets}")),
+            None => cargo.note(&format!("{product}:{what} built for {left}, of {targets}")),
         }
     }
 }

@@ -53,6 +53,11 @@ impl Options {
         self.flags.iter().filter(move |(only, _)| applies(only)).map(|(_, flag)| flag)
     }
 
+    /// The options of build.rs that are for all targets.
+    pub(crate) fn flags_for_all(&self) -> impl Iterator<Item = &String> {
+        self.flags.iter().filter(|(only, _)| only.is_none()).map(|(_, flag)| flag)
+    }
+
     /// Definitions, as the compilers take them.
     pub(crate) fn define_args(&self) -> impl Iterator<Item = String> {
         self.defines.iter().map(|(name, value)| match value {
@@ -101,6 +106,12 @@ pub(crate) struct Request {
     pub(crate) prebuilt: Option<PathBuf>,
     /// Whether GNU ld has the script that a large pack takes.
     pub(crate) large_pack_script: bool,
+    /// Whether the sources of a static library are linked on the device.
+    pub(crate) device_link: bool,
+    /// How a static library is linked with CUDA's runtime: the word that build.rs gave.
+    pub(crate) cudart: Option<String>,
+    /// Whether Cargo is told what to link with a static library.
+    pub(crate) cargo_metadata: Option<bool>,
 }
 
 impl Default for Request {
@@ -120,6 +131,9 @@ impl Default for Request {
             max_parallel: None,
             prebuilt: None,
             large_pack_script: false,
+            device_link: false,
+            cudart: None,
+            cargo_metadata: None,
         }
     }
 }

@@ -112,7 +112,7 @@ impl Clang {
     }
 
     /// The major version, where the first line of `--version` has one.
-    fn major(&self) -> Option<u32> {
+    pub(crate) fn major(&self) -> Option<u32> {
         let (_, rest) = self.version.split_once("version ")?;
         rest.split('.').next()?.parse().ok()
     }

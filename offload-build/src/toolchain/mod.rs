@@ -95,6 +95,13 @@ impl<'a> Tools<'a> {
         text.lines().any(|line| line.split(' ').nth(1) == Some(name))
     }
 
+    /// Whether clang's driver finds the program that links device code in host objects.
+    pub(crate) fn has_linker_wrapper(&self, clang: &Clang) -> bool {
+        // It prints the bare name if it does not.
+        let answer = self.probes.ask(&clang.path, &["-print-prog-name=clang-linker-wrapper"]).unwrap_or_default();
+        Path::new(answer.trim()).is_absolute()
+    }
+
     /// The host's C++ compiler.
     pub(crate) fn cxx(&self) -> Result<Cxx, Error> {
         Cxx::for_cpu(self.cargo, &self.probes)

@@ -41,7 +41,6 @@ const OTHERS: &[&str] = &[
     // Calls that stand in the same row, or are meant in general.
     "compile",
     ".modules",
-    ".compile_static",
 ];
 
 /// Returns a span as an expression on `build`, a `&mut Build`, if it is a call.

@@ -3,7 +3,7 @@
 mod errors;
 mod images;
 mod profile;
-mod rebuilds;
+pub mod rebuilds;
 mod toolkits;
 
 use offload_tests::registry::{Needs, needs};

@@ -12,19 +12,20 @@ offload_tests::tests! {
 }
 
 /// A toolkit whose nvcc writes down when it starts and when it ends. The rest is the real one's.
-struct LoggingToolkit<'a> {
+pub struct LoggingToolkit<'a> {
     scenario: &'a Scenario,
-    root: PathBuf,
+    pub root: PathBuf,
 }
 
 impl<'a> LoggingToolkit<'a> {
-    fn new(scenario: &'a Scenario) -> Self {
-        let log = scenario.folder.join("calls");
+    pub fn new(scenario: &'a Scenario) -> Self {
+        // Not in the package's own folder: one that changes while compilers run is no good for a record.
+        let log = scenario.folder.join("toolkit/calls");
         let nvcc = cuda("nvcc").get_program().to_owned();
         scenario.script(
             "toolkit/bin/nvcc",
             &format!(
-                "case \"$1\" in --version|--dryrun) exec '{nvcc}' \"$@\";; esac\n\
+                "case \" $* \" in *' --version '*|*' --dryrun '*) exec '{nvcc}' \"$@\";; esac\n\
                  echo start >> '{log}'\n'{nvcc}' \"$@\"\nstatus=$?\necho end >> '{log}'\nexit $status",
                 log = log.display(),
                 nvcc = nvcc.display()
@@ -34,8 +35,8 @@ impl<'a> LoggingToolkit<'a> {
     }
 
     /// Starts and ends since the log was last read.
-    fn calls(&self) -> String {
-        let log = self.scenario.folder.join("calls");
+    pub fn calls(&self) -> String {
+        let log = self.scenario.folder.join("toolkit/calls");
         let text = fs::read_to_string(&log).unwrap_or_default();
         let _ = fs::remove_file(log);
         text

@@ -4,11 +4,11 @@ use offload_tests::registry::GCC;
 use offload_tests::scenario::Scenario;
 
 offload_tests::tests! {
-    GCC => [what_a_static_library_cannot_be],
+    GCC => [what_a_static_library_cannot_be, what_only_a_static_library_can_be],
 }
 
 /// The calls between `Build::new()` and `compile_static`, and a part of the message.
-const CASES: [(&str, &str); 7] = [
+const CASES: [(&str, &str); 13] = [
     (
         r#".file("kernels/scale.cu").archs(["sm_80", "gfx90a"])"#,
         "so it is for one vendor's GPUs; the targets are sm_80, gfx90a. Say for each source",
@@ -25,12 +25,36 @@ const CASES: [(&str, &str); 7] = [
     ),
     (r#".file("kernels/scale.cu").large_pack_script().archs(["sm_80"])"#, "large_pack_script() is for packs: "),
     (
+        r#".file("kernels/scale.cu").prebuilt("images").archs(["sm_80"])"#,
+        "prebuilt(...) is for packs: prebuilt sets have no static libraries. Leave it out for compile_static",
+    ),
+    (
         r#"
-        .file(Source::new("kernels/scale.cu").supports(["nvidia"]))
-        .file(Source::new("kernels/scale.hip").supports(["amd"]))
-        .allow_empty()
-        .archs(["gfx90a"])"#,
-        "kernels/scale.cu is for none of the targets gfx90a; a static library needs each of its sources: make one library",
+        .file("kernels/scale.cu")
+        .file(Source::new("kernels/half.cu").supports([">=sm_90"]))
+        .archs(["sm_75", "sm_80"])"#,
+        "no target is left for kernels/half.cu: kernels/half.cu is for >=sm_90, as build.rs says; the list is sm_75, sm_80. \
+         Add a target, or call .allow_empty(): it leaves such sources out of the library",
+    ),
+    (
+        r#".file("kernels/scale.cu").cudart("dynamic").archs(["sm_80"])"#,
+        "cudart(\"dynamic\") in build.rs: it can be \"static\", \"shared\" or \"none\"",
+    ),
+    (
+        r#".file("kernels/scale.cu").flag("-rdc=true").archs(["sm_80"])"#,
+        "-rdc=true among the flags of kernels/scale.cu takes a device link: call .device_link() in build.rs in its place",
+    ),
+    (
+        r#".file(Source::new("kernels/scale.hip").flag("-fgpu-rdc")).archs(["gfx90a"])"#,
+        "-fgpu-rdc among the flags of kernels/scale.hip takes a device link",
+    ),
+    (
+        r#".file("kernels/scale.cu").device_link().archs(["sm_80", "compute_90"])"#,
+        "device_link(): clang links no PTX, which compute_90 is: leave it out of the targets, or let nvcc compile the library",
+    ),
+    (
+        r#".file("kernels/scale.cu").device_link().clang("old/clang").archs(["sm_80"])"#,
+        "old/clang (clang version 18.1.8) does not link device code for .device_link()",
     ),
 ];
 
@@ -44,11 +68,29 @@ fn what_a_static_library_cannot_be() {
     scenario.build_script(&format!(
         "match &*std::env::var(\"CASE\").unwrap() {{\n{arms}        other => panic!(\"no case {{other}}\"),\n    }}"
     ));
+    scenario.write("kernels/half.cu", "").script("old/clang", "echo 'clang version 18.1.8'");
     for extension in ["cu", "cl", "hip"] {
         scenario.write(&format!("kernels/scale.{extension}"), "");
     }
     for (number, (_, expected)) in CASES.iter().enumerate() {
         let build = scenario.build().env("CUDA_HOME", "/nowhere").env("CASE", number.to_string());
         build.fails().has("offload-build could not make the static library \"a\"").has(expected);
+    }
+}
+
+/// The calls are refused before anything is looked for.
+fn what_only_a_static_library_can_be() {
+    for (name, call) in
+        [("link", "device_link()"), ("cudart", "cudart(\"static\")"), ("metadata", "cargo_metadata(false)")]
+    {
+        let scenario = Scenario::new(&format!("static_only_{name}"));
+        scenario.kernel("add", "1.0f").pack("add", &format!(r#".file("kernels/add.cu").archs(["cpu"]).{call}"#));
+        let (call, _) = call.split_once('(').expect("a call has parentheses");
+        scenario
+            .build()
+            .fails()
+            .has(&format!("{call}("))
+            .has(") is for static libraries: ")
+            .has("Leave it out for compile");
     }
 }

@@ -1,16 +1,22 @@
 //! Host code and kernels in one source: `compile_static`, by nvcc and by clang, for NVIDIA's GPUs and for AMD's.
 
+mod device_link;
 mod errors;
+mod linking;
 mod programs;
 mod rebuilds;
 mod rocm;
+mod targets;
 
 offload_tests::tests! {
     ;
+    device_link::tests(),
     errors::tests(),
+    linking::tests(),
     programs::tests(),
     rebuilds::tests(),
     rocm::tests(),
+    targets::tests(),
 }
 
 /// What `kernels/factor.h` has.

@@ -24,7 +24,7 @@ offload_tests::tests! {
 
 /// A source with a kernel and two functions for the host. `header` declares the runtime's functions, whose names start
 /// with `runtime`; `prefix` is for the names here.
-fn source(header: &str, runtime: &str, prefix: &str) -> String {
+pub fn source(header: &str, runtime: &str, prefix: &str) -> String {
     format!(
         r#"#include <{header}>
 #include "factor.h"
@@ -43,7 +43,7 @@ extern "C" int {prefix}_scale(float *x, int n) {{
 }
 
 /// A program that prints what the two functions return.
-fn program(prefix: &str) -> String {
+pub fn program(prefix: &str) -> String {
     format!(
         r#"unsafe extern "C" {{
     fn {prefix}_devices(count: *mut i32) -> i32;
@@ -62,7 +62,7 @@ fn main() {{
 /// A program without a driver prints `cudaErrorInsufficientDriver`, or where there is one `cudaErrorNoDevice`. On a
 /// machine with a GPU the launch of a null pointer succeeds, since it is not waited for.
 #[track_caller]
-fn assert_returns_an_error(text: &str) {
+pub fn assert_returns_an_error(text: &str) {
     let driver = Path::new("/dev/nvidiactl").exists();
     let expected: &[&str] =
         if driver { &["devices 0 launch 0", "devices 100 launch 100"] } else { &["devices 35 launch 35"] };
@@ -113,7 +113,7 @@ fn cuda_program(name: &str, compiler: &str, images: &[&str]) {
 
     // Nothing changed, then a header did.
     scenario.build().passes().lacks("Compiling");
-    let object = || scenario.output_time("debug", &format!("scale_{name}/0_scale.host.o"));
+    let object = || scenario.output_time("debug", &format!("scale_{name}/0_scale.sm_80.sm_90a.sm_100.compute_90.o"));
     let before = object();
     scenario.write("kernels/factor.h", "#define FACTOR 7.5f\n");
     scenario.build().passes();

@@ -20,20 +20,21 @@ offload_tests::tests! {
 
 fn a_header_that_only_cuda_devices_include_counts() {
     let scenario = Scenario::new("static_device_headers");
-    header_of_devices(&scenario, "scale.cu", "cuda_runtime.h", "__CUDA_ARCH__", r#"["sm_80", "sm_90"]"#);
+    header_of_devices(&scenario, "scale.cu", "cuda_runtime.h", "__CUDA_ARCH__", ["sm_80", "sm_90"]);
 }
 
 fn a_header_that_only_an_amd_device_includes_counts() {
     let scenario = Scenario::new("static_amd_headers");
-    header_of_devices(&scenario, "scale.hip", "hip/hip_runtime.h", "__gfx1030__", r#"["gfx90a", "gfx1030"]"#);
+    header_of_devices(&scenario, "scale.hip", "hip/hip_runtime.h", "__gfx1030__", ["gfx90a", "gfx1030"]);
 }
 
 /// clang writes a dependency file for the host's part only, which does not include the header: `macro_of_device` is not
 /// defined there.
-fn header_of_devices(scenario: &Scenario, file: &str, runtime: &str, macro_of_device: &str, archs: &str) {
+fn header_of_devices(scenario: &Scenario, file: &str, runtime: &str, macro_of_device: &str, archs: [&str; 2]) {
+    let object = archs.join(".");
     scenario
         .build_script(&format!(
-            r#"Build::new().file("kernels/{file}").archs({archs}).compile_static("{}");"#,
+            r#"Build::new().file("kernels/{file}").archs({archs:?}).compile_static("{}");"#,
             scenario.name()
         ))
         .write("kernels/device.h", FACTOR)
@@ -55,7 +56,7 @@ extern "C" void start(float *x) {{ scale<<<1, 1>>>(x); }}
         let run = scenario.build();
         let run = if file.ends_with(".hip") { run.env("ROCM_PATH", rocm()) } else { run };
         run.passes();
-        scenario.output_time("debug", &format!("{}/0_scale.host.o", scenario.name()))
+        scenario.output_time("debug", &format!("{}/0_scale.{object}.o", scenario.name()))
     };
     let before = build();
     scenario.write("kernels/device.h", "#define FACTOR 7.5f\n");
@@ -82,7 +83,7 @@ extern "C" void start(float *x) { scale<<<1, 1>>>(x); }
     let mut build = |folder: &str| {
         scenario.target = scratch::folder(folder);
         scenario.build().release().env("ROCM_PATH", rocm()).passes();
-        read(scenario.output("release", "scale_generated/0_scale.host.o"))
+        read(scenario.output("release", "scale_generated/0_scale.gfx90a.o"))
     };
     let (one, other) = (build("static_generated_one"), build("static_generated_with_a_longer_name"));
     assert!(one == other, "the object differs with the folder that Cargo builds into");

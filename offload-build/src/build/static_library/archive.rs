@@ -1,0 +1,30 @@
+//! The library of a static library's objects.
+
+use crate::error::{Error, ErrorKind};
+use crate::hash::{ContentHash, Parts};
+use crate::output::{OutDir, record};
+use std::fs;
+use std::path::PathBuf;
+
+/// Puts the objects into a library, unless they are what is in it.
+pub(super) fn write(name: &str, objects: &[(PathBuf, ContentHash)], output: &OutDir) -> Result<PathBuf, Error> {
+    let path = output.library(name);
+    let record_path = output.work.join("members.record");
+    let mut members = Parts::default();
+    for (_, hash) in objects {
+        members.add(&hash.to_string());
+    }
+    let lines = vec![("members".to_owned(), members.finish().to_string())];
+    if path.is_file() && record::read(&record_path).is_some_and(|known| known == lines) {
+        return Ok(path);
+    }
+    let _ = fs::remove_file(&record_path);
+    let mut build = cc::Build::new();
+    build.cargo_metadata(false).cargo_warnings(false).cpp(true).out_dir(&output.root);
+    build.objects(objects.iter().map(|(path, _)| path));
+    build.try_compile(name).map_err(|error| {
+        Error::new(ErrorKind::ToolFailed, format!("could not put the objects into {}: {error}", path.display()))
+    })?;
+    record::write(&record_path, lines)?;
+    Ok(path)
+}

@@ -1,0 +1,118 @@
+//! Whether the sources of a static library are linked on the device, and by whom.
+
+use super::objects;
+use crate::build::missing_tool::{MissingTool, NotMade};
+use crate::build::run::Run;
+use crate::compile::device_link::DeviceLink;
+use crate::compile::relocatable_flag;
+use crate::compile::retain::retain_entries;
+use crate::error::Error;
+use crate::exec::NVCC_FLAGS;
+use crate::hash::ContentHash;
+use crate::plan::PlannedModule;
+use crate::request::Compiler;
+use crate::targets::{Family, Target};
+use crate::toolchain::{Clang, Nvcc};
+use std::path::PathBuf;
+use std::slice;
+
+/// The first clang whose `clang-linker-wrapper` links for `-r`.
+const FIRST_CLANG: u32 = 19;
+
+/// Links the device code of the objects of one library.
+pub(super) struct DeviceLinker<'a> {
+    pub(super) run: &'a Run<'a>,
+    pub(super) modules: &'a [&'a PlannedModule],
+    /// Those of all modules together.
+    pub(super) targets: &'a [Target],
+    pub(super) family: Family,
+}
+
+/// Checks that no flag makes relocatable device code, which would then not be linked.
+///
+/// Returns an error that names the flag, and the variable that has it.
+pub(super) fn check_flags(run: &Run<'_>, module: &PlannedModule) -> Result<(), Error> {
+    const ADVICE: &str = "takes a device link: call .device_link() in build.rs in its place, which compiles the sources so \
+                          and links them";
+    let source = &module.sources[0];
+    for target in &module.targets {
+        let flags = module.options.flags_for(target).chain(source.options.flags_for(target));
+        if let Some(flag) = relocatable_flag(flags.map(String::as_str)) {
+            return Err(Error::config(format!("{flag} among the flags of {} {ADVICE}", source.path.display())));
+        }
+    }
+    if Compiler::of(&module.options.compilers, module.targets[0].family()) == Compiler::Nvcc {
+        for variable in NVCC_FLAGS {
+            let value = run.cargo.user_var(variable).unwrap_or_default();
+            if let Some(flag) = relocatable_flag(value.split_whitespace()) {
+                return Err(Error::config(format!("{flag} in {variable}, which nvcc reads, {ADVICE}")));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Checks, before anything is compiled, that the source's compiler can link what is compiled for its targets.
+pub(super) fn check_source(run: &Run<'_>, module: &PlannedModule, family: Family) -> Result<(), NotMade> {
+    if !run.request.device_link || is_by_nvcc(module, family) {
+        return Ok(());
+    }
+    if let Some(ptx) = module.targets.iter().find(|target| target.is_ptx()) {
+        return Err(Error::config(format!(
+            "device_link(): clang links no PTX, which {ptx} is: leave it out of the targets, or let nvcc compile the library: \
+             .compiler(Compiler::Nvcc)"
+        ))
+        .into());
+    }
+    let clang = clang(run, family)?;
+    if clang.major().is_some_and(|major| major < FIRST_CLANG) || !run.tools.has_linker_wrapper(clang) {
+        return Err(MissingTool::linker_wrapper(clang).into());
+    }
+    Ok(())
+}
+
+fn is_by_nvcc(module: &PlannedModule, family: Family) -> bool {
+    family == Family::Nvidia && Compiler::of(&module.options.compilers, family) == Compiler::Nvcc
+}
+
+/// The clang that compiles for these targets.
+fn clang<'a>(run: &'a Run<'_>, family: Family) -> Result<&'a Clang, NotMade> {
+    if family != Family::Amd {
+        // A ROCm that is looked for is one that Cargo watches for.
+        return run.clang();
+    }
+    let own = run.tools.rocm().tool().and_then(|rocm| run.tools.rocm_clang(rocm));
+    own.map_or_else(|| run.clang(), Ok)
+}
+
+impl DeviceLinker<'_> {
+    /// Returns the objects of the library, of those of its sources.
+    pub(super) fn link(&self, objects: Vec<(PathBuf, ContentHash)>) -> Result<Vec<(PathBuf, ContentHash)>, Error> {
+        let run = self.run;
+        let file_name = objects::file_name(self.targets);
+        let asks_for_debugger =
+            |module: &&PlannedModule| module.sources[0].options.debug.or(module.options.debug) == Some(true);
+        let link = DeviceLink {
+            targets: self.targets,
+            lists_differ: self.modules.iter().any(|module| module.targets.len() < self.targets.len()),
+            objects: &objects,
+            file_name: &file_name,
+            options: &run.request.options,
+            is_debugged: self.modules.iter().any(asks_for_debugger),
+            output: run.output,
+            cargo: run.cargo,
+        };
+        let toolkit = (self.family == Family::Nvidia).then(|| self.toolkit());
+        if let Some(nvcc) = toolkit.filter(|_| is_by_nvcc(self.modules[0], self.family)) {
+            let ccbin = run.tools.ccbin(&run.cargo.target).expect("nvcc has compiled with it");
+            let linked = objects::make(run, slice::from_ref(&link.by_nvcc(nvcc, &ccbin)), |_| Ok(()))?;
+            return Ok(objects.into_iter().chain(linked).collect());
+        }
+        let Ok(clang) = clang(run, self.family) else { unreachable!("it has compiled the objects") };
+        objects::make(run, slice::from_ref(&link.by_clang(clang, toolkit)), retain_entries)
+    }
+
+    fn toolkit(&self) -> &Nvcc {
+        self.run.tools.used_nvcc().expect("the objects were compiled with its headers")
+    }
+}

@@ -1,0 +1,137 @@
+//! What is linked with a static library: the library itself, the vendor's runtime, the C++ library.
+
+use super::StaticLibrary;
+use crate::build::run::Run;
+use crate::cargo::Cargo;
+use crate::error::Error;
+use crate::request::Request;
+use crate::targets::Family;
+use crate::toolchain::Nvcc;
+use std::fs;
+use std::path::PathBuf;
+
+/// How CUDA's runtime is linked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cudart {
+    Static,
+    Shared,
+    None,
+}
+
+impl Cudart {
+    /// Returns what build.rs asks for.
+    ///
+    /// Returns an error for a word that is none of the three.
+    pub(super) fn of(request: &Request) -> Result<Self, Error> {
+        match request.cudart.as_deref() {
+            None | Some("static") => Ok(Self::Static),
+            Some("shared") => Ok(Self::Shared),
+            Some("none") => Ok(Self::None),
+            Some(other) => Err(Error::config(format!(
+                "cudart(\"{other}\") in build.rs: it can be \"static\", \"shared\" or \"none\""
+            ))),
+        }
+    }
+}
+
+/// The arguments of `rustc-link-search` and `rustc-link-lib`, in order.
+#[derive(Debug, Clone, Default)]
+pub(super) struct LinkLines {
+    pub(super) folders: Vec<PathBuf>,
+    pub(super) libraries: Vec<String>,
+}
+
+impl LinkLines {
+    /// Returns what a library of this name is linked with.
+    pub(super) fn of(run: &Run<'_>, name: &str, family: Family, cudart: Cudart) -> Self {
+        let cargo = run.cargo;
+        let mut lines = Self { folders: vec![run.output.root.clone()], libraries: vec![format!("static={name}")] };
+        match family {
+            Family::Nvidia => {
+                let toolkit = run.tools.used_nvcc().expect("the objects were compiled with its headers");
+                lines.add_cuda(toolkit, run.request.device_link, cudart, cargo);
+            }
+            _ => {
+                let rocm = run.tools.rocm().tool().expect("the objects were compiled with its headers");
+                lines.folders.extend(rocm.library_folder(&cargo.target_arch));
+                lines.libraries.push("dylib=amdhip64".to_owned());
+            }
+        }
+        let cxx_library = match cargo.user_var("CXXSTDLIB") {
+            Some(named) => Some(named),
+            None if cargo.target.ends_with("-msvc") => None,
+            None if cargo.target_os == "android" => Some("c++_shared".to_owned()),
+            None if cargo.target_os == "linux" || cargo.target_os == "windows" => Some("stdc++".to_owned()),
+            None => Some("c++".to_owned()),
+        };
+        lines.libraries.extend(cxx_library.map(|library| format!("dylib={library}")));
+        lines
+    }
+
+    fn add_cuda(&mut self, toolkit: &Nvcc, is_device_linked: bool, cudart: Cudart, cargo: &Cargo) {
+        let folders = toolkit.library_folders(&cargo.target_arch);
+        let has = |name: &str| folders.iter().any(|folder| folder.join(name).is_file());
+        if is_device_linked && (has("libcudadevrt.a") || has("cudadevrt.lib")) {
+            // Kernels that launch kernels need it.
+            self.libraries.push("static=cudadevrt".to_owned());
+        }
+        match cudart {
+            Cudart::Static => {
+                // It loads the driver when it is first called, and returns an error where there is none.
+                self.libraries.push("static=cudart_static".to_owned());
+                if cargo.target_os == "linux" {
+                    self.libraries.extend(["dylib=dl", "dylib=rt", "dylib=pthread"].map(str::to_owned));
+                }
+            }
+            Cudart::Shared => self.libraries.push(shared_runtime(&folders)),
+            Cudart::None => {}
+        }
+        // Also without a runtime: whoever links it needs the folder.
+        self.folders.extend(folders);
+    }
+
+    /// Tells Cargo.
+    pub(super) fn tell(&self, cargo: &Cargo) {
+        self.folders.iter().for_each(|folder| cargo.link_search(folder));
+        self.libraries.iter().for_each(|library| cargo.link_library(library));
+    }
+}
+
+/// Returns `dylib=cudart`; where a folder has only `libcudart.so.13`, as that of Python's packages does, that file's name.
+fn shared_runtime(folders: &[PathBuf]) -> String {
+    let has = |name: &str| folders.iter().any(|folder| folder.join(name).is_file());
+    if !has("libcudart.so") && !has("cudart.lib") {
+        let files = folders.iter().flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten());
+        let names = files.filter_map(|file| file.file_name().into_string().ok());
+        if let Some(name) = names.filter(|name| name.starts_with("libcudart.so.")).min() {
+            return format!("dylib:+verbatim={name}");
+        }
+    }
+    "dylib=cudart".to_owned()
+}
+
+impl StaticLibrary {
+    /// Returns the folders in which the linker looks for [`StaticLibrary::link_libraries`]: the library's own first. None if
+    /// nothing was compiled.
+    ///
+    /// Cargo is told of them, unless [`Build::cargo_metadata`](crate::Build::cargo_metadata) says otherwise. To print them:
+    ///
+    /// ```no_run
+    /// # let library: offload_build::StaticLibrary = unimplemented!();
+    /// for folder in library.link_folders() {
+    ///     println!("cargo::rustc-link-search=native={}", folder.display());
+    /// }
+    /// for name in library.link_libraries() {
+    ///     println!("cargo::rustc-link-lib={name}");
+    /// }
+    /// ```
+    pub fn link_folders(&self) -> &[PathBuf] {
+        &self.link.folders
+    }
+
+    /// Returns the libraries to link, in order and as `rustc-link-lib` takes them: `static=launch`, `static=cudart_static`,
+    /// `dylib=stdc++`. None if nothing was compiled.
+    pub fn link_libraries(&self) -> &[String] {
+        &self.link.libraries
+    }
+}

@@ -1,0 +1,183 @@
+//! Host code and device code in one source, compiled to a static library that carries its device code for all targets.
+//!
+//! Each source is one object, for all its targets at once, by the vendor's compiler driver or by clang's: only those know
+//! how a launch (`<<<...>>>`) and the code that it starts are put together. The vendor's runtime is linked behind the
+//! library.
+
+mod archive;
+mod device_link;
+mod link;
+mod objects;
+mod undefined;
+
+use self::device_link::DeviceLinker;
+use self::link::{Cudart, LinkLines};
+use super::missing_tool::{self, NotMade};
+use super::run::{PrebuiltUse, Run};
+use crate::error::Error;
+use crate::plan::{self, PlannedModule};
+use crate::request::{Module, Request};
+use crate::targets::{Family, Target};
+use std::path::{Path, PathBuf};
+
+/// What [`Build::compile_static`](crate::Build::compile_static) made.
+#[derive(Debug, Clone)]
+pub struct StaticLibrary {
+    name: String,
+    path: Option<PathBuf>,
+    targets: Vec<String>,
+    is_skipped: bool,
+    link: LinkLines,
+}
+
+impl StaticLibrary {
+    /// The name it was given.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the library's path. `None` if nothing was compiled: the build is [skipped](StaticLibrary::is_skipped), or
+    /// [`Build::allow_empty`](crate::Build::allow_empty) was called and no target is left.
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// The targets that it has device code for, as canonical names.
+    pub fn targets(&self) -> &[String] {
+        &self.targets
+    }
+
+    /// Returns whether nothing was compiled because of `OFFLOAD_SKIP` or `DOCS_RS`.
+    ///
+    /// A program is then only checked or documented: its API can be that of a build with the library. If no target is
+    /// left, this is `false`, and nothing defines the library's functions.
+    pub fn is_skipped(&self) -> bool {
+        self.is_skipped
+    }
+
+    /// Makes one that is not built.
+    pub(crate) fn absent(name: &str, is_skipped: bool) -> Self {
+        Self { name: name.to_owned(), path: None, targets: Vec::new(), is_skipped, link: LinkLines::default() }
+    }
+}
+
+/// Checks that the request has nothing that only a static library can have.
+///
+/// Returns an error that names the call.
+pub(crate) fn check_pack(request: &Request) -> Result<(), Error> {
+    let calls = [
+        (request.device_link, "device_link()", "the sources of a module of a pack are linked in any case"),
+        (request.cudart.is_some(), "cudart(...)", "a pack has no host code"),
+        (request.cargo_metadata.is_some(), "cargo_metadata(...)", "programs link a pack by its macro"),
+    ];
+    match calls.iter().find(|(is_called, ..)| *is_called) {
+        None => Ok(()),
+        Some((_, call, why)) => {
+            Err(Error::config(format!("{call} is for static libraries: {why}. Leave it out for compile")))
+        }
+    }
+}
+
+/// The sources, each as a module of its own.
+///
+/// Returns an error if there are none, or if the request has what a library cannot have.
+pub(crate) fn modules(request: &Request) -> Result<Vec<(String, Module)>, Error> {
+    if let Some(module) = request.modules.first() {
+        return Err(Error::config(format!(
+            "a static library has no modules, as \"{}\" would be: add its sources with .file(...) or .files([...])",
+            module.name.as_deref().unwrap_or_default()
+        )));
+    }
+    if let Some(kernel) = request.own.required.first() {
+        return Err(Error::config(format!(
+            "the kernel {} of a static library cannot be required: the library's own host code launches it",
+            kernel.name
+        )));
+    }
+    const OWN_OPTIONS: &str = "the compiler puts device code into a static library as its own options say";
+    for (is_asked, call, why) in [
+        (request.compressed, "compress()", OWN_OPTIONS),
+        (request.large_pack_script, "large_pack_script()", OWN_OPTIONS),
+        (request.prebuilt.is_some(), "prebuilt(...)", "prebuilt sets have no static libraries"),
+    ] {
+        if is_asked {
+            return Err(Error::config(format!("{call} is for packs: {why}. Leave it out for compile_static")));
+        }
+    }
+    let own = plan::modules(request, "static")?.remove(0).1;
+    let each = own.sources.iter().enumerate().map(|(index, source)| {
+        let name = format!("{index}_{}", plan::stem(&source.path));
+        let mut module = Module::new(&name);
+        module.file(source.clone()).options = own.options.clone();
+        (name, module)
+    });
+    Ok(each.collect())
+}
+
+/// Compiles, links the device code if build.rs asks for it, puts the objects into the library, and tells Cargo what to link.
+pub(crate) fn make(run: &Run<'_>, name: &str, modules: &[PlannedModule]) -> Result<StaticLibrary, Error> {
+    let cudart = Cudart::of(run.request)?;
+    warn_of_prebuilt(run, name)?;
+    // Those that support none of the targets are left out.
+    let modules: Vec<&PlannedModule> = modules.iter().filter(|module| !module.targets.is_empty()).collect();
+    let mut targets: Vec<Target> = Vec::new();
+    for target in modules.iter().flat_map(|module| &module.targets) {
+        if !targets.contains(target) {
+            targets.push(target.clone());
+        }
+    }
+    let names: Vec<String> = targets.iter().map(ToString::to_string).collect();
+    let family = family(&targets, &names)?;
+    let mut compilations = Vec::new();
+    let mut failures = Vec::new();
+    for &module in &modules {
+        device_link::check_flags(run, module)?;
+        let made =
+            device_link::check_source(run, module, family).and_then(|()| objects::compilation(run, module, family));
+        match made {
+            Ok(compilation) => compilations.push(compilation),
+            Err(NotMade::MissingTool(missing)) => {
+                failures.push((&module.targets[0], missing, "static libraries have none".to_owned()))
+            }
+            Err(NotMade::Fatal(error)) => return Err(error),
+        }
+    }
+    if !failures.is_empty() {
+        return Err(missing_tool::missing(&failures, None));
+    }
+    let mut objects = objects::make(run, &compilations, |_| Ok(()))?;
+    if run.request.device_link {
+        objects = DeviceLinker { run, modules: &modules, targets: &targets, family }.link(objects)?;
+    }
+    let path = archive::write(name, &objects, run.output)?;
+    let link = LinkLines::of(run, name, family, cudart);
+    if run.request.cargo_metadata != Some(false) {
+        link.tell(run.cargo);
+    }
+    Ok(StaticLibrary { name: name.to_owned(), path: Some(path), targets: names, is_skipped: false, link })
+}
+
+/// Whose GPUs it is for: a launch goes to one vendor's runtime.
+fn family(targets: &[Target], names: &[String]) -> Result<Family, Error> {
+    match targets.first().map(Target::family) {
+        Some(first) if first != Family::Cpu && targets.iter().all(|target| target.family() == first) => Ok(first),
+        _ => Err(Error::config(format!(
+            "a static library launches its kernels through one vendor's runtime, so it is for one vendor's GPUs; \
+             the targets are {}. Say for each source which it is for: Source::new(\"...\").supports([\"nvidia\"])",
+            names.join(", ")
+        ))),
+    }
+}
+
+/// Says where `OFFLOAD_PREBUILT` asks for what static libraries have not. It is set for the packs of the same package, or of
+/// other packages, so it is no error.
+fn warn_of_prebuilt(run: &Run<'_>, name: &str) -> Result<(), Error> {
+    let Some((variable, value)) = run.cargo.package_var("OFFLOAD_PREBUILT") else { return Ok(()) };
+    let what = match PrebuiltUse::parse(&variable, &value)? {
+        PrebuiltUse::Update => "is not in the prebuilt set, and is compiled wherever this package is built",
+        PrebuiltUse::Only => "is compiled all the same",
+        PrebuiltUse::Never | PrebuiltUse::WhereCompilersAreMissing => return Ok(()),
+    };
+    run.cargo.warn_once(&format!("{variable}={value} is for packs: the static library \"{name}\" {what}"));
+    Ok(())
+}

@@ -1,0 +1,25 @@
+//! What to do about a device function that a compiler or linker does not find.
+
+use crate::error::{Error, ErrorKind};
+
+/// What compilers and linkers print about a device function that they do not find.
+const UNDEFINED: [&str; 3] =
+    ["Unresolved extern function", "lld: error: undefined ", "nvlink error   : Undefined reference"];
+
+/// Adds what to do to the error of a compiler or linker that does not find a device function.
+pub(super) fn advise(error: Error, is_linked: bool) -> Error {
+    let text = error.to_string();
+    if error.kind() != ErrorKind::ToolFailed || !UNDEFINED.iter().any(|words| text.contains(words)) {
+        return error;
+    }
+    error.with_help(match is_linked {
+        true => {
+            "none of the sources of this static library that support the target defines it: add the file that does, for the \
+             same targets"
+        }
+        false => {
+            "each source of a static library is a device program of its own; call .device_link() in build.rs if another source \
+             of the library defines it"
+        }
+    })
+}

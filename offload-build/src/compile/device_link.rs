@@ -1,0 +1,116 @@
+//! The device link of a static library: the device code of all its objects becomes one program for each target.
+//!
+//! | by | makes | in the library |
+//! |---|---|---|
+//! | nvcc, `-dlink` | an object with the linked device code | beside the sources' objects |
+//! | clang, `--offload-link -r` | one object of all, host code and linked device code | alone |
+//!
+//! nvcc links machine code alone. PTX stays in the sources' objects, and the driver links it when it loads the program.
+
+use super::{Compilation, args, tool_identities};
+use crate::cargo::Cargo;
+use crate::exec::{Kind, Step};
+use crate::hash::ContentHash;
+use crate::output::{OutDir, image_file_name};
+use crate::request::Options;
+use crate::targets::Target;
+use crate::toolchain::{Clang, Cxx, Nvcc, identity};
+use offload_format::target::{NvidiaCode, OffloadArch};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Makes the device link of one library.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DeviceLink<'a> {
+    /// Those of all sources together.
+    pub(crate) targets: &'a [Target],
+    /// Whether some sources support fewer.
+    pub(crate) lists_differ: bool,
+    /// The sources' objects, with their hashes.
+    pub(crate) objects: &'a [(PathBuf, ContentHash)],
+    /// For the names of files: the targets.
+    pub(crate) file_name: &'a str,
+    /// Those of the build.
+    pub(crate) options: &'a Options,
+    /// Whether any object has full debug information.
+    pub(crate) is_debugged: bool,
+    pub(crate) output: &'a OutDir,
+    pub(crate) cargo: &'a Cargo,
+}
+
+impl DeviceLink<'_> {
+    pub(crate) fn by_nvcc(&self, nvcc: &Nvcc, ccbin: &Cxx) -> Compilation {
+        let mut compilation = self.compilation();
+        compilation.identities.extend(tool_identities(&[&nvcc.identity, &ccbin.identity], &[], self.cargo));
+        compilation.identities.push(identity(&nvcc.nvlink()));
+        compilation.identities.extend(ccbin.env_identities());
+        let mut link = args(&["-dlink", "-ccbin"]);
+        link.push(ccbin.path.clone().into());
+        link.extend(self.targets.iter().flat_map(gencode));
+        if ccbin.takes_gnu_options() {
+            link.extend(args(&["-Xcompiler", "-fPIC"]));
+        }
+        // nvlink drops debug information unless told.
+        link.extend(args(if self.is_debugged { &["-g", "-G"] } else { &[] }));
+        if self.lists_differ {
+            // It would warn of each source that has no code for a target, as build.rs wants it.
+            link.extend(args(&["-Xnvlink", "--suppress-arch-warning"]));
+        }
+        link.extend(self.options.flags_for_all().map(OsString::from));
+        link.extend(self.object_args());
+        compilation.last(Step::new(Kind::Nvcc, &nvcc.path, link).env(&ccbin.env));
+        compilation
+    }
+
+    /// `toolkit` is that of CUDA, if the targets are NVIDIA's.
+    pub(crate) fn by_clang(&self, clang: &Clang, toolkit: Option<&Nvcc>) -> Compilation {
+        let mut compilation = self.compilation();
+        compilation.identities.extend(tool_identities(&clang.with_lld(), &[], self.cargo));
+        let mut link = args(&["--offload-link", "-r"]);
+        if self.cargo.target != self.cargo.host {
+            link.push(format!("--target={}", self.cargo.target).into());
+        }
+        // AMD's code is generated now.
+        let level = self.options.opt_level.unwrap_or(if self.is_debugged { 0 } else { 3 });
+        link.push(format!("-O{level}").into());
+        if let Some(toolkit) = toolkit {
+            compilation.identities.push(identity(&toolkit.nvlink()));
+            // One for the program that makes the fatbin, and one for the program that starts nvlink.
+            let path = format!("--cuda-path={}", toolkit.root.display());
+            link.extend([path.clone().into(), "-Xoffload-linker".into(), path.into()]);
+        }
+        link.extend(self.object_args());
+        compilation.last(Step::new(Kind::Link, &clang.path, link));
+        compilation
+    }
+
+    fn object_args(&self) -> impl Iterator<Item = OsString> {
+        self.objects.iter().map(|(path, _)| path.into())
+    }
+
+    /// It reads the objects and nothing else, so that their hashes stand in its key.
+    fn compilation(&self) -> Compilation {
+        let stem = format!("device_link.{}", self.file_name);
+        Compilation {
+            image: self.output.images.join(image_file_name(&stem, "o")),
+            stem,
+            steps: Vec::new(),
+            source_bytes: 0,
+            sources: Vec::new(),
+            named_files: Vec::new(),
+            include_folders: Vec::new(),
+            tool_folders: Vec::new(),
+            identities: self.objects.iter().map(|(_, hash)| hash.to_string()).collect(),
+        }
+    }
+}
+
+/// `-gencode arch=compute_80,code=sm_80`, for nvcc.
+pub(super) fn gencode(target: &Target) -> Vec<OsString> {
+    match target.arch() {
+        OffloadArch::Nvidia(arch) => {
+            vec!["-gencode".into(), format!("arch={},code={arch}", arch.with_code(NvidiaCode::Ptx)).into()]
+        }
+        OffloadArch::Amdgpu(_) | OffloadArch::Cpu => Vec::new(),
+    }
+}

@@ -1,0 +1,48 @@
+//! Flags that ask for relocatable device code, which is of use only if it is linked.
+
+/// The flags of nvcc and clang that need no value, or have it behind `=`.
+const FLAGS: [&str; 11] = [
+    "-rdc=true",
+    "--relocatable-device-code=true",
+    "-dc",
+    "--device-c",
+    "-dw",
+    "--device-w",
+    "-dlink",
+    "--device-link",
+    "-fgpu-rdc",
+    "-fcuda-rdc",
+    "--hip-link",
+];
+
+/// The flags of nvcc whose value is the next word.
+const WITH_VALUE: [&str; 2] = ["-rdc", "--relocatable-device-code"];
+
+/// Returns the first of these flags that asks for relocatable device code, as it is written.
+pub(crate) fn relocatable_flag<'a>(flags: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let mut before = "";
+    for flag in flags.into_iter().map(str::trim) {
+        if FLAGS.contains(&flag) {
+            return Some(flag.to_owned());
+        }
+        if WITH_VALUE.contains(&before) && flag == "true" {
+            return Some(format!("{before} {flag}"));
+        }
+        before = flag;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spellings() {
+        let found = |flags: &str| relocatable_flag(flags.split(' '));
+        for flag in ["-rdc=true", "-rdc true", "-dc", "--relocatable-device-code=true", "-fgpu-rdc"] {
+            assert_eq!(found(&format!("-O3 {flag} -g")).as_deref(), Some(flag));
+        }
+        assert_eq!(found("-rdc=false -rdc false -fno-gpu-rdc -DX=true"), None);
+    }
+}

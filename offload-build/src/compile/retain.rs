@@ -1,0 +1,98 @@
+//! Sections that the program's linker must not drop.
+//!
+//! clang's table of kernels and variables, which the program registers when it starts, is a section that only its own bounds
+//! refer to (`__start_llvm_offload_entries_<hash>`). rustc links with `--gc-sections`; lld then takes such a section for
+//! unused, unless it has `SHF_GNU_RETAIN`. GNU ld keeps it.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+const START_OF_NAME: &[u8] = b"llvm_offload_entries";
+const SHF_GNU_RETAIN: u64 = 0x20_0000;
+
+/// Marks the tables of an ELF object. Other files stay as they are.
+pub(crate) fn retain_entries(path: &Path) -> io::Result<()> {
+    let mut bytes = fs::read(path)?;
+    match mark(&mut bytes) {
+        Some(true) => fs::write(path, bytes),
+        Some(false) | None => Ok(()),
+    }
+}
+
+/// Returns whether any section was marked; `None` of what is no whole ELF file of 64 bits, little-endian.
+fn mark(bytes: &mut [u8]) -> Option<bool> {
+    (bytes.get(..6)? == b"\x7fELF\x02\x01").then_some(())?;
+    let table = usize::try_from(u64_at(bytes, 0x28)?).ok()?;
+    let [size, count, names] = [0x3a, 0x3c, 0x3e].map(|at| u16_at(bytes, at).map(usize::from));
+    let (size, count, names) = (size?, count?, names?);
+    let header = |index: usize| table.checked_add(index.checked_mul(size)?);
+    let names = usize::try_from(u64_at(bytes, header(names)?.checked_add(0x18)?)?).ok()?;
+    let mut is_marked = false;
+    for index in 0..count {
+        let header = header(index)?;
+        let name = names.checked_add(usize::try_from(u32_at(bytes, header)?).ok()?)?;
+        if !bytes.get(name..)?.starts_with(START_OF_NAME) {
+            continue;
+        }
+        let at = header.checked_add(8)?;
+        let flags = u64_at(bytes, at)? | SHF_GNU_RETAIN;
+        bytes.get_mut(at..at.checked_add(8)?)?.copy_from_slice(&flags.to_le_bytes());
+        is_marked = true;
+    }
+    Some(is_marked)
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A header, three names, and the headers of three sections.
+    fn object() -> Vec<u8> {
+        let names = b"\0llvm_offload_entries_1\0.text\0";
+        let mut bytes = vec![0; 0x40];
+        bytes[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        bytes[0x28] = 0x80;
+        (bytes[0x3a], bytes[0x3c], bytes[0x3e]) = (0x40, 3, 0);
+        bytes.extend_from_slice(names);
+        bytes.resize(0x80 + 3 * 0x40, 0);
+        bytes[0x80 + 0x18] = 0x40;
+        (bytes[0xc0], bytes[0xc8]) = (1, 3);
+        (bytes[0x100], bytes[0x108]) = (24, 6);
+        bytes
+    }
+
+    #[test]
+    fn only_the_table_is_marked() {
+        let mut bytes = object();
+        assert_eq!(mark(&mut bytes), Some(true));
+        assert_eq!((bytes[0xc8], bytes[0xca]), (3, 0x20));
+        assert_eq!((bytes[0x108], bytes[0x10a]), (6, 0));
+    }
+
+    #[test]
+    fn damaged_files_are_left_alone() {
+        let whole = object();
+        for length in 0..whole.len() {
+            let _ = mark(&mut whole[..length].to_vec());
+        }
+        for at in 0..whole.len() {
+            let mut bytes = whole.clone();
+            bytes[at] = 0xff;
+            let _ = mark(&mut bytes);
+        }
+        assert_eq!(mark(&mut b"!<arch>\n".to_vec()), None);
+    }
+}

@@ -1,0 +1,70 @@
+//! What programs with static libraries are linked with. The judges are the linker, `ldd` and the programs.
+
+use super::FACTOR;
+use super::programs::{assert_returns_an_error, program, source};
+use offload_tests::judges::shared_libraries;
+use offload_tests::registry::NVCC;
+use offload_tests::scenario::Scenario;
+use offload_tests::tools::cuda;
+use std::path::PathBuf;
+
+offload_tests::tests! {
+    NVCC.slow() => [cudas_runtime_can_be_shared, a_build_script_prints_the_lines_itself],
+}
+
+fn package(name: &str, calls: &str, more: &str) -> Scenario {
+    let scenario = Scenario::without_sources(name);
+    scenario
+        .build_script(&format!(
+            r#"let library = Build::new().file("kernels/scale.cu").compiler(Compiler::Nvcc).archs(["sm_80"]){calls}
+        .compile_static("{name}_kernels");
+    {more}"#
+        ))
+        .write("kernels/factor.h", FACTOR)
+        .write("kernels/scale.cu", source("cuda_runtime.h", "cuda", "cuda"))
+        .write("src/main.rs", program("cuda"));
+    scenario
+}
+
+/// The folder of the toolkit's libraries, where the shared one may have only its full name.
+fn libraries() -> PathBuf {
+    let program = PathBuf::from(cuda("nvcc").get_program());
+    let root = program.ancestors().nth(2).expect("it lies in bin").to_owned();
+    ["lib64", "lib"]
+        .map(|folder| root.join(folder))
+        .into_iter()
+        .find(|it| it.is_dir())
+        .expect("a toolkit has libraries")
+}
+
+fn cudas_runtime_can_be_shared() {
+    let scenario = package("static_cudart_shared", r#".cudart("shared")"#, "drop(library);");
+    scenario.build().passes();
+    let built = scenario.program("debug", scenario.name());
+    assert!(shared_libraries(&built).contains("libcudart.so"), "{}", shared_libraries(&built));
+    assert_returns_an_error(&scenario.tool(&built).env("LD_LIBRARY_PATH", libraries()).passes().stdout);
+}
+
+/// Without Cargo's lines and without the runtime nothing is linked; the script has the lines, and adds the runtime.
+fn a_build_script_prints_the_lines_itself() {
+    const PRINT: &str = r#"for folder in library.link_folders() {
+        println!("cargo::rustc-link-search=native={}", folder.display());
+    }
+    for name in library.link_libraries() {
+        println!("cargo::rustc-link-lib={name}");
+        println!("cargo::warning=library {name}");
+    }
+    for name in ["static=cudart_static", "dylib=rt", "dylib=dl", "dylib=pthread"] {
+        println!("cargo::rustc-link-lib={name}");
+    }"#;
+    let calls = r#".cudart("none").cargo_metadata(false)"#;
+    let scenario = package("static_own_lines", calls, "drop(library);");
+    scenario.build().fails().has("cuda_devices");
+    let scenario = package("static_own_lines", calls, PRINT);
+    let printed = scenario.build().passes();
+    printed
+        .has("library static=static_own_lines_kernels\n")
+        .has("library dylib=stdc++\n")
+        .lacks("library static=cudart");
+    assert_returns_an_error(&scenario.start("debug").passes().stdout);
+}
