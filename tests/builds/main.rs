@@ -12,7 +12,9 @@ mod errors;
 mod footprint;
 mod kernel_header;
 mod languages;
+
 mod large_packs;
+mod launcher_libraries;
 mod migrating;
 mod model;
 mod modules;
@@ -33,6 +35,7 @@ fn main() -> std::process::ExitCode {
         kernel_header::tests(),
         languages::tests(),
         large_packs::tests(),
+        launcher_libraries::tests(),
         migrating::tests(),
         model::tests(),
         modules::tests(),
