@@ -188,3 +188,16 @@ fn warn_of_prebuilt(run: &Run<'_>, name: &str) -> Result<(), Error> {
     run.cargo.warn_once(&format!("{variable}={value} is for packs: the static library \"{name}\" {what}"));
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_are_called_after_their_sources() {
+        let mut build = crate::Build::new();
+        build.files(["a/k.cu", "scale.cu", "b/k.cu", "0_k.cu"]);
+        let names: Vec<String> = modules(&build.request).unwrap().into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["0_k", "0_scale", "1_k", "0_0_k"]);
+    }
+}
