@@ -251,7 +251,8 @@
 //! ├── liblaunch.a                    a static library
 //! └── saxpy/                         an image for each target, also of earlier builds: gfx90a.hsaco, sm_80.cubin, …;
 //!     │                              of modules that have names: fp8.gfx90a.hsaco, …; of a static library an object for each
-//!     │                              source and list of targets: 0_launch.sm_80.sm_90.o, …
+//!     │                              source and list of targets: 0_launch.sm_80.sm_90.o, …, and by clang
+//!     │                              the images in it: 0_launch.device.sm_80.cubin, …
 //!     └── work/                      what lies between source and image, and what each image was made from
 //! ```
 //!

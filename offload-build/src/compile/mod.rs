@@ -19,7 +19,7 @@ mod lookup;
 mod mentions;
 mod named_files;
 mod nvcc;
-mod object;
+pub(crate) mod object;
 mod profile;
 mod relocatable;
 pub(crate) mod retain;

@@ -1,4 +1,9 @@
 //! Objects with host code and device code, by clang; what they have in common with nvcc's.
+//!
+//! | | compilations | of which a change of the targets repeats |
+//! |---|---|---|
+//! | each source by itself | one for each target, then one of the host's part with the fat binary of all | the host's part |
+//! | linked on the device | one of the source for all targets | all |
 
 use super::profile::DebugInfo;
 use super::{Compilation, Compilations, args};
@@ -7,50 +12,27 @@ use crate::exec::{DepfileBy, Kind, Step};
 use crate::hash::ContentHash;
 use crate::plan::PlannedSource;
 use crate::targets::Target;
-use crate::toolchain::Clang;
-use offload_format::target::{NvidiaCode, OffloadArch};
+use crate::toolchain::{Clang, Nvcc, identity};
+use offload_format::target::{NvidiaArch, NvidiaCode, OffloadArch};
 use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// The device code that goes into an object: its file, with the hash of the bytes.
+pub(crate) type DeviceImage = (PathBuf, ContentHash);
 
 impl<'a> Compilations<'a> {
-    /// An object with host code and the device code for all these, by clang in this mode; relocatable if it is to be linked on
-    /// the device.
-    pub(crate) fn object(&self, mode: &str, clang: &Clang, is_relocatable: bool) -> Result<Compilation, Error> {
+    /// A relocatable object with host code and the device code for all targets, by clang in this mode.
+    pub(crate) fn relocatable_object(&self, mode: &str, clang: &Clang) -> Result<Compilation, Error> {
         let tools = if mode == "hip" { clang.with_lld() } else { vec![&clang.identity] };
         let mut compilation = self.compilation("o", &tools);
         let source = self.source_for_all()?;
-        let mut common = args(&["-x", mode, "-std=c++17"]);
-        common.extend(self.sdk.args.iter().cloned());
-        if mode == "cuda" {
-            common.push("-Wno-unknown-cuda-version".into());
-        }
+        let mut common = self.offload_args(mode, source);
         // Older clangs have another driver, whose objects no linker takes apart again.
-        common.extend(args(if is_relocatable { &["--offload-new-driver", "-fgpu-rdc"] } else { &[] }));
-        let version = self.code_object_version.or(self.sdk.code_object_version);
-        common.extend(version.filter(|_| mode == "hip").map(|it| format!("-mcode-object-version={it}").into()));
-        // Which macros there are depends on it.
-        let profile = self.profile(source);
-        common.push(format!("-O{}", profile.level).into());
-        // With optimization clang has ptxas make lines of it.
-        common.extend((profile.debug != DebugInfo::None).then(|| "-g".into()));
-        common.extend(self.source_args(source));
-
+        common.extend(args(&["--offload-new-driver", "-fgpu-rdc"]));
         let mut compile = common.clone();
-        compile.extend(args(&["-c", "-fPIC"]));
-        if self.cargo.target != self.cargo.host {
-            compile.push(format!("--target={}", self.cargo.target).into());
-        }
-        for target in self.targets {
-            compile.extend(offload_arch(target));
-            if let OffloadArch::Nvidia(arch) = target.arch()
-                && arch.code == NvidiaCode::Ptx
-            {
-                compile.push(format!("--cuda-include-ptx={}", arch.with_code(NvidiaCode::Cubin)).into());
-            }
-        }
-        // Differs from source to source of all packages, and is the same wherever they lie and are built.
-        let file = self.cargo.portable(&source.path.to_string_lossy());
-        let id = ContentHash::of_parts(&[&self.cargo.package, self.output.pack_name(), &file]);
-        compile.push(format!("-cuid={id}").into());
+        compile.extend(self.host_args());
+        compile.extend(self.targets.iter().filter_map(offload_arch));
+        compile.push(self.cuid(source));
         compile.push(source.path.clone().into());
         let step = Step::new(Kind::Compile, &clang.path, compile);
         compilation.last(step.depfile(self.work("d"), DepfileBy::Driver));
@@ -63,11 +45,113 @@ impl<'a> Compilations<'a> {
             scan.extend(offload_arch(target));
             scan.push(source.path.clone().into());
             let step = Step::new(Kind::Scan, &clang.path, scan);
-            compilation
-                .steps
-                .push(step.depfile(depfile, DepfileBy::CompilerProper { driver_ignores: mode == "hip", system: true }));
+            compilation.steps.push(step.depfile(depfile, by_compiler_proper(mode)));
         }
         Ok(compilation)
+    }
+
+    /// The device code of a source for one target: a code object, a cubin or PTX.
+    pub(crate) fn device_code(&self, mode: &str, clang: &Clang) -> Result<Compilation, Error> {
+        let tools = if mode == "hip" { clang.with_lld() } else { vec![&clang.identity] };
+        let (extension, kind) = match self.target().arch() {
+            OffloadArch::Nvidia(NvidiaArch { code: NvidiaCode::Ptx, .. }) => ("ptx", "-S"),
+            OffloadArch::Nvidia(_) => ("cubin", "-c"),
+            OffloadArch::Amdgpu(_) | OffloadArch::Cpu => ("hsaco", "-c"),
+        };
+        let mut compilation = self.compilation(extension, &tools);
+        let source = self.source_for_all()?;
+        let mut compile = self.offload_args(mode, source);
+        // What is for the host alone, as -mavx2, is not used.
+        compile.extend(args(&["-Qunused-arguments", "--cuda-device-only", kind]));
+        compile.extend(args(if mode == "hip" { &["--no-gpu-bundle-output"] } else { &[] }));
+        compile.extend(offload_arch(self.target()));
+        compile.push(self.cuid(source));
+        compile.push(source.path.clone().into());
+        let step = Step::new(Kind::Compile, &clang.path, compile);
+        compilation.last(step.depfile(self.work("d"), by_compiler_proper(mode)));
+        Ok(compilation)
+    }
+
+    /// An object of the host's part of a source, with the device code that was compiled for the targets, in their order. For
+    /// CUDA the toolkit makes a fat binary of it; for HIP `bundle` is there already.
+    pub(crate) fn host_object(
+        &self,
+        mode: &str,
+        clang: &Clang,
+        images: &[DeviceImage],
+        fat_binary: FatBinary<'_>,
+    ) -> Result<Compilation, Error> {
+        let mut compilation = self.compilation("o", &[&clang.identity]);
+        let source = self.source_for_all()?;
+        compilation.identities.extend(images.iter().map(|(_, hash)| hash.to_string()));
+        let path = match fat_binary {
+            FatBinary::Bundle(path) => path.to_owned(),
+            FatBinary::By(toolkit) => {
+                let path = self.work("fatbin");
+                let program = toolkit.fatbinary();
+                compilation.identities.push(identity(&program));
+                let mut create = args(&["-64"]);
+                create.push(format!("--create={}", path.display()).into());
+                for (target, (image, _)) in self.targets.iter().zip(images) {
+                    if let OffloadArch::Nvidia(arch) = target.arch() {
+                        let kind = if arch.code == NvidiaCode::Ptx { "ptx" } else { "elf" };
+                        let sm = arch.with_code(NvidiaCode::Cubin).to_string();
+                        let sm = sm.trim_start_matches("sm_");
+                        create.push(format!("--image3=kind={kind},sm={sm},file={}", image.display()).into());
+                    }
+                }
+                let step = Step::new(Kind::Link, &program, create);
+                compilation.then(Step { output: Some(path.clone()), ..step });
+                path
+            }
+        };
+        let mut compile = self.offload_args(mode, source);
+        compile.extend(self.host_args());
+        compile.push("--cuda-host-only".into());
+        compile.extend(self.targets.iter().filter_map(offload_arch));
+        compile.extend(args(&["-Xclang", "-fcuda-include-gpubinary", "-Xclang"]));
+        compile.push(path.into());
+        compile.push(self.cuid(source));
+        // The options for devices alone are used there.
+        compile.push("-Qunused-arguments".into());
+        compile.push(source.path.clone().into());
+        let step = Step::new(Kind::Generate, &clang.path, compile);
+        compilation.last(step.depfile(self.work("d"), DepfileBy::Driver));
+        Ok(compilation)
+    }
+
+    /// What the host's part and the devices' parts of a source are compiled with.
+    fn offload_args(&self, mode: &str, source: &PlannedSource) -> Vec<OsString> {
+        let mut list = args(&["-x", mode, "-std=c++17"]);
+        list.extend(self.sdk.args.iter().cloned());
+        if mode == "cuda" {
+            list.push("-Wno-unknown-cuda-version".into());
+        }
+        let version = self.code_object_version.or(self.sdk.code_object_version);
+        list.extend(version.filter(|_| mode == "hip").map(|it| format!("-mcode-object-version={it}").into()));
+        // Which macros there are depends on it.
+        let profile = self.profile(source);
+        list.push(format!("-O{}", profile.level).into());
+        // With optimization clang has ptxas make lines of it.
+        list.extend((profile.debug != DebugInfo::None).then(|| "-g".into()));
+        list.extend(self.source_args(source));
+        list
+    }
+
+    fn host_args(&self) -> Vec<OsString> {
+        let mut list = args(&["-c", "-fPIC"]);
+        if self.cargo.target != self.cargo.host {
+            list.push(format!("--target={}", self.cargo.target).into());
+        }
+        list
+    }
+
+    /// The name that host code and device code share. It differs from source to source of all packages, and is the same wherever
+    /// they lie and are built.
+    fn cuid(&self, source: &PlannedSource) -> OsString {
+        let file = self.cargo.portable(&source.path.to_string_lossy());
+        let id = ContentHash::of_parts(&[&self.cargo.package, self.output.pack_name(), &file]);
+        format!("-cuid={id}").into()
     }
 
     /// The source of an object, of which there is one.
@@ -93,7 +177,20 @@ impl<'a> Compilations<'a> {
     }
 }
 
-/// For PTX, too: clang makes machine code beside it.
+/// Who puts the device code of several targets into one file.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum FatBinary<'a> {
+    /// HIP's, which is written.
+    Bundle(&'a Path),
+    /// CUDA's, by the program of a toolkit.
+    By(&'a Nvcc),
+}
+
+fn by_compiler_proper(mode: &str) -> DepfileBy {
+    DepfileBy::CompilerProper { driver_ignores: mode == "hip", system: true }
+}
+
+/// PTX goes by the machine code of the same architecture.
 fn offload_arch(target: &Target) -> Option<OsString> {
     match target.arch() {
         OffloadArch::Nvidia(arch) => Some(format!("--offload-arch={}", arch.with_code(NvidiaCode::Cubin)).into()),

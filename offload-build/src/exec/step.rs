@@ -24,7 +24,8 @@ pub(crate) struct Step {
 pub(crate) enum Kind {
     /// clang or the host's C++ compiler reads one source and writes one object or bitcode file.
     Compile,
-    /// clang generates code for all sources of an image.
+    /// clang generates code for all sources of an image; or compiles the host's part of a source around images, which no compiler
+    /// launcher knows to be an input.
     Generate,
     /// Objects become an image.
     Link,

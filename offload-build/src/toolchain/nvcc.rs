@@ -139,6 +139,11 @@ impl Nvcc {
         program(&self.root.join("bin"), "nvlink").unwrap_or_else(|| "nvlink".into())
     }
 
+    /// The program that puts images into a fat binary.
+    pub(crate) fn fatbinary(&self) -> PathBuf {
+        program(&self.root.join("bin"), "fatbinary").unwrap_or_else(|| "fatbinary".into())
+    }
+
     /// The folders with the toolkit's static libraries for hosts of this architecture, of those that there are.
     pub(crate) fn library_folders(&self, target_arch: &str) -> Vec<PathBuf> {
         library_folders(&self.root, target_arch)

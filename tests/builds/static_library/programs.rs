@@ -77,9 +77,8 @@ fn a_library_by_nvcc_has_every_target_and_starts_without_a_driver() {
     );
 }
 
-/// clang makes machine code beside the PTX.
 fn a_library_by_clang_has_every_target_and_starts_without_a_driver() {
-    cuda_program("static_clang", "", &["sm_100.cubin", "sm_80.cubin", "sm_90.cubin", "sm_90.ptx", "sm_90a.cubin"]);
+    cuda_program("static_clang", "", &["sm_100.cubin", "sm_80.cubin", "sm_90.ptx", "sm_90a.cubin"]);
 }
 
 /// Builds a program for three targets and PTX, which has these images; then changes a header.

@@ -60,10 +60,10 @@ fn each_source_has_the_targets_that_it_supports() {
 }
 
 /// Builds for one GPU, for another, for the first again.
-fn there_and_back(name: &str, compiler: &str) -> (Scenario, String) {
+fn there_and_back(name: &str, calls: &str) -> (Scenario, String) {
     let scenario = Scenario::new(name);
     scenario.build_script(&format!(
-        r#"Build::new().files(["kernels/one.cu", "kernels/two.cu"]){compiler}.device_link().compile_static("both");"#
+        r#"Build::new().files(["kernels/one.cu", "kernels/two.cu"]){calls}.compile_static("both");"#
     ));
     ["one", "two"].into_iter().for_each(|name| write(&scenario, name));
     let toolkit = LoggingToolkit::new(&scenario);
@@ -82,12 +82,24 @@ fn there_and_back(name: &str, compiler: &str) -> (Scenario, String) {
 }
 
 fn nvcc_compiles_nothing_for_an_earlier_list() {
-    let (_, calls) = there_and_back("static_back_nvcc", ".compiler(Compiler::Nvcc)");
+    let (_, calls) = there_and_back("static_back_nvcc", ".compiler(Compiler::Nvcc).device_link()");
     assert_eq!(calls, "");
 }
 
+/// And for a longer list, only what is new: the images are one for each target.
 fn clang_compiles_nothing_for_an_earlier_list() {
-    there_and_back("static_back_clang", "");
+    let (scenario, _) = there_and_back("static_back_clang", "");
+    let time = |file: &str| scenario.output_time("debug", &format!("both/{file}"));
+    let before = ["0_one.device.sm_80.cubin", "0_one.device.sm_75.cubin"].map(time);
+    let build = |archs: &str| {
+        scenario.build().env("CUDA_HOME", scenario.folder.join("toolkit")).env("OFFLOAD_ARCH", archs).passes();
+    };
+    build("sm_75,sm_80,compute_80");
+    assert!(before == ["0_one.device.sm_80.cubin", "0_one.device.sm_75.cubin"].map(time), "compiled again");
+    assert_eq!(cubins(&scenario, "both/0_one.sm_75.sm_80.compute_80.o"), ["sm_75", "sm_80"]);
+    // With PTX for the latter there is no machine code beside it.
+    build("sm_75,compute_80");
+    assert_eq!(cubins(&scenario, "both/0_one.sm_75.compute_80.o"), ["sm_75"]);
 }
 
 /// `OFFLOAD_PREBUILT` is for the pack; the library is compiled, and a warning says so.

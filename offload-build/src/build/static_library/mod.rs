@@ -135,14 +135,13 @@ pub(crate) fn make(run: &Run<'_>, name: &str, modules: &[PlannedModule]) -> Resu
     }
     let names: Vec<String> = targets.iter().map(ToString::to_string).collect();
     let family = family(&targets, &names)?;
-    let mut compilations = Vec::new();
+    let mut planned = Vec::new();
     let mut failures = Vec::new();
     for &module in &modules {
         device_link::check_flags(run, module)?;
-        let made =
-            device_link::check_source(run, module, family).and_then(|()| objects::compilation(run, module, family));
+        let made = device_link::check_source(run, module, family).and_then(|()| objects::plan(run, module, family));
         match made {
-            Ok(compilation) => compilations.push(compilation),
+            Ok(of_source) => planned.push(of_source),
             Err(NotMade::MissingTool(missing)) => {
                 failures.push((&module.targets[0], missing, "static libraries have none".to_owned()))
             }
@@ -152,7 +151,11 @@ pub(crate) fn make(run: &Run<'_>, name: &str, modules: &[PlannedModule]) -> Resu
     if !failures.is_empty() {
         return Err(missing_tool::missing(&failures, None));
     }
-    let mut objects = objects::make(run, &compilations, |_| Ok(()))?;
+    let mut objects = match objects::make_all(run, &modules, family, planned) {
+        Ok(objects) => objects,
+        Err(NotMade::Fatal(error)) => return Err(error),
+        Err(NotMade::MissingTool(missing)) => unreachable!("it has compiled the devices' parts: {missing}"),
+    };
     if run.request.device_link {
         objects = DeviceLinker { run, modules: &modules, targets: &targets, family }.link(objects)?;
     }

@@ -1,26 +1,43 @@
 //! The objects of a static library: one for each source, with the device code for its targets.
 //!
-//! Their names have the targets: objects for earlier lists stay, so that going back to one compiles nothing.
+//! Their names have the targets: objects for earlier lists stay, so that going back to one compiles nothing. clang compiles a
+//! source for each target by itself, so that another list compiles only what is new, and the host's part. nvcc compiles it for
+//! all targets in one go.
 
 use super::undefined;
 use crate::build::missing_tool::{MissingTool, NotMade};
 use crate::build::run::Run;
 use crate::compile::cache::{self, Before};
+use crate::compile::object::{DeviceImage, FatBinary};
 use crate::compile::sdk::Sdk;
 use crate::compile::seen::Seen;
 use crate::compile::{Compilation, Compilations};
 use crate::error::Error;
 use crate::hash::ContentHash;
+use crate::output::{image_file_name, write_layout};
+use crate::pack::image::Image;
+use crate::pack::layout;
 use crate::plan::PlannedModule;
 use crate::request::{Compiler, Recipe};
 use crate::targets::{Family, Target};
-use crate::toolchain::Nvcc;
+use crate::toolchain::{Clang, Nvcc, Rocm};
+use offload_format::pack_index::Origin;
 use offload_format::target::OffloadArch;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::slice;
 
 /// How the object of one source comes about.
-pub(super) fn compilation(run: &Run<'_>, module: &PlannedModule, family: Family) -> Result<Compilation, NotMade> {
+#[derive(Debug)]
+pub(super) enum Planned {
+    /// In one compilation.
+    Whole(Compilation),
+    /// One compilation for each target; when their images are there, one of the host's part.
+    Parts(Vec<Compilation>),
+}
+
+/// Returns how the object of a source comes about.
+pub(super) fn plan(run: &Run<'_>, module: &PlannedModule, family: Family) -> Result<Planned, NotMade> {
     let source = &module.sources[0];
     if !matches!(source.recipe(&module.targets[0]), Some(Recipe::Offload(..) | Recipe::Nvcc)) {
         return Err(Error::config(format!(
@@ -30,30 +47,92 @@ pub(super) fn compilation(run: &Run<'_>, module: &PlannedModule, family: Family)
         ))
         .into());
     }
-    let is_relocatable = run.request.device_link;
-    let file_name = file_name(&module.targets);
-    let compilations = |sdk| Compilations {
+    let all = file_name(&module.targets);
+    let is_by_nvcc = Compiler::of(&module.options.compilers, family) == Compiler::Nvcc;
+    if family == Family::Nvidia && is_by_nvcc {
+        let toolkit = run.tools.nvcc()?.or_missing(MissingTool::nvcc)?;
+        let sdk = Sdk::default();
+        return by_nvcc(run, &compilations(run, module, &module.targets, &all, &sdk), toolkit).map(Planned::Whole);
+    }
+    let vendor = Vendor::of(run, family)?;
+    if run.request.device_link {
+        let sdk = vendor.sdk(run, &module.targets)?;
+        let compilations = compilations(run, module, &module.targets, &all, &sdk);
+        return Ok(Planned::Whole(compilations.relocatable_object(vendor.mode, vendor.clang)?));
+    }
+    let mut parts = Vec::new();
+    for target in &module.targets {
+        let (name, targets) = (format!("device.{target}"), slice::from_ref(target));
+        let sdk = vendor.sdk(run, targets)?;
+        parts.push(compilations(run, module, targets, &name, &sdk).device_code(vendor.mode, vendor.clang)?);
+    }
+    Ok(Planned::Parts(parts))
+}
+
+/// Returns how the host's part of a source is compiled, now that there is the device code for its targets.
+fn host(run: &Run<'_>, module: &PlannedModule, family: Family, images: &[DeviceImage]) -> Result<Compilation, NotMade> {
+    let vendor = Vendor::of(run, family)?;
+    let sdk = vendor.sdk(run, &module.targets)?;
+    let name = file_name(&module.targets);
+    let compilations = compilations(run, module, &module.targets, &name, &sdk);
+    if let Some(toolkit) = vendor.toolkit {
+        return Ok(compilations.host_object(vendor.mode, vendor.clang, images, FatBinary::By(toolkit))?);
+    }
+    let mut bundled = Vec::new();
+    for (target, (path, hash)) in module.targets.iter().zip(images) {
+        bundled.push(Image::open(target, path, *hash, Origin::Compiled, &run.cargo.target)?);
+    }
+    let files: Vec<PathBuf> = images.iter().map(|(path, _)| path.clone()).collect();
+    let path = run.output.images.join(image_file_name(&module.file_stem(&name), "hipfb"));
+    write_layout(&path, &layout::bundle(&bundled, 0)?, &files)?;
+    Ok(compilations.host_object(vendor.mode, vendor.clang, images, FatBinary::Bundle(&path))?)
+}
+
+fn compilations<'a>(
+    run: &Run<'a>,
+    module: &'a PlannedModule,
+    targets: &'a [Target],
+    file_name: &'a str,
+    sdk: &'a Sdk,
+) -> Compilations<'a> {
+    Compilations {
         module,
-        targets: &module.targets,
-        file_name: &file_name,
+        targets,
+        file_name,
         code_object_version: run.request.code_object_version,
         sdk,
         output: run.output,
         cargo: run.cargo,
-    };
-    if family == Family::Amd {
-        let rocm = run.tools.rocm().or_missing(MissingTool::rocm)?;
-        let clang = run.tools.rocm_clang(rocm).map_or_else(|| run.clang(), Ok)?;
-        let sdk = Sdk::rocm_for_all(rocm, clang, &module.targets, run.tools, run.cargo);
-        return Ok(compilations(&sdk).object("hip", clang, is_relocatable)?);
     }
-    let toolkit = run.tools.nvcc()?.or_missing(MissingTool::nvcc)?;
-    if Compiler::of(&module.options.compilers, family) != Compiler::Nvcc {
-        let clang = run.clang()?;
-        let sdk = Sdk::cuda(toolkit, run.output)?;
-        return Ok(compilations(&sdk).object("cuda", clang, is_relocatable)?);
+}
+
+/// clang, its language mode for the GPUs of one vendor, and whose headers it is given.
+struct Vendor<'a> {
+    mode: &'static str,
+    clang: &'a Clang,
+    rocm: Option<&'a Rocm>,
+    toolkit: Option<&'a Nvcc>,
+}
+
+impl<'a> Vendor<'a> {
+    fn of(run: &'a Run<'_>, family: Family) -> Result<Self, NotMade> {
+        if family == Family::Amd {
+            let rocm = run.tools.rocm().or_missing(MissingTool::rocm)?;
+            let clang = run.tools.rocm_clang(rocm).map_or_else(|| run.clang(), Ok)?;
+            return Ok(Self { mode: "hip", clang, rocm: Some(rocm), toolkit: None });
+        }
+        let toolkit = run.tools.nvcc()?.or_missing(MissingTool::nvcc)?;
+        Ok(Self { mode: "cuda", clang: run.clang()?, rocm: None, toolkit: Some(toolkit) })
     }
-    by_nvcc(run, &compilations(&Sdk::default()), toolkit)
+
+    /// What clang is told of the vendor's headers when it compiles for these targets.
+    fn sdk(&self, run: &Run<'_>, targets: &[Target]) -> Result<Sdk, Error> {
+        match (self.rocm, self.toolkit) {
+            (Some(rocm), _) => Ok(Sdk::rocm_for_all(rocm, self.clang, targets, run.tools, run.cargo)),
+            (None, Some(toolkit)) => Sdk::cuda(toolkit, run.output),
+            (None, None) => Ok(Sdk::default()),
+        }
+    }
 }
 
 fn by_nvcc(run: &Run<'_>, compilations: &Compilations<'_>, nvcc: &Nvcc) -> Result<Compilation, NotMade> {
@@ -80,6 +159,40 @@ pub(super) fn file_name(targets: &[Target]) -> String {
         return all;
     }
     format!("{}.{}.{}", names[0], names.len(), ContentHash::of_parts(&names))
+}
+
+/// Returns the objects of the sources, with the hash of each.
+pub(super) fn make_all(
+    run: &Run<'_>,
+    modules: &[&PlannedModule],
+    family: Family,
+    planned: Vec<Planned>,
+) -> Result<Vec<DeviceImage>, NotMade> {
+    let (mut parts, mut counts, mut whole) = (Vec::new(), Vec::new(), Vec::new());
+    for planned in planned {
+        match planned {
+            Planned::Whole(compilation) => {
+                counts.push(None);
+                whole.push(compilation);
+            }
+            Planned::Parts(of_source) => {
+                counts.push(Some(of_source.len()));
+                parts.extend(of_source);
+            }
+        }
+    }
+    let mut images = make(run, &parts, |_| Ok(()))?.into_iter();
+    let (mut compilations, mut whole) = (Vec::new(), whole.into_iter());
+    for (module, count) in modules.iter().zip(counts) {
+        match count {
+            None => compilations.extend(whole.next()),
+            Some(count) => {
+                let images: Vec<DeviceImage> = images.by_ref().take(count).collect();
+                compilations.push(host(run, module, family, &images)?);
+            }
+        }
+    }
+    Ok(make(run, &compilations, |_| Ok(()))?)
 }
 
 /// Returns the objects, with the hash of each: those that are fresh, and those that are made now, when `finish` has seen them.
