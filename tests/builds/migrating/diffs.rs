@@ -2,9 +2,10 @@
 //! `cuobjdump`, `nm` and the CUDA runtime without a driver.
 
 use super::page::diffs;
-use offload_tests::judges::{assert_is_for, image_file_name};
+use offload_tests::judges::{assert_is_for, cuobjdump_extracts, image_file_name};
 use offload_tests::registry::NVCC;
 use offload_tests::scenario::{Scenario, kernel};
+use offload_tests::scratch;
 use offload_tests::tools::{cuda, stdout, succeed};
 use std::path::Path;
 use std::process::Command;
@@ -106,9 +107,15 @@ fn main() {
         assert!(calls[0] != calls[1], "{symbols}");
         calls[0]
     };
+    // The reader wants a folder without other files.
+    let extracted = scratch::folder("migrating_library_extracted");
+    let device_code = || cuobjdump_extracts(&scenario.output("debug", "libkernels.a"), &extracted);
     assert!(names_thread_streams(), "with the flag");
+    let before = device_code();
+    assert_eq!(before.len(), 2);
     let line = "        .flag(\"--default-stream=per-thread\")\n";
     assert!(build_script.contains(line), "the page has the flag:\n{build_script}");
     scenario.write("build.rs", build_script.replace(line, "")).build().passes();
     assert!(!names_thread_streams(), "without the flag");
+    assert!(device_code() == before, "the flag changes device code, too");
 }
