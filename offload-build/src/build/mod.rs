@@ -288,7 +288,8 @@ impl Build {
     ///     .compile_static("launch");
     /// ```
     ///
-    /// Calls between sources are not inlined. For each target those sources are linked that support it; a function that is missing
+    /// Calls between sources are not inlined. Device functions of two libraries in one program need names of their own, as functions
+    /// of the host do. For each target those sources are linked that support it; a function that is missing
     /// for one target is an error. nvcc links machine code; PTX is linked by the driver when the program loads it, for which
     /// every source has to support it. clang has to be 19 or newer, and links no PTX.
     ///
@@ -363,9 +364,10 @@ impl Build {
         Cargo::demand(&format!("the static library \"{name}\""), |cargo| self.compile_static_for(name, cargo))
     }
 
-    /// The same, and returns.
+    /// Like [`Build::compile_static`], but returns an error instead of ending the build script.
     ///
-    /// Returns an error if the targets are not of one vendor, and for the reasons that [`Build::try_compile`] has.
+    /// Returns an error if the targets are not of one vendor, if flags ask for relocatable device code, if
+    /// [`Build::device_link`] was called and the compiler cannot link, and for the reasons that [`Build::try_compile`] has.
     pub fn try_compile_static(&self, name: &str) -> Result<StaticLibrary, Error> {
         Cargo::attempt(|cargo| self.compile_static_for(name, cargo))
     }

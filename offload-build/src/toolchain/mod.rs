@@ -97,9 +97,11 @@ impl<'a> Tools<'a> {
 
     /// Whether clang's driver finds the program that links device code in host objects.
     pub(crate) fn has_linker_wrapper(&self, clang: &Clang) -> bool {
+        const WHERE_IS_IT: &[&str] = &["-print-prog-name=clang-linker-wrapper"];
         // It prints the bare name if it does not.
-        let answer = self.probes.ask(&clang.path, &["-print-prog-name=clang-linker-wrapper"]).unwrap_or_default();
-        Path::new(answer.trim()).is_absolute()
+        let is_path = |answer: Result<String, _>| answer.is_ok_and(|answer| Path::new(answer.trim()).is_absolute());
+        // The program may have come since clang was asked.
+        is_path(self.probes.ask(&clang.path, WHERE_IS_IT)) || is_path(self.probes.ask_anew(&clang.path, WHERE_IS_IT))
     }
 
     /// The host's C++ compiler.

@@ -16,7 +16,7 @@ const HIP: Needs = needs(&[Tool::Rocm, Tool::Hip5, Tool::Gcc, Tool::Llvm22, Tool
 
 offload_tests::tests! {
     NVCC.slow() => [nvcc_links_sources_and_nothing_is_done_again, sources_may_support_fewer_targets],
-    CLANG_CUDA.slow() => [clang_links_sources_for_nvidia],
+    CLANG_CUDA.slow() => [clang_links_sources_for_nvidia, one_program_has_several_linked_libraries],
     HIP.slow() => [clang_links_sources_for_amd],
 }
 
@@ -158,9 +158,42 @@ fn clang_links_sources_for_nvidia() {
     assert_eq!(images(&scenario), ["sm_80.cubin", "sm_90.cubin"]);
     let code = functions(&scenario, "sm_80");
     assert!(code.contains(".text._Z13linked_kernelPfi") && code.contains("_Z6factorf"), "{code}");
-    assert_registers_kernels(&scenario);
+    assert_registers_kernels(&scenario, 1);
     relinks_what_changed(&scenario, "cu", "device_link.sm_80.sm_90.o", scenario.build().env("AGAIN", "2"));
     assert_advises(scenario.build(), "Unresolved extern function '_Z6factorf'");
+}
+
+/// Each library is linked by itself, by nvcc or by clang, and registers its own kernels. Functions of two libraries cannot have one
+/// name: nvcc's objects have a symbol of it for the host.
+fn one_program_has_several_linked_libraries() {
+    let scenario = Scenario::without_sources("static_linked_four");
+    let names = ["linked", "b", "c", "d"];
+    let (mut script, mut main) = (String::new(), String::new());
+    for (number, name) in names.into_iter().enumerate() {
+        let compiler = if number < 2 { ".compiler(Compiler::Nvcc)" } else { "" };
+        script += &format!(
+            "Build::new().files([\"{name}/launch.cu\", \"{name}/factor.cu\"]){compiler}.device_link().archs([\"sm_80\"])\n        \
+             .compile_static(\"four_{name}\");\n    "
+        );
+        main += &format!("    {name}::main();\n");
+        sources(&scenario, "cu", "cuda_runtime.h", "cuda");
+        for file in ["launch", "factor"] {
+            let text = String::from_utf8(read(scenario.folder.join(format!("kernels/{file}.cu")))).expect("it is text");
+            scenario.write(
+                &format!("{name}/{file}.cu"),
+                text.replace("linked_", &format!("{name}_")).replace("factor(", &format!("factor_{name}(")),
+            );
+        }
+        scenario.write(&format!("src/{name}.rs"), program(name).replace("fn main()", "pub fn main()"));
+    }
+    let modules: String = names.map(|name| format!("mod {name};\n")).concat();
+    scenario.build_script(&script).write("src/main.rs", format!("{modules}\nfn main() {{\n{main}}}\n"));
+    scenario.build().passes();
+    let printed = scenario.start("debug").passes();
+    printed.stdout.lines().for_each(assert_returns_an_error);
+    assert_eq!(printed.stdout.lines().count(), 4, "{printed}");
+    assert_eq!(images(&scenario), ["sm_80.cubin"; 4]);
+    assert_registers_kernels(&scenario, 2);
 }
 
 /// The runtime is a shared library, which is there; there is no GPU.
@@ -180,7 +213,7 @@ fn clang_links_sources_for_amd() {
     images.retain(|id| !id.starts_with("host"));
     images.sort_unstable();
     assert_eq!(images, ["hip-amdgcn-amd-amdhsa--gfx1030", "hip-amdgcn-amd-amdhsa--gfx90a"]);
-    assert_registers_kernels(&scenario);
+    assert_registers_kernels(&scenario, 1);
     relinks_what_changed(&scenario, "hip", "device_link.gfx90a.gfx1030.o", build().env("AGAIN", "2"));
     assert_advises(build(), "undefined hidden symbol: factor(float)");
 }
@@ -188,10 +221,10 @@ fn clang_links_sources_for_amd() {
 /// What clang's objects tell the runtime of kernels when the program starts is a section that only its bounds refer to; a linker
 /// may take it for unused.
 #[track_caller]
-fn assert_registers_kernels(scenario: &Scenario) {
+fn assert_registers_kernels(scenario: &Scenario, libraries: usize) {
     let program = scenario.program("debug", scenario.name());
     let sections = stdout(&succeed(llvm("llvm-readelf").arg("-SW").arg(program)));
-    assert!(sections.contains(" llvm_offload_entries_"), "{sections}");
+    assert_eq!(sections.matches(" llvm_offload_entries_").count(), libraries, "{sections}");
 }
 
 /// Runs a build script that finds nothing changed; then changes a source.

@@ -9,7 +9,7 @@ use offload_tests::tools::{Tool, cuda, stdout, succeed};
 const CLANG_CUDA: Needs = needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::Llvm22]);
 
 offload_tests::tests! {
-    NVCC.slow() => [each_source_has_the_targets_that_it_supports, nvcc_compiles_nothing_for_an_earlier_list],
+    NVCC.slow() => [each_source_has_the_targets_that_it_supports, sources_of_the_other_vendor_are_left_out, nvcc_compiles_nothing_for_an_earlier_list],
     CLANG_CUDA.slow() => [clang_compiles_nothing_for_an_earlier_list, a_prebuilt_set_beside_a_static_library],
 }
 
@@ -57,6 +57,23 @@ fn each_source_has_the_targets_that_it_supports() {
     // With another list the second source is left out, too, and the library has one object less.
     scenario.build().env("OFFLOAD_ARCH", "sm_80").passes().has("targets sm_80\n");
     assert_eq!(cubins(&scenario, "libmixed.a"), ["sm_80"]);
+}
+
+/// One list for both vendors: the library is made of the sources for those GPUs that are listed.
+fn sources_of_the_other_vendor_are_left_out() {
+    let scenario = Scenario::new("static_vendors");
+    scenario.build_script(
+        r#"Build::new()
+        .file(Source::new("kernels/one.cu").supports(["nvidia"]))
+        .file(Source::new("kernels/one.hip").supports(["amd"]))
+        .compiler(Compiler::Nvcc)
+        .allow_empty()
+        .compile_static("vendors");"#,
+    );
+    write(&scenario, "one");
+    scenario.write("kernels/one.hip", "#error \"it is not compiled\"\n");
+    scenario.build().env("OFFLOAD_ARCH", "sm_80").passes();
+    assert_eq!(cubins(&scenario, "libvendors.a"), ["sm_80"]);
 }
 
 /// Builds for one GPU, for another, for the first again.

@@ -43,7 +43,7 @@ impl StaticLibrary {
         self.path.as_deref()
     }
 
-    /// The targets that it has device code for, as canonical names.
+    /// The targets that it has device code for, as canonical names: those of all its sources together.
     pub fn targets(&self) -> &[String] {
         &self.targets
     }
@@ -179,8 +179,10 @@ fn family(targets: &[Target], names: &[String]) -> Result<Family, Error> {
     }
 }
 
-/// Says where `OFFLOAD_PREBUILT` asks for what static libraries have not. It is set for the packs of the same package, or of
-/// other packages, so it is no error.
+/// Warns that `OFFLOAD_PREBUILT` has no effect on static libraries. Users set it for packs, of this package or of others, so this is
+/// no error.
+///
+/// Returns an error if it has a value that packs refuse, too.
 fn warn_of_prebuilt(run: &Run<'_>, name: &str) -> Result<(), Error> {
     let Some((variable, value)) = run.cargo.package_var("OFFLOAD_PREBUILT") else { return Ok(()) };
     let what = match PrebuiltUse::parse(&variable, &value)? {
