@@ -13,7 +13,10 @@ mod footprint;
 mod kernel_header;
 mod kernel_signatures;
 mod languages;
+
 mod large_packs;
+mod launcher_libraries;
+mod migrating;
 mod model;
 mod modules;
 mod nvcc;
@@ -34,6 +37,8 @@ fn main() -> std::process::ExitCode {
         kernel_signatures::tests(),
         languages::tests(),
         large_packs::tests(),
+        launcher_libraries::tests(),
+        migrating::tests(),
         model::tests(),
         modules::tests(),
         nvcc::tests(),

@@ -30,13 +30,14 @@ impl Reader {
         Self { scenario, gpu: Vec::new(), own_tool: page.own_tool }
     }
 
-    /// Writes a file of the package; what it calls [`NAME`] in a manifest gets the package's name.
+    /// Writes a file of the package; what is called [`NAME`] in its manifest, and its library in a path, get the package's name.
     pub fn write(&self, path: &str, text: &str) {
         if path.ends_with("Cargo.toml") {
             let own_name = format!("name = \"{}\"", self.scenario.name());
             self.scenario.write(path, text.replacen(&format!("name = \"{NAME}\""), &own_name, 1));
         } else {
-            self.scenario.write(path, text);
+            let library = self.scenario.name().replace('-', "_");
+            self.scenario.write(path, text.replace(&format!(" {NAME}::"), &format!(" {library}::")));
         }
         if path == "Cargo.toml" {
             self.scenario.patched();

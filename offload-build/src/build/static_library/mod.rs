@@ -18,6 +18,7 @@ use crate::error::Error;
 use crate::plan::{self, PlannedModule};
 use crate::request::{Module, Request};
 use crate::targets::{Family, Target};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// What [`Build::compile_static`](crate::Build::compile_static) made.
@@ -105,8 +106,14 @@ pub(crate) fn modules(request: &Request) -> Result<Vec<(String, Module)>, Error>
         }
     }
     let own = plan::modules(request, "static")?.remove(0).1;
-    let each = own.sources.iter().enumerate().map(|(index, source)| {
-        let name = format!("{index}_{}", plan::stem(&source.path));
+    // Objects are called after their sources, so that one more source changes no other's object. The number is for files of
+    // the same name in several folders.
+    let mut counts = BTreeMap::new();
+    let each = own.sources.iter().map(|source| {
+        let stem = plan::stem(&source.path);
+        let count = counts.entry(stem.clone()).or_insert(0);
+        let name = format!("{count}_{stem}");
+        *count += 1;
         let mut module = Module::new(&name);
         module.file(source.clone()).options = own.options.clone();
         (name, module)
@@ -185,4 +192,17 @@ fn warn_of_prebuilt(run: &Run<'_>, name: &str) -> Result<(), Error> {
     };
     run.cargo.warn_once(&format!("{variable}={value} is for packs: the static library \"{name}\" {what}"));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_are_called_after_their_sources() {
+        let mut build = crate::Build::new();
+        build.files(["a/k.cu", "scale.cu", "b/k.cu", "0_k.cu"]);
+        let names: Vec<String> = modules(&build.request).unwrap().into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["0_k", "0_scale", "1_k", "0_0_k"]);
+    }
 }

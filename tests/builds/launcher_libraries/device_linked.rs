@@ -1,0 +1,187 @@
+//! Two crates with `links`: headers, with a source that is compiled by whoever includes them; and a prover, of kernels that call
+//! device functions of other files, and of C++ for the host, which the crate `cc` compiles. The judges are nvcc's and clang's
+//! linkers for devices, the program's linker, `cuobjdump`, `roc-obj-ls`, and the program.
+
+use super::{HIP, RUNTIME, code_objects, kernels, pass_headers_on, results_of_a_launch};
+use offload_tests::registry::NVCC;
+use offload_tests::scenario::Scenario;
+use offload_tests::tools::{cuda, rocm, stdout, succeed};
+use std::fs;
+
+offload_tests::tests! {
+    NVCC.slow() => [two_crates_make_one_device_program],
+    HIP.slow() => [two_crates_make_one_device_program_for_amd],
+}
+
+/// Steps of the constraint polynomial, each in a file of its own.
+const STEPS: usize = 4;
+
+const FIELD: &str = r#"#pragma once
+#include <field/runtime.h>
+
+struct Field {
+  static constexpr unsigned P = 15 * (1u << 27) + 1;
+  unsigned value;
+};
+
+// In src/field.cu of this crate.
+__device__ Field mul(Field a, Field b);
+extern __device__ unsigned roots[8];
+"#;
+
+const FIELD_SOURCE: &str = r#"#include <field/field.h>
+
+__device__ unsigned roots[8] = {1, 3, 9, 27, 81, 243, 729, 2187};
+
+__device__ Field mul(Field a, Field b) { return {unsigned((unsigned long long)a.value * b.value % Field::P)}; }
+"#;
+
+/// `launch_eval` is C++ of this crate's host code alone, and no function for Rust.
+const EVAL_HEADER: &str = "#pragma once\n#include <cstddef>\nint launch_eval(unsigned *x, std::size_t n);\n";
+
+const HOST: &str = r#"#include "eval.h"
+#include <string>
+
+// The error as text, which is empty if there is none; the caller frees it.
+extern "C" char *prover_eval(unsigned *x, std::size_t n) {
+  int error = launch_eval(x, n);
+  std::string text = error == 0 ? "" : "error " + std::to_string(error);
+  char *copy = new char[text.size() + 1];
+  text.copy(copy, text.size());
+  copy[text.size()] = 0;
+  return copy;
+}
+
+extern "C" void prover_free(char *text) { delete[] text; }
+"#;
+
+const BUILD_SCRIPT: &str = r#"use offload_build::{Build, Compiler};
+use std::env;
+
+fn main() {
+    let root = env::var("DEP_FIELD_ROOT").expect("the headers' crate is a dependency");
+    let entries = std::fs::read_dir("kernels").expect("the folder is there");
+    let mut files: Vec<_> = entries.map(|entry| entry.expect("it can be read").path()).collect();
+    files.sort();
+    println!("cargo::rerun-if-changed=kernels");
+    let mut build = Build::new();
+    build
+        .compiler(Compiler::Nvcc)
+        .compiler(Compiler::ClangRocm)
+        .device_link()
+        .include(format!("{root}/include"))
+        .include("cxx")
+        .file(format!("{root}/src/field.cu"))
+        .files(files)
+        .default_archs(["sm_80"]);
+    // Before the library that it calls into: linkers read libraries in this order.
+    if !build.resolve().is_skipped() {
+        println!("cargo::rerun-if-changed=cxx");
+        cc::Build::new().cpp(true).include("cxx").file("cxx/prover.cpp").compile("prover_host");
+    }
+    let library = build.compile_static("prover");
+    println!("cargo::metadata=targets={}", library.targets().join(" "));
+}
+"#;
+
+/// A workspace of `<prefix>_field`, `<prefix>_sys` with the prover, and `<prefix>` with the program.
+fn workspace(prefix: &str) -> Scenario {
+    let [field, sys] = ["field", "sys"].map(|part| format!("{prefix}_{part}"));
+    let on = |name: &str| format!("{name} = {{ path = \"../{name}\" }}\n");
+    let members = [
+        (&*field, "links = \"field\"", String::new()),
+        (&*sys, "links = \"prover\"", on(&field)),
+        (prefix, "", on(&sys)),
+    ];
+    let members = members.each_ref().map(|(name, links, dependencies)| (*name, *links, &**dependencies));
+    let scenario = Scenario::workspace(&format!("{prefix}_workspace"), &members);
+
+    let headers = scenario.member(&field);
+    pass_headers_on(&headers);
+    // Its sources are compiled by the prover.
+    headers
+        .write("build.rs", headers.text("build.rs").replace("/include\"", "\"").replace("=include=", "=root="))
+        .write("include/field/runtime.h", RUNTIME)
+        .write("include/field/field.h", FIELD)
+        .write("src/field.cu", FIELD_SOURCE);
+
+    let prover = scenario.member(&sys);
+    prover.manifest("build-dependencies", "cc = \"1\"");
+    let (mut declared, mut called) = (String::new(), String::new());
+    for step in 0..STEPS {
+        declared += &format!("__device__ Field step_{step}(Field x);\n");
+        called += &format!("  y = step_{step}(y);\n");
+        prover.write(
+            &format!("kernels/step_{step}.cu"),
+            format!("#include <field/field.h>\n__device__ Field step_{step}(Field x) {{ return mul(x, {{roots[{step}]}}); }}\n"),
+        );
+    }
+    prover
+        .write("build.rs", BUILD_SCRIPT)
+        .write("cxx/eval.h", EVAL_HEADER)
+        .write("cxx/prover.cpp", HOST)
+        .write(
+            "kernels/eval.cu",
+            format!(
+                "#include <field/field.h>\n#include \"eval.h\"\n{declared}\n\
+                 __global__ void eval(unsigned *x, size_t n) {{\n  size_t i = blockIdx.x * blockDim.x + threadIdx.x;\n  \
+                 if (i >= n)\n    return;\n  Field y = {{x[i]}};\n{called}  x[i] = y.value;\n}}\n\n\
+                 int launch_eval(unsigned *x, size_t n) {{\n  eval<<<(n + 255) / 256, 256>>>(x, n);\n  \
+                 return (int)gpuGetLastError();\n}}\n"
+            ),
+        )
+        .write(
+            "src/lib.rs",
+            r#"use std::ffi::{CStr, c_char};
+
+unsafe extern "C" {
+    fn prover_eval(x: *mut u32, n: usize) -> *mut c_char;
+    fn prover_free(text: *mut c_char);
+}
+
+/// What the launch returns, as text.
+pub fn eval() -> String {
+    // SAFETY: a launch does not follow the pointer; the text is freed once.
+    unsafe {
+        let text = prover_eval(std::ptr::null_mut(), 1);
+        let copy = CStr::from_ptr(text).to_string_lossy().into_owned();
+        prover_free(text);
+        copy
+    }
+}
+"#,
+        );
+
+    let program = scenario.member(prefix);
+    program
+        .write(
+            "build.rs",
+            "fn main() {\n    println!(\"targets {}\", std::env::var(\"DEP_PROVER_TARGETS\").unwrap());\n}\n",
+        )
+        .write("src/main.rs", format!("fn main() {{\n    println!(\"[{{}}]\", {sys}::eval());\n}}\n"));
+    fs::remove_file(program.folder.join("src/lib.rs")).expect("a member has a library");
+    program
+}
+
+fn two_crates_make_one_device_program() {
+    let program = workspace("launchers_prover");
+    program.build().arg("-vv").passes().has("targets sm_80");
+    let built = program.program("debug", program.name());
+    assert!(kernels(&built, "sm_80").contains(&"_Z4evalPjm".to_owned()));
+    // What nvcc's linker made has the functions of the other files.
+    let elf = stdout(&succeed(cuda("cuobjdump").args(["-elf", "-arch", "sm_80"]).arg(&built)));
+    for function in ["_Z6step_05Field", "_Z6step_35Field", "_Z3mul5FieldS_", "roots"] {
+        assert!(elf.contains(function), "no {function} in\n{elf}");
+    }
+    let printed = program.start("debug").passes().stdout;
+    let expected =
+        results_of_a_launch().iter().map(|code| if *code == "0" { String::new() } else { format!("error {code}") });
+    assert!(expected.map(|text| format!("[{text}]")).any(|text| printed.trim() == text), "{printed}");
+}
+
+fn two_crates_make_one_device_program_for_amd() {
+    let program = workspace("launchers_prover_amd");
+    program.build().arg("-vv").env("OFFLOAD_ARCH", "gfx90a").env("ROCM_PATH", rocm()).passes().has("targets gfx90a");
+    assert_eq!(code_objects(&program.program("debug", program.name()), "gfx90a"), 1, "all sources are one code object");
+    program.start("debug").passes().has("[error ");
+}

@@ -1,0 +1,159 @@
+//! A package of 26 files in three folders. Those of one need compute capability 8.0, those of another 9.0. The judges are
+//! nvcc, clang, the linker, `cuobjdump`, `roc-obj-ls`, a log of nvcc's calls, and the program.
+
+use super::{HIP, RUNTIME, code_objects, kernels, results_of_a_launch};
+use crate::nvcc::rebuilds::LoggingToolkit;
+use offload_tests::registry::NVCC;
+use offload_tests::scenario::Scenario;
+use offload_tests::tools::rocm;
+
+offload_tests::tests! {
+    NVCC.slow() => [files_are_compiled_for_the_gpus_that_they_are_for],
+    HIP.slow() => [the_files_for_all_gpus_are_compiled_for_amd],
+}
+
+/// The folders: name, number of files, and what their GPUs have at least.
+const FOLDERS: [(&str, usize, usize); 3] = [("common", 21, 0), ("marlin", 3, 80), ("fp8", 2, 90)];
+
+const BUILD_SCRIPT: &str = r#"use offload_build::{Build, Compiler, Source};
+
+/// Folders, what their files support, and the flag that says whether they are built.
+const FOLDERS: [(&str, Option<&str>, &str); 3] =
+    [("common", None, ""), ("marlin", Some(">=sm_80"), "has_marlin"), ("fp8", Some(">=sm_90"), "has_fp8")];
+
+fn main() {
+    let mut build = Build::new();
+    build
+        .compiler(Compiler::Nvcc)
+        .compiler(Compiler::ClangRocm)
+        .include("kernels/include")
+        .flag_for("nvidia", "--default-stream=per-thread")
+        .default_archs(["sm_75", "sm_80"]);
+    let targets = build.resolve();
+    for (folder, minimum, flag) in FOLDERS {
+        println!("cargo::rerun-if-changed=kernels/{folder}");
+        let is_built = targets.is_skipped() || minimum.is_none_or(|minimum| targets.any(minimum));
+        if minimum.is_some() {
+            println!("cargo::rustc-check-cfg=cfg({flag})");
+        }
+        if !is_built {
+            continue;
+        }
+        if minimum.is_some() {
+            println!("cargo::rustc-cfg={flag}");
+        }
+        let entries = std::fs::read_dir(format!("kernels/{folder}")).expect("the folder is there");
+        let mut files: Vec<_> = entries.map(|entry| entry.expect("it can be read").path()).collect();
+        files.retain(|file| file.extension().is_some_and(|extension| extension == "cu"));
+        files.sort();
+        for file in files {
+            let mut source = Source::new(&file);
+            source.supports(minimum);
+            build.file(source);
+        }
+    }
+    build.compile_static("quant");
+}
+"#;
+
+/// The files of a folder: `marlin_0`, `marlin_1`, ….
+fn names(folder: &str, count: usize) -> impl Iterator<Item = String> {
+    (0..count).map(move |index| format!("{folder}_{index}"))
+}
+
+/// A source that compiles for the GPUs that it is for, and for no others.
+fn source(folder: &str, name: &str, minimum: usize) -> String {
+    format!(
+        "#include \"runtime.h\"\n#include \"{folder}.h\"\n\
+         #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < {minimum}0\n#error {name} is for newer GPUs\n#endif\n\
+         extern \"C\" __global__ void {name}_kernel(float *x, int n) {{\n  \
+           int i = blockIdx.x * blockDim.x + threadIdx.x;\n  if (i < n)\n    x[i] *= FACTOR;\n}}\n\
+         extern \"C\" int launch_{name}(float *x, int n) {{\n  {name}_kernel<<<1, 32>>>(x, n);\n  return (int)gpuGetLastError();\n}}\n"
+    )
+}
+
+/// The package with so many of the first folder's files. Its program prints what each launcher returns.
+fn package(name: &str, common: usize) -> Scenario {
+    let scenario = Scenario::without_sources(name);
+    scenario.write("build.rs", BUILD_SCRIPT).write("kernels/include/runtime.h", RUNTIME);
+    let mut library =
+        String::from("use std::ffi::c_int;\n\ntype Launch = unsafe extern \"C\" fn(*mut f32, c_int) -> c_int;\n\n");
+    let mut lists = String::new();
+    for (folder, count, minimum) in FOLDERS {
+        let count = if minimum == 0 { common } else { count };
+        scenario.write(&format!("kernels/include/{folder}.h"), "#define FACTOR 2.0f\n");
+        let (mut declared, mut listed) = (String::new(), String::new());
+        for name in names(folder, count) {
+            scenario.write(&format!("kernels/{folder}/{name}.cu"), source(folder, &name, minimum));
+            declared += &format!("    fn launch_{name}(x: *mut f32, n: c_int) -> c_int;\n");
+            listed += &format!("(\"{name}\", launch_{name}), ");
+        }
+        let cfg = if minimum == 0 { String::new() } else { format!("#[cfg(has_{folder})]\n") };
+        library += &format!("{cfg}unsafe extern \"C\" {{\n{declared}}}\n");
+        lists += &format!("    {cfg}    all.extend([{listed}] as [(&str, Launch); {count}]);\n");
+    }
+    library += &format!(
+        "\n/// Every launcher that was built.\npub fn launchers() -> Vec<(&'static str, Launch)> {{\n    \
+         let mut all: Vec<(&str, Launch)> = Vec::new();\n{lists}    all\n}}\n"
+    );
+    scenario.write("src/lib.rs", library).write(
+        "src/main.rs",
+        format!(
+            "fn main() {{\n    for (name, launch) in {name}::launchers() {{\n        \
+               // SAFETY: a launch does not follow the pointer, and without elements neither does the kernel.\n        \
+               println!(\"{{name}} {{}}\", unsafe {{ launch(std::ptr::null_mut(), 0) }});\n    }}\n}}\n"
+        ),
+    );
+    scenario
+}
+
+fn files_are_compiled_for_the_gpus_that_they_are_for() {
+    let [(common, of_all, _), (marlin, of_newer, _), (fp8, of_newest, _)] = FOLDERS;
+    assert_eq!(of_all + of_newer + of_newest, 26);
+    let scenario = package("launchers_quant", of_all);
+    let toolkit = LoggingToolkit::new(&scenario);
+    let started = || toolkit.calls().matches("start").count();
+    let build = || scenario.build().env("CUDA_HOME", &toolkit.root);
+    build().passes();
+    assert_eq!(started(), of_all + of_newer, "one nvcc for each file that is for a target");
+
+    let kernels_of = |names: Vec<String>| names.into_iter().map(|name| name + "_kernel").collect::<Vec<_>>();
+    let mut expected = kernels_of(names(common, of_all).collect());
+    expected.sort_unstable();
+    let library = scenario.output("debug", "libquant.a");
+    assert_eq!(kernels(&library, "sm_75"), expected);
+    expected.extend(kernels_of(names(marlin, of_newer).collect()));
+    assert_eq!(kernels(&library, "sm_80"), expected);
+
+    let printed = scenario.start("debug").passes();
+    for name in names(common, of_all).chain(names(marlin, of_newer)) {
+        let result = printed.stdout.lines().find_map(|line| line.strip_prefix(&format!("{name} ")));
+        assert!(result.is_some_and(|it| results_of_a_launch().contains(&it)), "{name} in {printed}");
+    }
+    printed.lacks(fp8);
+
+    // What changed is compiled, and nothing else: a header of one folder, a file that is new.
+    scenario.write("kernels/include/marlin.h", "#define FACTOR 3.0f\n");
+    build().passes();
+    assert_eq!(started(), of_newer, "a header of {marlin}");
+    scenario.write("kernels/common/common_new.cu", source(common, "common_new", 0));
+    build().passes();
+    assert_eq!(started(), 1, "a new file");
+
+    // Where nothing is compiled, the package has the functions of all files.
+    let checked = scenario.check().env("OFFLOAD_SKIP", "1").arg("-v").passes();
+    checked.has("--cfg has_marlin").has("--cfg has_fp8");
+    let checked = build().arg("-v").passes();
+    checked.has("--cfg has_marlin").lacks("--cfg has_fp8");
+}
+
+/// The other folders are for NVIDIA's GPUs.
+fn the_files_for_all_gpus_are_compiled_for_amd() {
+    const SOME: usize = 2;
+    let scenario = package("launchers_quant_amd", SOME);
+    scenario.build().env("OFFLOAD_ARCH", "gfx90a").env("ROCM_PATH", rocm()).passes();
+    let program = scenario.program("debug", scenario.name());
+    assert_eq!(code_objects(&program, "gfx90a"), SOME);
+    let printed = scenario.start("debug").passes();
+    printed.has("common_0 ").has(&format!("common_{} ", SOME - 1)).lacks(" 0\n").lacks("marlin");
+}

@@ -1,0 +1,44 @@
+//! The parts of `docs/migrating.md`.
+
+use offload_tests::scratch::workspace;
+use std::fs;
+
+/// A row of a table.
+pub struct Row {
+    /// Its line in the document, from 1.
+    pub line: usize,
+    /// What stands between backticks in the last column, which is ours.
+    pub ours: Vec<String>,
+}
+
+fn text() -> String {
+    fs::read_to_string(workspace().join("docs/migrating.md")).expect("the document can be read")
+}
+
+/// Returns the rows of all tables, without their headers.
+pub fn rows() -> Vec<Row> {
+    let text = text();
+    let lines: Vec<&str> = text.lines().collect();
+    let is_header = |index: usize| lines.get(index + 1).is_some_and(|next| next.starts_with("|---"));
+    let mut rows = Vec::new();
+    for (index, line) in lines.iter().enumerate() {
+        if !line.starts_with("| ") || is_header(index) {
+            continue;
+        }
+        let cells: Vec<&str> = line.trim_matches('|').split(" | ").collect();
+        let ours = cells.last().expect("a row has cells").split('`').skip(1).step_by(2);
+        rows.push(Row { line: index + 1, ours: ours.map(str::to_owned).collect() });
+    }
+    rows
+}
+
+/// Returns what each `diff` block leaves: its lines without those that are taken out.
+pub fn diffs() -> Vec<String> {
+    let text = text();
+    let blocks = text.split("```diff\n").skip(1).map(|rest| rest.split("```").next().unwrap_or_default());
+    let left = |block: &str| {
+        let kept = block.lines().filter(|line| !line.starts_with('-'));
+        kept.map(|line| line.get(1..).unwrap_or_default().to_owned() + "\n").collect()
+    };
+    blocks.map(left).collect()
+}

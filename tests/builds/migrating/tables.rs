@@ -1,0 +1,113 @@
+//! The tables: each call of ours compiles, and each variable of ours is one that the crate documents. The judge is rustc.
+
+use super::page::{Row, rows};
+use offload_tests::registry::{GCC, NOTHING};
+use offload_tests::scenario::Scenario;
+use offload_tests::scratch::workspace;
+use std::fs;
+
+offload_tests::tests! {
+    NOTHING => [what_is_no_call_is_known],
+    GCC => [every_call_compiles],
+}
+
+/// What is between backticks and is neither a call nor a variable.
+const OTHERS: &[&str] = &[
+    // Another program's, or Cargo's.
+    "cargo build -j",
+    "cc::Build",
+    ".cuda(true)",
+    "hipModuleLoadData",
+    "-O3",
+    "code=compute_80",
+    "__cudaLaunchKernel",
+    "__cudaLaunchKernel_ptsz",
+    "__device__",
+    // The program's: what the diffs leave has the macro and the selection.
+    "include_offload!(\"kernels\")",
+    "include_offload!(\"k\")",
+    "select",
+    "KernelPack<Compressed>",
+    // Features, targets, files.
+    "#include",
+    "k.cu",
+    "compression",
+    "zstd",
+    "native",
+    "all",
+    "all-major",
+    "compute_80",
+    "(13, 0)",
+    // Calls that stand in the same row, or are meant in general.
+    "compile",
+    ".modules",
+];
+
+/// Returns a span as an expression on `build`, a `&mut Build`, if it is a call.
+fn call(span: &str) -> Option<String> {
+    if OTHERS.contains(&span) {
+        return None;
+    }
+    if span.starts_with('.') {
+        return Some(format!("build{span}"));
+    }
+    let types = ["Build::", "Module::", "Source::"];
+    types.iter().any(|name| span.starts_with(name)).then(|| span.to_owned())
+}
+
+/// Returns the name of the variable that a span is, sets, or starts with.
+fn variable(span: &str) -> Option<&str> {
+    let name = span.split('=').next().unwrap_or_default();
+    let is_upper = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    let is_name = name.len() > 2 && name.starts_with(|c: char| c.is_ascii_uppercase()) && name.chars().all(is_upper);
+    is_name.then_some(name)
+}
+
+fn what_is_no_call_is_known() {
+    let front_page = fs::read_to_string(workspace().join("offload-build/src/lib.rs")).expect("it can be read");
+    // Cargo's own.
+    let others = ["OUT_DIR"];
+    let mut wrong = String::new();
+    for Row { line, ours } in rows() {
+        for span in &ours {
+            let is_known = match variable(span) {
+                Some(name) => others.contains(&name) || front_page.contains(&format!("`{name}")),
+                None => call(span).is_some() || OTHERS.contains(&span.as_str()),
+            };
+            if !is_known {
+                wrong += &format!("docs/migrating.md:{line}: `{span}`\n");
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "neither a call, nor a variable of offload-build/src/lib.rs, nor in OTHERS:\n{wrong}");
+    let all: Vec<String> = rows().into_iter().flat_map(|row| row.ours).collect();
+    let unused: Vec<&&str> = OTHERS.iter().filter(|other| !all.iter().any(|span| span == *other)).collect();
+    assert!(unused.is_empty(), "OTHERS that are not in the tables: {unused:?}");
+}
+
+/// One build script has a function for each row. None is called: what the calls do is for other tests.
+fn every_call_compiles() {
+    let mut functions = String::new();
+    let mut calls = 0;
+    for Row { line, ours } in rows() {
+        let found: Vec<String> = ours.iter().filter_map(|span| call(span)).collect();
+        if found.is_empty() {
+            continue;
+        }
+        calls += found.len();
+        let statements: String = found.iter().map(|call| format!("    let _ = {call};\n")).collect();
+        functions += &format!("fn migrating_md_line_{line}(build: &mut Build) {{\n{statements}}}\n");
+    }
+    assert!(calls > 60, "the tables were found: {calls} calls\n{functions}");
+    let mut scenario = Scenario::new("migrating_tables");
+    // `.compress()` takes it.
+    scenario.feature("offload-build", "compression");
+    scenario.write(
+        "build.rs",
+        format!(
+            "#![allow(dead_code)]\nuse offload_build::{{Build, Compiler, Language, Module, Source}};\n\n{functions}\nfn main() {{\n    \
+             println!(\"cargo::rerun-if-changed=build.rs\");\n}}\n"
+        ),
+    );
+    scenario.check().passes();
+}
