@@ -335,6 +335,8 @@ impl<'a> Compilations<'a> {
                 // The same command, but that nothing is optimized away, and everything named.
                 let mut describe = compile.clone();
                 describe.extend(args(&["-S", "-g", "-w", "-Xclang", "-disable-llvm-passes"]));
+                // Without this the driver leaves types out for NVIDIA's GPUs where it optimizes.
+                describe.extend(args(&["--cuda-noopt-device-debug"]));
                 let step = Step::new(Kind::Scan, &clang.path, describe).output(&self.work(&format!("{index}.ll")));
                 compilation.signature_steps.push(step.depfile(self.work(&format!("{index}.ll.d")), by));
             }

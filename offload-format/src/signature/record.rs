@@ -100,6 +100,7 @@ mod tests {
     use crate::signature::Scalar;
     use alloc::string::ToString;
     use alloc::vec;
+    use core::slice;
 
     fn record(size: (u64, u64), fields: &[(u64, Scalar)]) -> Content {
         let field = |(number, (offset, scalar)): (usize, &(u64, Scalar))| Field {
@@ -136,7 +137,13 @@ mod tests {
         let inner = Record::pointed_to("Opaque".to_string(), "Opaque".to_string());
         let field = |ty: &str| vec![Field { name: "f".to_string(), offset: 0, ty: ty.parse().unwrap() }];
         let outer = |ty| {
-            Record::new("P".to_string(), "P".to_string(), Size { bytes: 8, align: 8 }, field(ty), &[inner.clone()])
+            Record::new(
+                "P".to_string(),
+                "P".to_string(),
+                Size { bytes: 8, align: 8 },
+                field(ty),
+                slice::from_ref(&inner),
+            )
         };
         assert!(matches!(outer("*mut Opaque").content, Content::Fields(_)));
         assert_eq!(outer("Opaque").content, Content::Opaque);

@@ -88,6 +88,12 @@ fn builds_without_compilers_have_the_same_functions() {
     let expected = signatures(&scenario, "release");
     assert_eq!(scenario.text("prebuilt/pack.signatures"), expected);
 
+    // Of optimized code for NVIDIA alone, too.
+    let nvidia = with_source("signatures_release", SAXPY.as_bytes());
+    nvidia.write("src/main.rs", CALL).pack("pack", r#".file("kernels/types.cu").arch("compute_80")"#);
+    nvidia.build().release().passes().lacks("warning");
+    assert_eq!(signatures(&nvidia, "release"), expected);
+
     scenario.build().env("OFFLOAD_PREBUILT", "only").passes();
     assert_eq!(signatures(&scenario, "debug"), expected);
     // The set, where nothing was built before; and what was built before, where there is no set.

@@ -76,7 +76,9 @@ pub(crate) fn read(ir: &str, read: impl Fn(&str) -> Option<String>) -> Signature
 /// The numbers and types of the parameters, counted from 1.
 fn passed(metadata: &Metadata<'_>, subprogram: Node<'_>) -> Option<Vec<(u64, u32)>> {
     let list = metadata.follow(metadata.follow(subprogram, "type")?, "types")?;
-    // The first is what the function returns.
-    let all: Option<Vec<u32>> = list.items().skip(1).map(metadata::reference).collect();
+    let mut items = list.items();
+    // The first is what the function returns. There is none if types were not asked for.
+    items.next()?;
+    let all: Option<Vec<u32>> = items.map(metadata::reference).collect();
     Some((1..).zip(all?).collect())
 }
