@@ -287,12 +287,12 @@ fn kernels_of_ready_made_images() {
     let records = || {
         scenario.build().passes();
         ["one", "two"].map(|module| {
-            let file = format!("pack/work/{module}.gfx90a.kernels");
+            let file = format!("pack/work/{module}.gfx90a.arguments");
             (scenario.output_text("debug", &file), scenario.output_time("debug", &file))
         })
     };
     let first = records();
-    assert!(first[0].0.ends_with("\nkernel saxpy\n"), "{first:?}");
+    assert!(first[0].0.contains("\nkernel saxpy\nargument 0 4\nargument 4 4\n"), "{first:?}");
     scenario.touch_build_script();
     assert_eq!(records(), first);
 }

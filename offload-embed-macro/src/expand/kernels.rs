@@ -80,12 +80,12 @@ impl Module<'_> {
             const MODULE: #expansion::Module<'static, #form> = #expansion::module(&#pack, #number);
             #[doc(hidden)]
             #[allow(non_camel_case_types, missing_debug_implementations)]
-            pub mod __parameters {
+            pub mod parameter_names {
                 #(pub enum #parameters {})*
             }
             #[doc(hidden)]
             #[allow(non_camel_case_types, missing_debug_implementations)]
-            pub mod __kernels {
+            pub mod kernel_names {
                 #(pub enum #kernel_names {})*
             }
             #(#items)*
@@ -116,7 +116,7 @@ impl Module<'_> {
             parameters.iter().zip(&layout).zip(&names).enumerate().map(|(at, ((parameter, (_, size)), marker))| {
                 let (number, bytes) = (Literal::usize_unsuffixed(at + 1), Literal::u64_unsuffixed(size.bytes));
                 let ty = parameter_type(expansion, &parameter.ty);
-                quote! { impl #expansion::Argument<#ty, __kernels::#function, __parameters::#marker, #number, #bytes> }
+                quote! { impl #expansion::Argument<#ty, kernel_names::#function, parameter_names::#marker, #number, #bytes> }
             });
         let numbers = (0..parameters.len()).map(Literal::usize_unsuffixed);
         let comment = documentation(comment);

@@ -4,7 +4,7 @@
 use offload_format::bundle::BundleBuilder;
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
 use offload_tests::data::{assert_as_checked_in, read};
-use offload_tests::registry::NOTHING;
+use offload_tests::registry::{CLANG, NOTHING};
 use offload_tests::scenario::Scenario;
 use offload_tests::scratch::workspace;
 use serde_json::Value;
@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 offload_tests::tests! {
     NOTHING => [errors_without_a_build_script_are_as_checked_in, errors_with_all_containers_are_as_checked_in],
     NOTHING.slow() => [every_error_is_as_checked_in],
+    CLANG => [wrong_calls_of_kernels_do_not_compile],
 }
 
 fn every_error_is_as_checked_in() {
@@ -32,6 +33,16 @@ fn errors_with_all_containers_are_as_checked_in() {
     scenario.feature("offload", "containers");
     with_build_script(&scenario);
     errors_are_as_checked_in(&scenario, "containers");
+}
+
+/// The bugs of `docs/launch-bugs.md`.
+fn wrong_calls_of_kernels_do_not_compile() {
+    let scenario = Scenario::without_sources("ui_calls");
+    let source = read(workspace().join("tests/embedding/ui/calls/kernels.cu"));
+    scenario
+        .write("kernels/calls.cu", source)
+        .pack("calls", r#".file("kernels/calls.cu").archs(["gfx90a", "compute_80"])"#);
+    errors_are_as_checked_in(&scenario, "calls");
 }
 
 /// Returns the sources in a folder here, by name.

@@ -1,0 +1,11 @@
+//! One argument too many.
+
+mod kernels {
+    offload::include_kernels!("calls");
+}
+
+pub fn call(x: *const f32, y: *mut f32) {
+    let _ = kernels::saxpy(1000, 2.0, x, y, 0);
+}
+
+fn main() {}

@@ -1,0 +1,11 @@
+//! A kernel that is not there.
+
+mod kernels {
+    offload::include_kernels!("calls");
+}
+
+pub fn call(x: *const f32, y: *mut f32) {
+    let _ = kernels::sapxy(1000, 2.0, x, y);
+}
+
+fn main() {}
