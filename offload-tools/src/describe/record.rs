@@ -59,6 +59,8 @@ pub struct KernelRecord {
     pub code_size: Option<u64>,
     /// How many arguments a launch passes: without those that the runtime fills in.
     pub arguments: u64,
+    /// What a launch passes, in order.
+    pub parameters: Vec<ParameterRecord>,
     /// The size of all arguments together, with those that the runtime fills in.
     pub arguments_size: Option<u64>,
     /// Registers of an NVIDIA kernel, for each thread.
@@ -83,6 +85,20 @@ pub struct KernelRecord {
     pub max_threads: Option<u64>,
 }
 
+/// A parameter of a kernel in JSON.
+#[derive(Debug, Serialize)]
+pub struct ParameterRecord {
+    /// Its name in the image.
+    pub name: Option<String>,
+    /// Its type in the image: `f32` in PTX, `float*` in AMD's code objects of OpenCL C.
+    #[serde(rename = "type")]
+    pub type_name: Option<String>,
+    /// Its offset in bytes from where the arguments start.
+    pub offset: u64,
+    /// Its size in bytes.
+    pub size: u64,
+}
+
 impl KernelRecord {
     /// The kernels of an image; `None` if one of its kind does not tell.
     ///
@@ -102,10 +118,20 @@ impl KernelRecord {
     }
 
     fn new(kernel: &offload_format::image::Kernel<'_>) -> Self {
+        let passed = kernel.arguments.clone().filter(|argument| !argument.is_hidden());
+        let parameters: Vec<ParameterRecord> = passed
+            .map(|argument| ParameterRecord {
+                name: argument.name.map(str::to_owned),
+                type_name: argument.type_name.map(str::to_owned),
+                offset: argument.offset,
+                size: argument.size,
+            })
+            .collect();
         Self {
             name: kernel.name.to_owned(),
             code_size: kernel.code_size,
-            arguments: kernel.arguments.clone().filter(|argument| !argument.is_hidden()).count() as u64,
+            arguments: parameters.len() as u64,
+            parameters,
             arguments_size: kernel.arguments_size,
             registers: kernel.registers,
             vgprs: kernel.vgprs,

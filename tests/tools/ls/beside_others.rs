@@ -91,6 +91,18 @@ fn kernels_as_the_notes_have_them() {
     ] {
         assert_eq!(kernel[key].to_string(), value(theirs), "{key}");
     }
+    // Each argument's lines begin with one of these, and those that the runtime fills in come last.
+    let of_arguments = |key: &str| {
+        let lines = notes.lines().filter_map(|line| line.trim().trim_start_matches("- ").strip_prefix(key));
+        lines.map(|value| value.trim().to_owned()).collect::<Vec<_>>()
+    };
+    let passed = of_arguments(".value_kind:").iter().take_while(|kind| !kind.starts_with("hidden_")).count();
+    let parameters = kernel["parameters"].as_array().expect("an array");
+    assert_eq!(parameters.len(), passed);
+    for (key, theirs) in [("offset", ".offset:"), ("size", ".size:")] {
+        let ours: Vec<String> = parameters.iter().map(|parameter| parameter[key].to_string()).collect();
+        assert_eq!(ours, of_arguments(theirs)[..passed], "{key}");
+    }
     let symbol: Vec<&str> = notes
         .lines()
         .map(|line| line.split_whitespace().collect::<Vec<_>>())

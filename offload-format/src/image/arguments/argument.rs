@@ -13,6 +13,10 @@ pub struct Argument<'data> {
     pub size: u64,
     /// AMD: what it is, in the metadata's words (`by_value`, `global_buffer`, `hidden_block_count_x`).
     pub value_kind: Option<&'data str>,
+    /// Its name, where the image has it: as PTX calls the parameter, or the metadata of AMD's code objects of OpenCL C.
+    pub name: Option<&'data str>,
+    /// Its type, where the image has it. PTX: that of a parameter which is no array, `f32`. AMD: that of OpenCL C, `float*`.
+    pub type_name: Option<&'data str>,
 }
 
 impl Argument<'_> {

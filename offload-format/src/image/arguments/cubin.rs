@@ -115,6 +115,6 @@ impl Attribute {
         let [_, place, size] = self.words(all)?;
         let size = if self.kind == LARGE_ARGUMENT { size } else { size >> 18 };
         let (ordinal, offset, size) = (u64::from(place & 0xffff), u64::from(place >> 16), u64::from(size));
-        Ok(Argument { ordinal, offset, size, value_kind: None })
+        Ok(Argument { ordinal, offset, size, value_kind: None, name: None, type_name: None })
     }
 }

@@ -27,16 +27,18 @@ impl<'data> MetadataArguments<'data> {
 
 /// Reads one argument.
 pub(in crate::image) fn read_argument<'data>(cursor: &mut Cursor<'data>, ordinal: u64) -> Result<Argument<'data>> {
-    let (mut offset, mut size, mut value_kind) = (None, None, None);
+    let (mut offset, mut size, mut value_kind, mut name, mut type_name) = (None, None, None, None, None);
     let start = *cursor;
     for _ in 0..cursor.map("kernel argument")? {
         match cursor.str("kernel argument key")? {
             ".offset" => offset = Some(cursor.uint("kernel argument .offset")?),
             ".size" => size = Some(cursor.uint("kernel argument .size")?),
             ".value_kind" => value_kind = Some(cursor.str("kernel argument .value_kind")?),
+            ".name" => name = Some(cursor.str("kernel argument .name")?),
+            ".type_name" => type_name = Some(cursor.str("kernel argument .type_name")?),
             _ => cursor.skip()?,
         }
     }
     let place = offset.zip(size).ok_or(start.wrong("kernel argument without .offset or .size"))?;
-    Ok(Argument { ordinal, offset: place.0, size: place.1, value_kind })
+    Ok(Argument { ordinal, offset: place.0, size: place.1, value_kind, name, type_name })
 }

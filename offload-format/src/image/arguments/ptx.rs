@@ -42,19 +42,21 @@ impl<'data> PtxArguments<'data> {
                 Parameter::Reference => {
                     self.end = self.end.checked_next_multiple_of(REFERENCE_ALIGN).ok_or(wrong)?;
                 }
-                Parameter::Value { size, align } => {
+                Parameter::Value { size, align, name, type_name } => {
                     let address = self.end.checked_next_multiple_of(align).ok_or(wrong)?;
                     self.end = address.checked_add(size).ok_or(wrong)?;
-                    return Ok(Some(Argument { ordinal, offset: address - self.base, size, value_kind: None }));
+                    let offset = address - self.base;
+                    return Ok(Some(Argument { ordinal, offset, size, value_kind: None, name, type_name }));
                 }
             }
         }
     }
 
     /// `.param [.align A] .type [.ptr [.space] [.align P]] name [ "[" count "]" ]`, up to the comma or the parenthesis.
-    fn parameter(&mut self) -> Option<Parameter> {
+    fn parameter(&mut self) -> Option<Parameter<'data>> {
         let tokens = &mut self.tokens;
         let (mut kind, mut align, mut count, mut is_pointer) = (None, 0, 1, false);
+        let (mut name, mut type_name) = (None, None);
         loop {
             let before = *tokens;
             match tokens.next()?.1 {
@@ -74,12 +76,17 @@ impl<'data> PtxArguments<'data> {
                 }
                 b"[" => {
                     count = number(tokens.next()?.1)?;
+                    type_name = None;
                     if !tokens.skip(b"]") {
                         return None;
                     }
                 }
                 b".texref" | b".samplerref" | b".surfref" => kind = Some(0),
-                token if kind.is_none() && token.starts_with(b".") => kind = type_size(token),
+                token if kind.is_none() && token.starts_with(b".") => {
+                    kind = type_size(token);
+                    type_name = str::from_utf8(token).ok()?.strip_prefix('.');
+                }
+                token if !token.starts_with(b".") => name = str::from_utf8(token).ok(),
                 _ => {}
             }
         }
@@ -87,17 +94,19 @@ impl<'data> PtxArguments<'data> {
         if size == 0 {
             return Some(Parameter::Reference);
         }
-        Some(Parameter::Value { size: size.checked_mul(count)?, align: align.max(size) })
+        Some(Parameter::Value { size: size.checked_mul(count)?, align: align.max(size), name, type_name })
     }
 }
 
-enum Parameter {
+enum Parameter<'data> {
     End,
     /// A texture, sampler or surface.
     Reference,
     Value {
         size: u64,
         align: u64,
+        name: Option<&'data str>,
+        type_name: Option<&'data str>,
     },
 }
 

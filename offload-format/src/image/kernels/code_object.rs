@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `amdhsa.kernels` | array of kernels |
 //! | `.name`, `.symbol` | the kernel's name; its descriptor's symbol, `<function>.kd` |
-//! | `.args` | array of arguments: `.offset`, `.size`, `.value_kind`, hidden ones last |
+//! | `.args` | array of arguments: `.offset`, `.size`, `.value_kind`, `.name`, `.type_name`, hidden ones last |
 //! | `.kernarg_segment_size` | size of all arguments |
 //! | `.vgpr_count`, `.agpr_count`, `.sgpr_count` | registers |
 //! | `.vgpr_spill_count`, `.sgpr_spill_count` | registers kept elsewhere |
