@@ -43,7 +43,8 @@
 //! | item | is |
 //! |---|---|
 //! | [`include_offload!`] | a pack of the build script, or a file, inside this program |
-//! | [`KernelPack`], [`Module`], [`Kernel`], [`PackImage`] | what is in it |
+//! | [`include_kernels!`], [`Call`], [`Argument`], [`DeviceBuffer`] | the same, with a function for each kernel |
+//! | [`KernelPack`], [`Module`], [`Kernel`], [`Limits`], [`PackImage`] | what is in it |
 //! | [`Plain`], [`Compressed`], [`Form`], [`Decompressed`] | whether its images lie there as they are, or have to be decompressed |
 //! | [`DeviceInfo`], [`SelectError`], [`mod@select`] | the rules for which image a device gets |
 //! | [`assert_supports`] | for the program's own tests: a pack runs on these GPUs |
@@ -79,6 +80,6 @@ pub use offload_format::pack_index::{Origin, PackImageKind};
 pub use offload_format::select::{Choice, ComputeCapability, DeviceInfo, Fit, Refusal, SelectError};
 pub use offload_format::{select, target};
 pub use pack::{
-    Compressed, Decompressed, Form, Kernel, KernelPack, LinkedPack, Module, PackImage, Plain, linked_packs,
+    Compressed, Decompressed, Form, Kernel, KernelPack, Limits, LinkedPack, Module, PackImage, Plain, linked_packs,
 };
 pub use supports::assert_supports;

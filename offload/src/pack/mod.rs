@@ -9,6 +9,7 @@ pub(crate) mod disk;
 mod form;
 mod image;
 mod kernel;
+mod limits;
 #[allow(unsafe_code)]
 mod linked;
 mod module;
@@ -21,6 +22,7 @@ pub use decompressed::{Decompressed, StreamRecord, compressed};
 pub use form::{Compressed, Form, Plain};
 pub use image::PackImage;
 pub use kernel::{Kernel, kernel};
+pub use limits::Limits;
 pub use linked::{Entry, LinkedPack, linked_packs};
 pub use module::{Module, module};
 pub use record::{ImageRecord, ModuleRecord};

@@ -1,0 +1,47 @@
+//! What an image says of launches of a kernel.
+
+use super::{Form, Kernel};
+use offload_format::Result;
+use offload_format::image::Kernels;
+
+/// What a launch of a kernel has to keep to, as far as an image says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// The most threads that a block may have (`__launch_bounds__`, `.maxntid`).
+    pub max_threads: Option<u64>,
+    /// The block that a launch must have, by dimension (`reqd_work_group_size`, `.reqntid`).
+    pub required_block: Option<[u64; 3]>,
+    /// Bytes that the threads of a block share (`__shared__`), without those that a launch asks for.
+    pub shared_memory: Option<u64>,
+    /// Threads of a wavefront, for AMD. NVIDIA's warps have 32, which no image says.
+    pub wavefront_size: Option<u64>,
+}
+
+impl<F: Form> Kernel<'_, F> {
+    /// Returns the limits of the kernel in an image, of which these are the bytes: those of
+    /// [`PackImage::bytes`](crate::PackImage::bytes), or of what was decompressed. `None` if the image has no such kernel.
+    ///
+    /// ```
+    /// # #![deny(warnings)]
+    /// use offload::{DeviceInfo, KernelPack};
+    ///
+    /// static SAXPY: KernelPack =
+    ///     offload::include_offload!(path = "$CARGO_MANIFEST_DIR/../tests/corpus/image/saxpy.gfx90a.hsaco");
+    /// let image = SAXPY.select(&DeviceInfo::parse("gfx90a").unwrap()).unwrap();
+    /// let limits = SAXPY.kernel("saxpy").limits(image.bytes()).unwrap().unwrap();
+    /// assert_eq!((limits.max_threads, limits.wavefront_size), (Some(1024), Some(64)));
+    /// ```
+    ///
+    /// It reads the image each time. Returns an error if the image is damaged, or of a kind that does not tell: one for
+    /// the CPU.
+    pub fn limits(&self, image: &[u8]) -> Result<Option<Limits>> {
+        let kernel = Kernels::parse(image)?.find(|kernel| kernel.name == self.name());
+        Ok(kernel.map(|kernel| Limits {
+            max_threads: kernel.max_threads,
+            required_block: kernel.required_block,
+            shared_memory: kernel.shared_memory,
+            wavefront_size: kernel.wavefront_size,
+        }))
+    }
+}
