@@ -30,7 +30,7 @@ const INSTALL_LINKER_WRAPPER: &str = "install clang 19 or newer with its clang-l
                                       .compiler(Compiler::Nvcc)";
 
 /// The reason for one target.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct MissingTool {
     /// In half a line.
     pub(crate) short: String,

@@ -10,7 +10,11 @@ offload_tests::tests! {
 }
 
 /// The calls between `Build::new()` and `compile_static`, and a part of the message.
-const CASES: [(&str, &str); 16] = [
+const CASES: [(&str, &str); 17] = [
+    (
+        r#".file("kernels/scale.cu").compiler(Compiler::Nvcc).archs(["sm_75", "compute_80"])"#,
+        "no image for sm_75, compute_80: ",
+    ),
     (
         r#".file("kernels/scale.cu").include("cutlass/include").archs(["sm_80"])"#,
         "build.rs calls .include(\"cutlass/include\") for kernels/scale.cu, and there is no folder /",

@@ -143,7 +143,8 @@ pub(crate) fn make(run: &Run<'_>, name: &str, modules: &[PlannedModule]) -> Resu
         match made {
             Ok(of_source) => planned.push(of_source),
             Err(NotMade::MissingTool(missing)) => {
-                failures.push((&module.targets[0], missing, "static libraries have none".to_owned()))
+                let of_target = |target| (target, missing.clone(), "static libraries have none".to_owned());
+                failures.extend(module.targets.iter().map(of_target));
             }
             Err(NotMade::Fatal(error)) => return Err(error),
         }
