@@ -50,7 +50,7 @@ fn images(file: &Path) -> Vec<String> {
 
 fn a_build_is_for_its_own_targets_whatever_the_variables_name() {
     let scenario = both_kinds("vendor_flags_with_gpus");
-    let object = || scenario.output("debug", "library/0_named.host.o");
+    let object = || scenario.output("debug", "library/0_named.sm_80.compute_80.o");
     let mut times = Vec::new();
     for (variable, value, names, targets) in [
         ("NVCC_APPEND_FLAGS", "-gencode arch=compute_90,code=sm_90 -DNAME=of_flag", "of_flag", "sm_90"),
