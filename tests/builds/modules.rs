@@ -358,9 +358,11 @@ fn each_module_has_a_prebuilt_set() {
             "pack.affine.compute_80.ptx",
             "pack.affine.gfx90a.hsaco",
             "pack.affine.manifest",
+            "pack.affine.signatures",
             "pack.compute_80.ptx",
             "pack.gfx90a.hsaco",
-            "pack.manifest"
+            "pack.manifest",
+            "pack.signatures"
         ]
     );
     let build_from_the_set = || scenario.build().env("OFFLOAD_PREBUILT", "only");

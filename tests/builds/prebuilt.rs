@@ -184,7 +184,10 @@ fn a_prebuilt_set_can_travel() {
         .map(|path| path.file_name().expect("a file has a name").to_string_lossy().into_owned())
         .collect();
     files.sort_unstable();
-    assert_eq!(files, [".gitattributes", "add.cu", "add.gfx90a.hsaco", "add.manifest", "add.notes.txt"]);
+    assert_eq!(
+        files,
+        [".gitattributes", "add.cu", "add.gfx90a.hsaco", "add.manifest", "add.notes.txt", "add.signatures"]
+    );
     let manifest = there.text("kernels/add.manifest");
     assert!(!manifest.contains(&*there.folder.to_string_lossy()), "{manifest}");
 

@@ -10,7 +10,7 @@ use crate::compile::seen::Seen;
 use crate::compile::signatures;
 use crate::compile::{Compilation, profile};
 use crate::error::{Error, ErrorKind};
-use crate::exec::{self, How, Launcher, Printed, Sorted};
+use crate::exec::{self, How, Kind, Launcher, Printed, Sorted};
 use crate::hash::ContentHash;
 use crate::output::OutDir;
 use crate::pack::image::{self, Image};
@@ -314,6 +314,10 @@ impl<'a> Run<'a> {
                 step.after.iter_mut().for_each(|before| *before += first);
                 step
             }));
+        }
+        let compilations: Vec<usize> = (0..steps.len()).filter(|&number| steps[number].kind == Kind::Compile).collect();
+        for step in steps.iter_mut().filter(|step| step.kind == Kind::Describe) {
+            step.after.extend(&compilations);
         }
         if steps.is_empty() {
             // How they would be run is of no account.

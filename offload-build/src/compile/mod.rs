@@ -337,7 +337,7 @@ impl<'a> Compilations<'a> {
                 describe.extend(args(&["-S", "-g", "-w", "-Xclang", "-disable-llvm-passes"]));
                 // Without this the driver leaves types out for NVIDIA's GPUs where it optimizes.
                 describe.extend(args(&["--cuda-noopt-device-debug"]));
-                let step = Step::new(Kind::Scan, &clang.path, describe).output(&self.work(&format!("{index}.ll")));
+                let step = Step::new(Kind::Describe, &clang.path, describe).output(&self.work(&format!("{index}.ll")));
                 compilation.signature_steps.push(step.depfile(self.work(&format!("{index}.ll.d")), by));
             }
             let step = Step::new(Kind::Compile, &clang.path, compile).output(&out);

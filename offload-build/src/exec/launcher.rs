@@ -86,7 +86,9 @@ impl Launcher {
         match step.kind {
             Kind::Compile => {}
             Kind::Assemble if self.is("sccache") => {}
-            Kind::Assemble | Kind::Generate | Kind::Link | Kind::Nvcc | Kind::Scan => return step.clone(),
+            Kind::Assemble | Kind::Generate | Kind::Link | Kind::Nvcc | Kind::Scan | Kind::Describe => {
+                return step.clone();
+            }
         }
         let mut args = self.args.clone();
         args.push(step.program.clone().into());

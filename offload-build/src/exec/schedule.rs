@@ -200,8 +200,7 @@ impl State<'_> {
         self.ended[index] = true;
         let text = status::judge(&self.step(index), output)?;
         let output = self.steps[index].output.clone();
-        // What a scan says, the compilation of the source says too.
-        let is_new = !text.trim().is_empty() && self.steps[index].kind != Kind::Scan;
+        let is_new = !text.trim().is_empty() && self.steps[index].kind != Kind::Describe;
         self.printed.extend(is_new.then_some(Printed { output, text }));
         Ok(())
     }

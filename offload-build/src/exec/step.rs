@@ -34,8 +34,10 @@ pub(crate) enum Kind {
     Assemble,
     /// nvcc, whatever it makes.
     Nvcc,
-    /// clang tells what a source includes or declares, and makes nothing of it.
+    /// clang lists what a source includes, and makes nothing of it.
     Scan,
+    /// clang tells what a source declares. What it has to say of errors, the compilation of the source says first.
+    Describe,
 }
 
 /// A dependency file, which lists what a source includes.
