@@ -197,7 +197,7 @@
 //! | `HIPCC`, `ROCM_PATH`, `HIP_PATH`, `ROCM_HOME` | the ROCm whose headers are used; `HIP_DEVICE_LIB_PATH` and `HIP_CLANG_PATH` for its parts, `HIPCC_COMPILE_FLAGS_APPEND` for more options |
 //! | `CXXSTDLIB` | the C++ library that static libraries are linked with, as in `cc` |
 //! | `CXX`, `CXXFLAGS`, … | the C++ compiler for the `cpu` image, as documented by `cc` |
-//! | `OFFLOAD_PREBUILT_<package>`, `OFFLOAD_PREBUILT` | `update`: write the prebuilt set; `only`: take every GPU image from it; `never`: don't look at it. Static libraries are compiled whatever it says: with the first two a warning tells so |
+//! | `OFFLOAD_PREBUILT_<package>`, `OFFLOAD_PREBUILT` | `update`: write the prebuilt set; `only`: take every GPU image from it; `never`: don't look at it. A static library is in no set: with `update` a warning tells so, and `only` is an error |
 //! | `OFFLOAD_SKIP=1`, `DOCS_RS` | compile nothing: an empty pack, whose `select` says so. For rust-analyzer: `"rust-analyzer.cargo.extraEnv": {"OFFLOAD_SKIP": "1"}` |
 //!
 //! | `CPATH`, `C_INCLUDE_PATH`, `CPLUS_INCLUDE_PATH`, `OBJC_INCLUDE_PATH`, `OBJCPLUS_INCLUDE_PATH`, `COMPILER_PATH`, `LIBRARY_PATH`, `GCC_EXEC_PREFIX`, `SOURCE_DATE_EPOCH`, `SDKROOT`, `MACOSX_DEPLOYMENT_TARGET`, `CCC_OVERRIDE_OPTIONS`, `QA_OVERRIDE_GCC3_OPTIONS`, `INCLUDE`, `LIB`, `LIBPATH`, `CL`, `_CL_` | what compilers read by themselves: images of another value are made again. `DEPENDENCIES_OUTPUT` and `SUNPRO_DEPENDENCIES` are kept from them |

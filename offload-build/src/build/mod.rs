@@ -360,8 +360,8 @@ impl Build {
     ///
     /// Each source is compiled for those of the targets that it [supports](Source::supports). One that supports none of them is
     /// an error, or is left out if [`Build::allow_empty`] was called. Each source is a device program of its own, unless
-    /// [`Build::device_link`] was called. Prebuilt sets have no static libraries: where `OFFLOAD_PREBUILT` asks for a set, a
-    /// warning says that the library is compiled.
+    /// [`Build::device_link`] was called. Prebuilt sets have no static libraries: where
+    /// `OFFLOAD_PREBUILT=update` makes a set, a warning says so, and `only` is an error.
     pub fn compile_static(&self, name: &str) -> StaticLibrary {
         Cargo::demand(&format!("the static library \"{name}\""), |cargo| self.compile_static_for(name, cargo))
     }

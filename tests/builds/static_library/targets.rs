@@ -119,7 +119,7 @@ fn clang_compiles_nothing_for_an_earlier_list() {
     assert_eq!(cubins(&scenario, "both/0_one.sm_75.compute_80.o"), ["sm_75"]);
 }
 
-/// `OFFLOAD_PREBUILT` is for the pack; the library is compiled, and a warning says so.
+/// The library is in no set: a warning says so where one is made, and an error where nothing else may be used.
 fn a_prebuilt_set_beside_a_static_library() {
     let scenario = Scenario::new("static_prebuilt");
     scenario
@@ -135,10 +135,11 @@ fn a_prebuilt_set_beside_a_static_library() {
          this package is built",
     );
     assert!(scenario.folder.join("prebuilt/add.compute_80.ptx").is_file());
-    build("OFFLOAD_PREBUILT_static_prebuilt", "only")
-        .passes()
-        .once("OFFLOAD_PREBUILT_static_prebuilt=only is for packs: the static library \"one\" is compiled all the same")
-        .has("pack \"add\": compute_80 from prebuilt/");
+    build("OFFLOAD_PREBUILT", "only").fails().once(
+        "OFFLOAD_PREBUILT is 'only', and a static library is in no prebuilt set: it has to be compiled. Set \
+         OFFLOAD_PREBUILT_static_prebuilt=never for this package, or OFFLOAD_SKIP=1 if it is only to be checked",
+    );
+    build("OFFLOAD_PREBUILT", "only").env("OFFLOAD_PREBUILT_static_prebuilt", "never").passes();
     build("OFFLOAD_PREBUILT", "never").passes().lacks("is for packs");
     build("OFFLOAD_PREBUILT", "always").fails().has("OFFLOAD_PREBUILT is 'always'; it can be update, only or never");
 }

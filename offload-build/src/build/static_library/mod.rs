@@ -124,7 +124,7 @@ pub(crate) fn modules(request: &Request) -> Result<Vec<(String, Module)>, Error>
 /// Compiles, links the device code if build.rs asks for it, puts the objects into the library, and tells Cargo what to link.
 pub(crate) fn make(run: &Run<'_>, name: &str, modules: &[PlannedModule]) -> Result<StaticLibrary, Error> {
     let cudart = Cudart::of(run.request)?;
-    warn_of_prebuilt(run, name)?;
+    check_prebuilt(run, name)?;
     // Those that support none of the targets are left out.
     let modules: Vec<&PlannedModule> = modules.iter().filter(|module| !module.targets.is_empty()).collect();
     let mut targets: Vec<Target> = Vec::new();
@@ -180,18 +180,25 @@ fn family(targets: &[Target], names: &[String]) -> Result<Family, Error> {
     }
 }
 
-/// Warns that `OFFLOAD_PREBUILT` has no effect on static libraries. Users set it for packs, of this package or of others, so this is
-/// no error.
+/// Warns that a static library is in no prebuilt set, where one is made.
 ///
-/// Returns an error if it has a value that packs refuse, too.
-fn warn_of_prebuilt(run: &Run<'_>, name: &str) -> Result<(), Error> {
+/// Returns an error if only a set may be used, and for values that packs refuse, too.
+fn check_prebuilt(run: &Run<'_>, name: &str) -> Result<(), Error> {
     let Some((variable, value)) = run.cargo.package_var("OFFLOAD_PREBUILT") else { return Ok(()) };
-    let what = match PrebuiltUse::parse(&variable, &value)? {
-        PrebuiltUse::Update => "is not in the prebuilt set, and is compiled wherever this package is built",
-        PrebuiltUse::Only => "is compiled all the same",
-        PrebuiltUse::Never | PrebuiltUse::WhereCompilersAreMissing => return Ok(()),
-    };
-    run.cargo.warn_once(&format!("{variable}={value} is for packs: the static library \"{name}\" {what}"));
+    match PrebuiltUse::parse(&variable, &value)? {
+        PrebuiltUse::Update => run.cargo.warn_once(&format!(
+            "{variable}=update is for packs: the static library \"{name}\" is not in the prebuilt set, and is compiled wherever this \
+             package is built"
+        )),
+        PrebuiltUse::Only => {
+            return Err(Error::config(format!(
+                "{variable} is 'only', and a static library is in no prebuilt set: it has to be compiled. Set {}=never for this \
+                 package, or OFFLOAD_SKIP=1 if it is only to be checked",
+                run.cargo.own_variable("OFFLOAD_PREBUILT")
+            )));
+        }
+        PrebuiltUse::Never | PrebuiltUse::WhereCompilersAreMissing => {}
+    }
     Ok(())
 }
 
