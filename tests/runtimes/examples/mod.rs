@@ -98,7 +98,8 @@ impl Example {
             // GPUs of this machine are hidden; stand-ins look at other variables.
             .without(&["ROCM_PATH", "HIP_PATH", "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"])
             .path(HIP_OF_THE_BINDING.clone())
-            .env("OFFLOAD_PREBUILT", "only")
+            // A static library is in no prebuilt set.
+            .env("OFFLOAD_PREBUILT", if self.name == LAUNCHERS { "never" } else { "only" })
             .env("OFFLOAD_CLANG", "/no/such/clang")
             .envs(variables.iter().copied())
             .ends();
