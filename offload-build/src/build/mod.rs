@@ -2,13 +2,13 @@
 
 mod decide;
 mod dependency;
+mod kernel_parameters;
 pub(crate) mod missing_tool;
 mod packaging;
 mod prebuilt;
 mod reserved_name;
 mod resolved;
 mod run;
-mod signatures;
 mod static_library;
 
 pub use dependency::{embed_from, try_embed_from};
@@ -436,6 +436,20 @@ impl Build {
         Ok(pack)
     }
 
+    /// Makes a pack without images, for this reason. `modules` are names, each with what the names of its files start with.
+    fn make_absent(
+        &self,
+        name: &str,
+        why: &str,
+        modules: impl Iterator<Item = (String, String)>,
+        output: &OutDir,
+        cargo: &Cargo,
+    ) -> Result<Pack, Error> {
+        let folder = self.request.prebuilt.as_deref();
+        let modules = kernel_parameters::of_absent(name, modules, folder, output, cargo);
+        pack::write_absent(name, why, modules, &self.request, output)
+    }
+
     fn make_pack(&self, name: &str, cargo: &Cargo) -> Result<Pack, Error> {
         static_library::check_pack(&self.request)?;
         let output = OutDir::create(&cargo.out_dir, name)?;
@@ -443,12 +457,14 @@ impl Build {
         let modules = plan::modules(&self.request, name);
         let absent = |why| {
             // Sources that are missing here are no error where nothing is made of them.
-            let mut names = Vec::new();
-            if let Ok(modules) = &modules {
-                names.extend(modules.iter().map(|(name, _)| name.clone()));
-            }
-            let modules = signatures::of_absent(name, names, self.request.prebuilt.as_deref(), &output, cargo);
-            pack::write_absent(name, why, modules, &self.request, &output)
+            let known = modules.as_ref().map_or(&[][..], Vec::as_slice);
+            self.make_absent(
+                name,
+                why,
+                known.iter().map(|(name, module)| (name.clone(), module.prefix())),
+                &output,
+                cargo,
+            )
         };
         if let Some(why) = self.skips(cargo)? {
             return absent(why);
@@ -466,9 +482,8 @@ impl Build {
         let modules = plan::plan(&self.request, product, modules?, &resolved.targets, cargo)?;
         if modules.iter().all(|module| module.targets.is_empty()) {
             let why = format!("it supports none of the targets {}", targets::join(&resolved.targets));
-            let names = modules.into_iter().map(|module| module.name).collect();
-            let modules = signatures::of_absent(name, names, self.request.prebuilt.as_deref(), &output, cargo);
-            return pack::write_absent(name, &why, modules, &self.request, &output);
+            let modules = modules.into_iter().map(|module| (module.name, module.prefix));
+            return self.make_absent(name, &why, modules, &output, cargo);
         }
         Run::new(&self.request, resolved.is_of_this_machine, name, cargo, &output, &tools).make_pack(&modules, machine)
     }

@@ -116,6 +116,11 @@ pub(crate) enum StandIn {
     Misfit(String),
 }
 
+/// What the names of a module's files in the set start with; `prefix` is the module's own.
+pub(super) fn stem(pack: &str, prefix: &str) -> String {
+    format!("{pack}.{prefix}").trim_end_matches('.').to_owned()
+}
+
 /// Where the manifest of a module is, whose files' names start with `stem`.
 pub(crate) fn manifest_path(folder: &Path, stem: &str) -> PathBuf {
     folder.join(format!("{stem}.manifest"))
@@ -227,7 +232,7 @@ impl Prebuilt {
         let path = self.folder.join(file);
         cargo.watch(&path);
         let text = fs::read_to_string(&path).ok()?;
-        (ContentHash::of_file(&path).ok()? == *recorded).then(|| text.parse().ok())?
+        (ContentHash::of_bytes(text.as_bytes()).ok()? == *recorded).then(|| text.parse().ok())?
     }
 
     /// The image for a target.

@@ -1,8 +1,8 @@
 //! The order of a build: decide for each target where its image comes from, make what must be made, pack.
 
+use super::kernel_parameters::{self, Descriptions};
 use super::missing_tool::{self, NotMade};
 use super::prebuilt::{self, Prebuilt, Setting, StandIn};
-use super::signatures::{self as described, Descriptions};
 use crate::cargo::Cargo;
 use crate::compile::cache::{self, Before, Made};
 use crate::compile::inputs::Input;
@@ -11,7 +11,6 @@ use crate::compile::signatures;
 use crate::compile::{Compilation, profile};
 use crate::error::{Error, ErrorKind};
 use crate::exec::{self, How, Kind, Launcher, Printed, Sorted};
-use crate::hash::ContentHash;
 use crate::output::OutDir;
 use crate::pack::image::{self, Image};
 use crate::pack::layout::ModuleImages;
@@ -166,13 +165,11 @@ impl<'a> Run<'a> {
         let targets = modules.iter().flat_map(|module| &module.targets);
         let sources: Vec<(Source, &Target)> = sources.into_iter().zip(targets).collect();
         let mut descriptions = Descriptions::new(self.output, self.cargo);
-        let mut rest = &sources[..];
+        let mut each = sources.iter();
         for module in modules {
-            let (of_module, behind) = rest.split_at(module.targets.len());
-            let compiled =
-                of_module.iter().filter_map(|(source, target)| Some((target.family(), source.compilation()?)));
+            let of_module = each.by_ref().take(module.targets.len());
+            let compiled = of_module.filter_map(|(source, target)| Some((target.family(), source.compilation()?)));
             descriptions.add_module(compiled, &self.seen);
-            rest = behind;
         }
         let (images, signatures) = self.make_images(sources, descriptions)?;
         let (mut images, mut signatures) = (images.into_iter(), signatures.into_iter());
@@ -185,7 +182,7 @@ impl<'a> Run<'a> {
                 let of_set = set.as_ref().and_then(|set| set.signatures(self.cargo));
                 signatures = signatures::merge([signatures].into_iter().chain(of_set));
             }
-            described::keep(&module.name, &signatures, self.output)?;
+            kernel_parameters::keep(&module.name, &signatures, self.output)?;
             if prebuilt_use == PrebuiltUse::Update {
                 self.update_prebuilt(&folder, module, &images, &signatures)?;
             }
@@ -197,7 +194,7 @@ impl<'a> Run<'a> {
 
     /// What the names of a module's files in the prebuilt set start with.
     pub(crate) fn prebuilt_stem(&self, module: &PlannedModule) -> String {
-        format!("{}.{}", self.name, module.prefix).trim_end_matches('.').to_owned()
+        prebuilt::stem(self.name, &module.prefix)
     }
 
     /// What the prebuilt set of a module has to fit.
@@ -287,12 +284,10 @@ impl<'a> Run<'a> {
                 Source::Prebuilt(image, _) | Source::Supplied(image) => (image, Vec::new()),
                 Source::Fresh(compilation, made) => (open(target, &compilation, made.image)?, made.inputs),
                 Source::Compile(compilation) => {
-                    let path = &compilation.image;
-                    Image::seal(path)?;
-                    let hash = ContentHash::of_file(path).map_err(|error| Error::io("read", path, error))?;
-                    let image = open(target, &compilation, hash)?;
+                    Image::seal(&compilation.image)?;
                     let before = Before { seen: &self.seen, start: start.expect("a compilation has steps") };
-                    (image, cache::record(&compilation, hash, before, &after, self.output, self.cargo)?)
+                    let made = cache::record(&compilation, before, &after, self.output, self.cargo)?;
+                    (open(target, &compilation, made.image)?, made.inputs)
                 }
             };
             inputs.iter().for_each(|input| self.cargo.watch_input(&input.path));

@@ -91,16 +91,17 @@ pub(crate) struct Before<'a> {
     pub(crate) start: SystemTime,
 }
 
-/// After the steps have made the image with this hash: reads the dependency files, writes the record, returns the
-/// inputs. There is no record if an input changed after the steps began: what the compiler read may be older.
+/// After the steps have made the image: reads the dependency files, writes the record, returns what is known of it now. There is no
+/// record if an input changed after the steps began: what the compiler read may be older.
 pub(crate) fn record(
     compilation: &Compilation,
-    image: ContentHash,
     before: Before<'_>,
     after: &Seen,
     output: &OutDir,
     cargo: &Cargo,
-) -> Result<Vec<Input>, Error> {
+) -> Result<Made, Error> {
+    let path = &compilation.image;
+    let image = ContentHash::of_file(path).map_err(|error| Error::io("read", path, error))?;
     let mut collected = Collected::new(compilation, cargo);
     for path in compilation.sources.iter().chain(&compilation.named_files) {
         collected.add(path, after)?;
@@ -128,7 +129,7 @@ pub(crate) fn record(
     if !inputs.iter().filter(|input| !is_ours(input)).any(|input| has_changed(input, compilation, before, cargo)) {
         record::write(&record_path(compilation, output), lines)?;
     }
-    Ok(inputs)
+    Ok(Made { image, inputs })
 }
 
 /// Whether a file is another one than before the steps ran, as far as can be seen: by its bytes, if they were seen then; by the

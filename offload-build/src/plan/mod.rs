@@ -166,7 +166,7 @@ pub(crate) fn plan(
         options.append(&module.options);
         let look_into = |source| look_into(source, &options.compilers, cargo);
         let sources = module.sources.iter().map(look_into).collect::<Result<Vec<_>, _>>()?;
-        let prefix = module.name.as_ref().map(|name| format!("{name}.")).unwrap_or_default();
+        let prefix = module.prefix();
         let mut it = PlannedModule { name, prefix, options, sources, targets: Vec::new(), required: module.required };
         for target in targets {
             let may_be = |list: &[Selector]| list.is_empty() || list.iter().any(|selector| selector.selects(target));

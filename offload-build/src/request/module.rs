@@ -39,6 +39,11 @@ pub(crate) struct RequiredKernel {
 }
 
 impl Module {
+    /// What the names of its files start with: nothing for the module of a build's own files.
+    pub(crate) fn prefix(&self) -> String {
+        self.name.as_ref().map(|name| format!("{name}.")).unwrap_or_default()
+    }
+
     /// A module of this name, without sources: letters, digits, `_` and `-`.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: Some(name.into()), ..Self::unnamed() }

@@ -284,10 +284,7 @@ fn documentation(comment: &[String]) -> Vec<TokenStream> {
         };
         lines.push(quote! { #[doc = #line] });
     }
-    let end = match () {
-        () if is_code => " ```",
-        () => "",
-    };
+    let end = if is_code { " ```" } else { "" };
     if !comment.is_empty() {
         lines.push(quote! { #[doc = #end] });
     }

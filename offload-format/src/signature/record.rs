@@ -63,10 +63,12 @@ impl Record {
     /// Makes a record of which Rust knows how to lay out these fields as they are; it is opaque if Rust does not.
     /// `records` has those that the fields are made of.
     pub fn new(name: String, source_name: String, size: Size, fields: Vec<Field>, records: &[Record]) -> Self {
-        let content = match () {
-            () if fits(&fields, size, records, |align| align) => Content::Fields(fields),
-            () if size.align == 1 && fits(&fields, size, records, |_| 1) => Content::Packed(fields),
-            () => Content::Opaque,
+        let content = if fits(&fields, size, records, |align| align) {
+            Content::Fields(fields)
+        } else if size.align == 1 && fits(&fields, size, records, |_| 1) {
+            Content::Packed(fields)
+        } else {
+            Content::Opaque
         };
         Self { name, source_name, size: Some(size), content }
     }

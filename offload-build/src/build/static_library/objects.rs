@@ -209,17 +209,16 @@ pub(super) fn make(
     let mut objects = Vec::new();
     for (compilation, made) in compilations.iter().zip(fresh) {
         let path = &compilation.image;
-        let (hash, inputs) = match (made, start) {
-            (Some(made), _) => (made.image, made.inputs),
-            (None, start) => {
+        let made = match made {
+            Some(made) => made,
+            None => {
                 finish(path).map_err(|error| Error::io("finish", path, error))?;
-                let hash = ContentHash::of_file(path).map_err(|error| Error::io("read", path, error))?;
                 let before = Before { seen: &run.seen, start: start.expect("what is stale was compiled") };
-                (hash, cache::record(compilation, hash, before, &after, run.output, run.cargo)?)
+                cache::record(compilation, before, &after, run.output, run.cargo)?
             }
         };
-        inputs.iter().for_each(|input| run.cargo.watch_input(&input.path));
-        objects.push((path.clone(), hash));
+        made.inputs.iter().for_each(|input| run.cargo.watch_input(&input.path));
+        objects.push((path.clone(), made.image));
     }
     Ok(objects)
 }

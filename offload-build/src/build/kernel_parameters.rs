@@ -7,7 +7,6 @@ use crate::compile::cache::{self, Before};
 use crate::compile::seen::Seen;
 use crate::compile::signatures;
 use crate::error::Error;
-use crate::hash::ContentHash;
 use crate::output::{OutDir, image_file_name, write_if_changed};
 use crate::targets::Family;
 use offload_format::pack_index::IndexModule;
@@ -99,8 +98,7 @@ impl<'a> Descriptions<'a> {
         let found = signatures::merge(all);
         let path = &compilation.image;
         write_if_changed(path, found.to_string().as_bytes())?;
-        let hash = ContentHash::of_file(path).map_err(|error| Error::io("read", path, error))?;
-        cache::record(compilation, hash, before, after, self.output, self.cargo)?;
+        cache::record(compilation, before, after, self.output, self.cargo)?;
         Ok(found)
     }
 }
@@ -115,23 +113,24 @@ fn kept(module: &str, output: &OutDir) -> PathBuf {
 }
 
 /// The modules of a pack that is not built, with the parameters that are known of their kernels: from an earlier build, else from
-/// the prebuilt set. Programs that are checked without compilers have the same functions.
+/// the prebuilt set. Programs that are checked without compilers have the same functions. `modules` are names, each with what
+/// the names of its files start with.
 pub(super) fn of_absent(
     pack: &str,
-    names: Vec<String>,
+    modules: impl Iterator<Item = (String, String)>,
     folder: Option<&Path>,
     output: &OutDir,
     cargo: &Cargo,
 ) -> Vec<IndexModule> {
-    let of_set = |name: &str| {
-        let stem = if name == pack { pack.to_owned() } else { format!("{pack}.{name}") };
-        let set = Prebuilt::load(folder.unwrap_or(Path::new(prebuilt::FOLDER)), &stem).ok()??;
+    let of_set = |prefix: &str| {
+        let set =
+            Prebuilt::load(folder.unwrap_or(Path::new(prebuilt::FOLDER)), &prebuilt::stem(pack, prefix)).ok()??;
         set.signatures(cargo)
     };
-    let module = |name: String| {
+    let module = |(name, prefix): (String, String)| {
         let earlier = fs::read_to_string(kept(&name, output)).ok().and_then(|text| text.parse().ok());
-        let signatures = earlier.or_else(|| of_set(&name)).unwrap_or_default();
+        let signatures = earlier.or_else(|| of_set(&prefix)).unwrap_or_default();
         IndexModule { signatures, ..IndexModule::new(name) }
     };
-    names.into_iter().map(module).collect()
+    modules.map(module).collect()
 }
