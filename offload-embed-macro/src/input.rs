@@ -1,5 +1,6 @@
 //! What stands between the parentheses.
 
+use crate::declaration::Declarations;
 use crate::suggest;
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::quote;
@@ -11,6 +12,8 @@ use syn::{LitInt, LitStr, Result, Token};
 pub(crate) struct Input {
     pub(crate) what: What,
     pub(crate) options: Options,
+    /// What stands in an `extern` block, and where.
+    pub(crate) declared: Option<(Span, Declarations)>,
 }
 
 pub(crate) enum What {
@@ -53,7 +56,7 @@ impl Parse for Input {
         if input.is_empty() {
             return Err(syn::Error::new(Span::call_site(), USAGE));
         }
-        let mut what = None;
+        let (mut what, mut declared) = (None, None);
         let mut first = true;
         while !input.is_empty() {
             if input.peek(LitStr) && first {
@@ -62,6 +65,8 @@ impl Parse for Input {
                 return Err(input.error("the name of the pack comes first: include_offload!(\"saxpy\", retain)"));
             } else if input.peek(LitStr) {
                 return Err(input.error("include_offload! embeds one pack: each has an include_offload! of its own"));
+            } else if input.peek(Token![extern]) && declared.is_none() {
+                declared = Some((input.span(), Declarations::parse_block(input)?));
             } else if input.peek(Ident::peek_any) {
                 option(input, &mut what, &mut options)?;
             } else {
@@ -74,7 +79,7 @@ impl Parse for Input {
             input.parse::<Option<Token![,]>>()?;
         }
         match what {
-            Some(what) => Ok(Self { what, options }),
+            Some(what) => Ok(Self { what, options, declared }),
             None => Err(syn::Error::new(Span::call_site(), format!("nothing is to be embedded: {USAGE}"))),
         }
     }

@@ -1,6 +1,8 @@
 //! The procedural macro under `offload::include_offload!`, which has the documentation. Programs depend on the crate `offload`.
 #![forbid(unsafe_code)]
 
+mod declaration;
+mod derive;
 mod error;
 mod expand;
 mod file;
@@ -10,6 +12,10 @@ mod resolve;
 mod section;
 mod suggest;
 
+use declaration::Declarations;
+use derive::Record;
+use expand::Pack;
+use file::File;
 use input::{Input, Options, What};
 use offload_format::pack_index::Index;
 use proc_macro::TokenStream;
@@ -29,14 +35,37 @@ pub fn include_kernels(input: TokenStream) -> TokenStream {
     expanded.unwrap_or_else(|error| error.to_compile_error()).into()
 }
 
-fn expand_kernels(Input { what, options }: &Input) -> syn::Result<proc_macro2::TokenStream> {
-    let What::Pack(name) = what else {
-        let message =
-            "include_kernels! is for packs of build.rs: a file by its path has no sources that tell of parameters";
-        return Err(syn::Error::new(proc_macro2::Span::call_site(), message));
-    };
-    let (index, value) = expand_pack(name, options)?;
-    Ok(expand::kernels(&index, options, &value))
+/// Derives the trait `Parameter` of the crate `offload`, which has the documentation.
+#[proc_macro_derive(Parameter, attributes(offload))]
+pub fn parameter(input: TokenStream) -> TokenStream {
+    let expanded = syn::parse::<Record>(input).map(|record| record.expand());
+    expanded.unwrap_or_else(|error| error.to_compile_error()).into()
+}
+
+fn expand_kernels(Input { what, options, declared }: &Input) -> syn::Result<proc_macro2::TokenStream> {
+    let none = Declarations::default();
+    let declared = declared.as_ref().map_or(&none, |(_, declared)| declared);
+    match what {
+        What::Pack(name) => {
+            let (index, value) = expand_pack(name, options)?;
+            let (name, modules) = match &index {
+                Index::Built(pack) => (&pack.name, &pack.modules),
+                Index::Absent { name, modules, .. } => (name, modules),
+            };
+            let pack = Pack { name, modules, is_compressed: index.is_compressed(), value };
+            expand::kernels(&pack, options, declared)
+        }
+        What::Path(path) => {
+            if declared.is_empty() {
+                let message = "a file by its path has no sources that tell of its kernels' parameters: declare them, \
+                               extern { fn saxpy(n: i32, a: f32, x: *const f32, y: *mut f32); }";
+                return Err(syn::Error::new(path.span(), message));
+            }
+            let (file, value) = expand_file(path, options)?;
+            let pack = Pack { name: &file.name, modules: &file.modules, is_compressed: false, value };
+            expand::kernels(&pack, options, declared)
+        }
+    }
 }
 
 fn expand_pack(name: &syn::LitStr, options: &Options) -> syn::Result<(Index, proc_macro2::TokenStream)> {
@@ -48,16 +77,24 @@ fn expand_pack(name: &syn::LitStr, options: &Options) -> syn::Result<(Index, pro
     Ok((index, value))
 }
 
-fn expand(Input { what, options }: &Input) -> syn::Result<proc_macro2::TokenStream> {
+fn expand_file(path: &syn::LitStr, options: &Options) -> syn::Result<(File, proc_macro2::TokenStream)> {
+    // The literal's: this macro is called in a file of the crate `offload`.
+    let source = path.span().unwrap().local_file();
+    let file = file::read(&path.value(), source, options.retain.is_some());
+    let file = file.map_err(|error| syn::Error::new(path.span(), error))?;
+    options::check_for_file(options, &file)?;
+    let value = expand::file(&file, options);
+    Ok((file, value))
+}
+
+fn expand(Input { what, options, declared }: &Input) -> syn::Result<proc_macro2::TokenStream> {
+    if let Some((span, _)) = declared {
+        let message =
+            "kernels are declared in include_kernels!(\"saxpy\", extern { ... }), which gives a function for each";
+        return Err(syn::Error::new(*span, message));
+    }
     match what {
         What::Pack(name) => expand_pack(name, options).map(|(_, value)| value),
-        What::Path(path) => {
-            // The literal's: this macro is called in a file of the crate `offload`.
-            let source = path.span().unwrap().local_file();
-            let file = file::read(&path.value(), source, options.retain.is_some())
-                .map_err(|error| syn::Error::new(path.span(), error))?;
-            options::check_for_file(options, &file)?;
-            Ok(expand::file(&file, options))
-        }
+        What::Path(path) => expand_file(path, options).map(|(_, value)| value),
     }
 }

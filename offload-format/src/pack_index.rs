@@ -1,7 +1,7 @@
 //! The index of a pack: what the build script knows of it, for the macro that embeds it. A text file in `OUT_DIR`:
 //!
 //! ```text
-//! offload-pack 5
+//! offload-pack 6
 //! name saxpy
 //! library offload_saxpy_90f2c1…
 //! library-size 36264
@@ -12,10 +12,13 @@
 //! module saxpy
 //! image gfx90a 208 5376 compiled code-object 6
 //! kernel saxpy
+//! arguments 0+4 4+4 8+8:pointer 16+8:pointer
 //! image sm_80 5888 3432 prebuilt cubin
 //! kernel saxpy
+//! arguments 0+4 4+4 8+8 16+8
 //! image compute_80 9536 1177 compiled ptx 7.0
 //! kernel saxpy
+//! arguments 0+4 4+4:float 8+8 16+8
 //! image cpu 10960 15608 compiled shared-object x86_64-unknown-linux-gnu
 //! kernels unknown
 //! ```
@@ -24,16 +27,18 @@
 //! bytes stands before them. In a compressed pack, `stream` stands there too: offset and size in bytes of the module's stream, size
 //! of what comes out of it, and `zstd` or `zlib`; the offsets of its images are those in what comes out. An `image` line has the target, offset and size in bytes in the pack,
 //! the origin, the kind and what belongs to it; the names of its kernels follow, or that they are not known. In a kernel's name, a
-//! backslash, TAB and line ends are `\\`, `\t`, `\n` and `\r`. Behind the images of a module stands what is known of its
+//! backslash, TAB and line ends are `\\`, `\t`, `\n` and `\r`. Behind a kernel's name stand offset and size in bytes of each
+//! argument, if the image records them, with what it says of its type. Behind the images of a module stands what is known of its
 //! kernels' parameters, as [`Signatures`] writes it.
 //! A pack that was not built has `absent` and the reason after `name`, `compressed` if it would be, then its modules without images.
 
 mod image;
+mod kernel;
 
 pub use image::{Origin, PackImageKind};
+pub use kernel::{ArgumentKind, IndexArgument, IndexKernel};
 
 use crate::compression::Method;
-use crate::escape::{escape, unescape};
 use crate::host_object::{DeviceSection, ObjectFormat};
 use crate::signature::Signatures;
 use crate::target::PtxVersion;
@@ -44,7 +49,7 @@ use core::fmt;
 const KERNELS_UNKNOWN: &str = "kernels unknown";
 const COMPRESSED: &str = "compressed";
 /// The version of this file: build script, macro and `offload` have to agree on it.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 const FIRST_WORD: &str = "offload-pack ";
 
 /// A pack's index, for a pack that was built.
@@ -128,8 +133,17 @@ pub struct IndexImage {
     pub origin: Origin,
     /// What it is.
     pub kind: PackImageKind<String>,
-    /// The names of its kernels in alphabetical order; `None` if they are not known.
-    pub kernels: Option<Vec<String>>,
+    /// Its kernels in alphabetical order; `None` if they are not known.
+    pub kernels: Option<Vec<IndexKernel>>,
+}
+
+impl IndexImage {
+    /// The kernel of this name, if it is known to have it.
+    pub fn kernel(&self, name: &str) -> Option<&IndexKernel> {
+        let kernels = self.kernels.as_deref()?;
+        let at = kernels.binary_search_by(|kernel| kernel.name.as_str().cmp(name)).ok()?;
+        Some(&kernels[at])
+    }
 }
 
 /// What an index file says.
@@ -245,15 +259,20 @@ impl Index {
                 module.stream = Some(stream);
                 continue;
             }
-            if parser.text == KERNELS_UNKNOWN || parser.text.starts_with("kernel ") {
+            let (word, rest) = parser.text.split_once(' ').unwrap_or((parser.text, ""));
+            if let "kernel" | "arguments" | "kernels" = word {
                 let image = modules.last_mut().and_then(|module| module.images.last_mut());
                 let image = image.ok_or_else(|| parser.error())?;
-                match (parser.this_field("kernel").ok(), &mut image.kernels) {
-                    (Some(name), Some(kernels)) => kernels.push(unescape(&name).ok_or_else(|| parser.error())?),
+                let read = match &mut image.kernels {
                     // That they are not known stands alone.
-                    (None, Some(kernels)) if kernels.is_empty() => image.kernels = None,
-                    _ => return Err(parser.error()),
-                }
+                    Some(kernels) if kernels.is_empty() && parser.text == KERNELS_UNKNOWN => {
+                        image.kernels = None;
+                        Some(())
+                    }
+                    Some(kernels) => IndexKernel::read_line(kernels, word, rest),
+                    None => None,
+                };
+                read.ok_or_else(|| parser.error())?;
                 continue;
             }
             let inside = modules.last().and_then(|module| module.stream).map_or(size, |stream| stream.inflated_size);
@@ -383,7 +402,7 @@ impl fmt::Display for IndexImage {
             PackImageKind::SharedObject { triple } => write!(f, "shared-object {triple}"),
         }?;
         match &self.kernels {
-            Some(kernels) => kernels.iter().try_for_each(|kernel| write!(f, "\nkernel {}", escape(kernel))),
+            Some(kernels) => kernels.iter().try_for_each(|kernel| write!(f, "\n{kernel}")),
             None => write!(f, "\n{KERNELS_UNKNOWN}"),
         }
     }
@@ -391,7 +410,15 @@ impl fmt::Display for IndexImage {
 
 #[cfg(test)]
 mod tests {
+    use super::ArgumentKind::{Any, Float, Pointer};
     use super::*;
+
+    fn kernel(name: &str, arguments: Option<&[ArgumentKind]>) -> IndexKernel {
+        let argument =
+            |(at, kind): (usize, &ArgumentKind)| IndexArgument { offset: 8 * at as u64, size: 8, kind: *kind };
+        let arguments = arguments.map(|kinds| kinds.iter().enumerate().map(argument).collect());
+        IndexKernel { name: name.into(), arguments }
+    }
 
     fn index() -> Index {
         let image = |target: &str, origin, kind| IndexImage {
@@ -402,7 +429,12 @@ mod tests {
             kernels: match kind {
                 PackImageKind::SharedObject { .. } => None,
                 PackImageKind::Cubin => Some(Vec::new()),
-                _ => Some(alloc::vec!["affine".into(), "_Z5scalePf".into(), "a\tb\\n\r\nimage".into(), "".into()]),
+                _ => Some(alloc::vec![
+                    kernel("affine", None),
+                    kernel("_Z5scalePf", Some(&[])),
+                    kernel("a\tb\\n\r\nimage", Some(&[Any, Float])),
+                    kernel("", Some(&[Pointer])),
+                ]),
             },
             kind,
         };
@@ -462,7 +494,7 @@ mod tests {
     fn another_version_is_named() {
         let error = Index::parse("offload-pack 99\nnonsense\n").unwrap_err();
         assert_eq!(error, IndexError::Version { found: "99".into() });
-        let expected = "the pack's index is of version 99, and this version of offload reads version 5: ";
+        let expected = "the pack's index is of version 99, and this version of offload reads version 6: ";
         assert!(error.to_string().starts_with(expected), "{error}");
     }
 

@@ -2,6 +2,8 @@
 //! the same version, which the macro checks.
 
 pub use crate::call::{AnyConst, AnyMut, Argument, Call};
+pub use crate::call::{Declaration, Recorded, check};
+pub use crate::call::{DeclaredParameter, Layout, Parameter, ParameterLayout, layout};
 pub use crate::pack::disk::load as load_from_disk;
 pub use crate::pack::registered::{Kernels, Wrapper};
 pub use crate::pack::{Compressed, Entry, ImageRecord, KernelPack, ModuleRecord, Plain, StreamRecord};

@@ -75,7 +75,9 @@ mod supports;
 #[doc(hidden)]
 pub mod __expansion;
 
-pub use call::{Argument, Call, DeviceBuffer};
+pub use call::{Argument, Call, DeviceBuffer, Parameter};
+/// Derives [`Parameter`](trait@Parameter) for a `repr(C)` struct.
+pub use offload_embed_macro::Parameter;
 pub use offload_format::pack_index::{Origin, PackImageKind};
 pub use offload_format::select::{Choice, ComputeCapability, DeviceInfo, Fit, Refusal, SelectError};
 pub use offload_format::{select, target};

@@ -3,9 +3,9 @@
 use crate::error::{Error, ErrorKind};
 use crate::hash::ContentHash;
 use crate::targets::Target;
-use offload_format::image::{CodeObjectHeader, CubinHeader, Kernel, Kernels, PtxHeader};
+use offload_format::image::{CodeObjectHeader, CubinHeader, Kernels, PtxHeader};
 use offload_format::offload_binary;
-use offload_format::pack_index::{Origin, PackImageKind};
+use offload_format::pack_index::{IndexKernel, Origin, PackImageKind};
 use offload_format::target::{NvidiaCode, OffloadArch};
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -23,33 +23,18 @@ pub(crate) struct Image {
     pub(crate) origin: Origin,
 }
 
-/// A kernel of an image for a GPU.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ImageKernel {
-    pub(crate) name: String,
-    /// Offset and size in bytes of each argument that a launch passes.
-    pub(crate) arguments: Vec<(u64, u64)>,
-}
-
 /// The names of the kernels in an image for a GPU.
 pub(crate) fn kernels(path: &Path) -> Result<Vec<String>, Error> {
     Ok(read_kernels(path)?.into_iter().map(|kernel| kernel.name).collect())
 }
 
-/// The kernels in an image for a GPU.
-pub(crate) fn read_kernels(path: &Path) -> Result<Vec<ImageKernel>, Error> {
+/// The kernels in an image for a GPU, in alphabetical order.
+pub(crate) fn read_kernels(path: &Path) -> Result<Vec<IndexKernel>, Error> {
     let bytes = fs::read(path).map_err(|error| Error::io("read the image", path, error))?;
     let kernels = Kernels::parse(&bytes).map_err(|error| {
         Error::new(ErrorKind::ToolFailed, format!("the kernels of {} cannot be read: {error}", path.display()))
     })?;
-    let of_image = |kernel: Kernel<'_>| {
-        let passed = kernel.arguments.filter(|argument| !argument.is_hidden());
-        ImageKernel {
-            name: kernel.name.to_owned(),
-            arguments: passed.map(|argument| (argument.offset, argument.size)).collect(),
-        }
-    };
-    Ok(kernels.map(of_image).collect())
+    Ok(IndexKernel::in_order(kernels))
 }
 
 /// More than the headers and PTX's first directives need.

@@ -3,12 +3,10 @@
 use crate::cargo::Cargo;
 use crate::error::Error;
 use crate::output::{OutDir, image_file_name, record};
-use crate::pack::image::{self, Image, ImageKernel};
-use offload_format::pack_index::PackImageKind;
+use crate::pack::image::{self, Image};
+use offload_format::pack_index::{IndexKernel, PackImageKind};
 
 const IMAGE: &str = "image";
-const KERNEL: &str = "kernel";
-const ARGUMENT: &str = "argument";
 
 /// The kernels in alphabetical order; `None` if they are not known, which is no error: programs then take any name.
 pub(crate) fn of(
@@ -16,7 +14,7 @@ pub(crate) fn of(
     image: &Image,
     output: &OutDir,
     cargo: &Cargo,
-) -> Result<Option<Vec<ImageKernel>>, Error> {
+) -> Result<Option<Vec<IndexKernel>>, Error> {
     if matches!(image.kind, PackImageKind::SharedObject { .. }) {
         return Ok(None);
     }
@@ -30,34 +28,22 @@ pub(crate) fn of(
     {
         return Ok(Some(kernels));
     }
-    let mut kernels = match image::read_kernels(&image.path) {
+    let kernels = match image::read_kernels(&image.path) {
         Ok(kernels) => kernels,
         Err(error) => {
             cargo.note(&format!("any name will be taken for a kernel's: {error}"));
             return Ok(None);
         }
     };
-    kernels.sort_unstable_by(|one, other| one.name.cmp(&other.name));
-    kernels.dedup_by(|one, other| one.name == other.name);
-    let lines = kernels.iter().flat_map(|kernel| {
-        let arguments = kernel.arguments.iter().map(|(at, size)| (ARGUMENT.to_owned(), format!("{at} {size}")));
-        [(KERNEL.to_owned(), kernel.name.clone())].into_iter().chain(arguments)
-    });
+    let text: String = kernels.iter().map(|kernel| format!("{kernel}\n")).collect();
+    let lines = text.lines().map(|line| line.split_once(' ').unwrap_or((line, "")));
+    let lines = lines.map(|(word, rest)| (word.to_owned(), rest.to_owned()));
     record::write(&path, [of_image].into_iter().chain(lines))?;
     Ok(Some(kernels))
 }
 
-fn read(lines: &[(String, String)]) -> Option<Vec<ImageKernel>> {
-    let mut kernels: Vec<ImageKernel> = Vec::new();
-    for (word, text) in lines {
-        match word.as_str() {
-            KERNEL => kernels.push(ImageKernel { name: text.clone(), arguments: Vec::new() }),
-            ARGUMENT => {
-                let (offset, size) = text.split_once(' ')?;
-                kernels.last_mut()?.arguments.push((offset.parse().ok()?, size.parse().ok()?));
-            }
-            _ => return None,
-        }
-    }
+fn read(lines: &[(String, String)]) -> Option<Vec<IndexKernel>> {
+    let mut kernels = Vec::new();
+    lines.iter().try_for_each(|(word, rest)| IndexKernel::read_line(&mut kernels, word, rest))?;
     Some(kernels)
 }

@@ -14,7 +14,7 @@ mod linker;
 use compression_disabled as compression;
 
 use self::compression::compress;
-use self::image::{Image, ImageKernel};
+use self::image::Image;
 use self::layout::{ModuleImages, PackLayout, images, plain};
 use crate::cargo::Cargo;
 use crate::error::Error;
@@ -25,7 +25,9 @@ use crate::targets::{Family, Target};
 use offload_format::archive;
 use offload_format::host_object::{self, CargoTarget, DeviceSection, Machine, ObjectFormat};
 use offload_format::layout::Layout;
-use offload_format::pack_index::{Index, IndexImage, IndexModule, IndexStream, Origin, PackImageKind, PackIndex};
+use offload_format::pack_index::{
+    Index, IndexImage, IndexKernel, IndexModule, IndexStream, Origin, PackImageKind, PackIndex,
+};
 use std::path::{Path, PathBuf};
 
 /// What [`Build::compile`](crate::Build::compile) made.
@@ -216,26 +218,20 @@ pub(crate) fn write(
     })?;
 
     let mut offsets = offsets.into_iter();
-    let mut index_image = |image: &Image, kernels: &Option<Vec<ImageKernel>>| {
-        let kernels = kernels.as_ref();
-        IndexImage {
-            target: image.target.to_string(),
-            offset: offsets.next().expect("the layout has every image"),
-            size: image.size,
-            origin: image.origin,
-            kind: image.kind.clone(),
-            kernels: kernels.map(|kernels| kernels.iter().map(|kernel| kernel.name.clone()).collect()),
-        }
+    let mut index_image = |image: &Image, kernels: Option<Vec<IndexKernel>>| IndexImage {
+        target: image.target.to_string(),
+        offset: offsets.next().expect("the layout has every image"),
+        size: image.size,
+        origin: image.origin,
+        kind: image.kind.clone(),
+        kernels,
     };
     let index_module = |(module, (bundle, stream)): (&ModuleImages, (Option<u64>, Option<IndexStream>))| {
         let mut images = Vec::new();
-        let mut all = Vec::new();
         for image in &module.images {
-            let kernels = kernels::of(&module.name, image, output, cargo)?;
-            images.push(index_image(image, &kernels));
-            all.push((image.target.as_str(), kernels));
+            images.push(index_image(image, kernels::of(&module.name, image, output, cargo)?));
         }
-        let signatures = agreement::agreed(&module.name, &module.signatures, &all, cargo);
+        let signatures = agreement::agreed(&module.name, &module.signatures, &images, cargo);
         Ok(IndexModule { name: module.name.clone(), bundle, stream, images, signatures })
     };
     let index_modules: Result<Vec<IndexModule>, Error> =

@@ -1,44 +1,78 @@
 //! The expansion of `include_kernels!`: the pack, and a function for each kernel whose parameters are known.
 
+use super::declared::{Declared, marker};
+use crate::declaration::{Declaration, Declarations};
 use crate::input::Options;
-use offload_format::pack_index::{Index, IndexModule};
+use crate::suggest;
+use offload_format::pack_index::IndexModule;
 use offload_format::signature::{Content, Identifiers, Record, Scalar, Signature, Signatures, Type, identifier};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote};
 use std::collections::BTreeSet;
+use syn::{Error, Result};
 
-/// Items for a pack whose `KernelPack` is `value`.
-pub(crate) fn kernels(index: &Index, options: &Options, value: &TokenStream) -> TokenStream {
+/// What functions are declared for.
+pub(crate) struct Pack<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) modules: &'a [IndexModule],
+    pub(crate) is_compressed: bool,
+    /// The `KernelPack`.
+    pub(crate) value: TokenStream,
+}
+
+/// Items for a pack. Kernels that the program declares take the place of what is known of them.
+///
+/// Returns an error if one that is declared is not in the pack, or has another number of parameters there.
+pub(crate) fn kernels(pack: &Pack<'_>, options: &Options, declared: &Declarations) -> Result<TokenStream> {
+    let Pack { name, modules, is_compressed, value } = pack;
     let expansion = options.expansion();
-    let (name, modules) = match index {
-        Index::Built(pack) => (&pack.name, &pack.modules),
-        Index::Absent { name, modules, .. } => (name, modules),
-    };
-    let form = super::form(options, index.is_compressed());
-    let of_modules = modules.iter().enumerate().map(|(number, module)| {
+    let form = super::form(options, *is_compressed);
+    let names: Vec<String> = modules.iter().map(|module| identifier(&module.name)).collect();
+    if let Some((wrong, _)) = declared.modules.iter().find(|(wrong, _)| names.iter().all(|name| wrong != name)) {
+        let hint = match suggest::closest(&wrong.to_string(), names.iter().map(String::as_str)) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => format!("it has {}", names.join(", ")),
+        };
+        return Err(Error::new(wrong.span(), format!("the pack \"{name}\" has no module `{wrong}`: {hint}")));
+    }
+    let (mut items, mut is_placed) = (Vec::new(), false);
+    for (number, (module, rust_name)) in modules.iter().zip(&names).enumerate() {
         let module = Module { expansion: &expansion, form: &form, number, module };
+        let of_module = declared.modules.iter().filter(|(name, _)| name == rust_name).flat_map(|(_, of)| &of.kernels);
         // A module that has no name of its own goes by that of the pack.
-        match module.module.name == *name || modules.len() == 1 {
-            true => module.items(&quote! { PACK }),
-            false => {
-                let name = format_ident!("{}", identifier(&module.module.name));
-                let items = module.items(&quote! { super::PACK });
-                let doc = format!("The kernels of the module `{}`.", module.module.name);
-                quote! {
-                    #[doc = #doc]
-                    pub mod #name {
-                        #items
-                    }
-                }
-            }
+        if module.module.name == *name || modules.len() == 1 {
+            is_placed = true;
+            let kernels: Vec<&Declaration> = declared.kernels.iter().chain(of_module).collect();
+            items.push(module.items(&quote! { PACK }, &kernels)?);
+            continue;
         }
-    });
+        let kernels: Vec<&Declaration> = of_module.collect();
+        let rust_name = format_ident!("{rust_name}");
+        let of_module = module.items(&quote! { super::PACK }, &kernels)?;
+        // What stands around the macro is what declared types are named by.
+        let outer = (!kernels.is_empty()).then(|| quote! { use super::*; });
+        let doc = format!("The kernels of the module `{}`.", module.module.name);
+        items.push(quote! {
+            #[doc = #doc]
+            pub mod #rust_name {
+                #outer
+                #of_module
+            }
+        });
+    }
+    if let (Some(kernel), false) = (declared.kernels.first(), is_placed) {
+        let message = format!(
+            "the pack \"{name}\" has several modules: mod {} {{ ... }} says whose kernel it is",
+            names.join(" { ... }, mod ")
+        );
+        return Err(Error::new(kernel.name.span(), message));
+    }
     let doc = format!("The pack `{name}`.");
-    quote! {
+    Ok(quote! {
         #[doc = #doc]
         pub static PACK: #expansion::KernelPack<#form> = #value;
-        #(#of_modules)*
-    }
+        #(#items)*
+    })
 }
 
 /// A module of a pack.
@@ -50,24 +84,34 @@ struct Module<'a> {
 }
 
 impl Module<'_> {
-    fn items(&self, pack: &TokenStream) -> TokenStream {
+    fn items(&self, pack: &TokenStream, declared: &[&Declaration]) -> Result<TokenStream> {
         let Signatures { kernels, records } = &self.module.signatures;
+        let symbols: Vec<String> = declared.iter().map(|kernel| kernel.symbol()).collect();
+        let kernels: Vec<&Signature> = kernels.iter().filter(|kernel| !symbols.contains(&kernel.symbol)).collect();
         let (expansion, form, number) = (self.expansion, self.form, Literal::usize_unsuffixed(self.number));
         // Names that stand for parameters in the compiler's messages.
-        let all = kernels.iter().flat_map(|kernel| &kernel.parameters);
-        let parameters: BTreeSet<&str> = all.map(|parameter| parameter.name.as_str()).collect();
-        let parameters = parameters.into_iter().map(|name| format_ident!("{name}"));
+        let of_source = kernels.iter().flat_map(|kernel| &kernel.parameters).map(|it| format_ident!("{}", it.name));
+        let of_program = declared.iter().flat_map(|kernel| &kernel.parameters).map(|it| marker(&it.name));
+        let parameters: BTreeSet<Ident> = of_source.chain(of_program).collect();
         let kernel_names = kernels.iter().map(|kernel| format_ident!("{}", kernel.name));
-        let items = records.iter().map(|record| self.record(record));
+        let kernel_names = kernel_names.chain(declared.iter().map(|kernel| marker(&kernel.name)));
+        let used = used(&kernels, records);
+        let items =
+            records.iter().filter(|record| used.contains(record.name.as_str())).map(|record| self.record(record));
         let functions = kernels.iter().filter_map(|kernel| match kernel.difference.is_empty() {
             true => self.function(kernel),
             false => self.uncallable(kernel),
         });
+        let of_program = Declared { expansion, form, module: &self.module.name, images: &self.module.images };
+        let of_program = declared.iter().map(|kernel| of_program.function(kernel)).collect::<Result<Vec<_>>>()?;
         let mut names = Identifiers::default();
+        declared.iter().for_each(|kernel| {
+            names.give(&kernel.name.to_string());
+        });
         kernels.iter().for_each(|kernel| {
             names.give(&kernel.name);
         });
-        let constants = self.without_signature().into_iter().map(|symbol| {
+        let constants = self.without_signature(&symbols).into_iter().map(|symbol| {
             let name = format_ident!("{}", names.give(&identifier(symbol)));
             let doc = format!("The kernel `{symbol}`, whose parameters are not known.");
             quote! {
@@ -76,7 +120,7 @@ impl Module<'_> {
                 pub const #name: #expansion::Kernel<'static, #form> = #expansion::kernel(MODULE, #symbol);
             }
         });
-        quote! {
+        Ok(quote! {
             const MODULE: #expansion::Module<'static, #form> = #expansion::module(&#pack, #number);
             #[doc(hidden)]
             #[allow(non_camel_case_types, missing_debug_implementations)]
@@ -90,15 +134,17 @@ impl Module<'_> {
             }
             #(#items)*
             #(#functions)*
+            #(#of_program)*
             #(#constants)*
-        }
+        })
     }
 
-    /// The kernels of its images that no source tells of.
-    fn without_signature(&self) -> BTreeSet<&str> {
+    /// The kernels of its images that neither a source nor the program tells of.
+    fn without_signature(&self, declared: &[String]) -> BTreeSet<&str> {
         let all = self.module.images.iter().filter_map(|image| image.kernels.as_ref()).flatten();
-        let is_known = |symbol: &&str| self.module.signatures.kernels.iter().any(|kernel| kernel.symbol == *symbol);
-        all.map(String::as_str).filter(|symbol| !is_known(symbol)).collect()
+        let of_source = self.module.signatures.kernels.iter().map(|kernel| kernel.symbol.as_str());
+        let known: BTreeSet<&str> = of_source.chain(declared.iter().map(String::as_str)).collect();
+        all.map(|kernel| kernel.name.as_str()).filter(|symbol| !known.contains(symbol)).collect()
     }
 
     /// `None` if the size of a parameter is not known.
@@ -227,6 +273,25 @@ impl Module<'_> {
             #expansion::impl_argument_of_record!(#name);
         }
     }
+}
+
+/// The names of the records that the kernels' types are made of.
+fn used<'a>(kernels: &[&'a Signature], records: &'a [Record]) -> BTreeSet<&'a str> {
+    let mut used = BTreeSet::new();
+    let mut types: Vec<&Type> = kernels.iter().flat_map(|kernel| &kernel.parameters).map(|it| &it.ty).collect();
+    while let Some(ty) = types.pop() {
+        match ty {
+            Type::Pointer { to: inner, .. } | Type::Array { of: inner, .. } => types.push(inner),
+            Type::Record(name) if used.insert(name.as_str()) => {
+                let record = records.iter().find(|record| record.name == *name);
+                if let Some(Content::Fields(fields) | Content::Packed(fields)) = record.map(|record| &record.content) {
+                    types.extend(fields.iter().map(|field| &field.ty));
+                }
+            }
+            Type::Record(_) | Type::Scalar(_) | Type::Void => {}
+        }
+    }
+    used
 }
 
 /// A type in a record, or behind a pointer.

@@ -3,11 +3,12 @@
 //! None of the tokens is unsafe code: that is in macros of the crate `offload` (`placement`), which name their own types whatever
 //! `crate = …` and the user's crate call so.
 
+mod declared;
 mod kernels;
 mod register;
 mod tables;
 
-pub(crate) use kernels::kernels;
+pub(crate) use kernels::{Pack, kernels};
 
 use crate::file::{File, FileKind};
 use crate::input::Options;

@@ -30,6 +30,6 @@ pub(super) fn tokens(expansion: &TokenStream, modules: &[IndexModule], pack: &To
 /// The kernels of a module's images, each once. HIP's runtime knows none whose name has a NUL.
 fn kernels(module: &IndexModule) -> Vec<CString> {
     let all: BTreeSet<&str> =
-        module.images.iter().flat_map(|image| image.kernels.iter().flatten()).map(|it| &**it).collect();
+        module.images.iter().flat_map(|image| image.kernels.iter().flatten()).map(|it| &*it.name).collect();
     all.into_iter().filter_map(|name| CString::new(name).ok()).collect()
 }

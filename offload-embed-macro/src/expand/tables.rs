@@ -9,13 +9,14 @@ use quote::{format_ident, quote};
 /// The constants. `registered` says whether there is a `REGISTERED_<n>` for each module that has a bundle.
 pub(super) fn tables(expansion: &TokenStream, modules: &[IndexModule], registered: bool) -> TokenStream {
     // Most images of a module have the same kernels: each list stands there once.
-    let mut lists: Vec<&[String]> = Vec::new();
+    let mut lists: Vec<Vec<&str>> = Vec::new();
     let mut images = Vec::new();
     for entry in modules.iter().flat_map(|module| &module.images) {
         let kernels = match &entry.kernels {
             None => quote! { ::core::option::Option::None },
-            Some(names) => {
-                let at = lists.iter().position(|list| list == names).unwrap_or_else(|| {
+            Some(kernels) => {
+                let names: Vec<&str> = kernels.iter().map(|kernel| kernel.name.as_str()).collect();
+                let at = lists.iter().position(|list| *list == names).unwrap_or_else(|| {
                     lists.push(names);
                     lists.len() - 1
                 });

@@ -5,7 +5,7 @@ use offload_format::fat_file;
 use offload_format::image::{Image as Header, Kernels};
 use offload_format::inventory::{ContainerKind, Image, Inventory};
 use offload_format::offload_binary;
-use offload_format::pack_index::{IndexImage, IndexModule, Origin, PackImageKind};
+use offload_format::pack_index::{IndexImage, IndexKernel, IndexModule, Origin, PackImageKind};
 use offload_format::{Error, ErrorKind};
 
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION_MAJOR"), ".", env!("CARGO_PKG_VERSION_MINOR"));
@@ -164,11 +164,8 @@ impl<'a> Images<'a> {
     }
 }
 
-fn kernels(image: &[u8]) -> Option<Vec<String>> {
-    let mut names: Vec<String> = Kernels::parse(image).ok()?.map(|kernel| kernel.name.to_owned()).collect();
-    names.sort_unstable();
-    names.dedup();
-    Some(names)
+fn kernels(image: &[u8]) -> Option<Vec<IndexKernel>> {
+    Some(IndexKernel::in_order(Kernels::parse(image).ok()?))
 }
 
 /// What the file is; or why it is not embedded, in words that follow its path.

@@ -86,6 +86,8 @@ impl_argument! {
     [] u64 => u64, u64, it it;
     [] i128 => i128, i128, it it;
     [] u128 => u128, u128, it it;
+    [] isize => isize, isize, it it;
+    [] usize => usize, usize, it it;
     [] f32 => f32, f32, it it;
     [] f64 => f64, f64, it it;
     [T,] *const T => *const T, *const T, it it;

@@ -1,8 +1,12 @@
 //! Calls of kernels with checked parameters: what the functions of `include_kernels!` return.
 
 mod argument;
+mod check;
+mod parameter;
 
 pub use argument::{AnyConst, AnyMut, Argument, DeviceBuffer};
+pub use check::{Declaration, Recorded, check};
+pub use parameter::{DeclaredParameter, Layout, Parameter, ParameterLayout, layout};
 
 use crate::pack::{Form, Kernel, Plain};
 use core::ffi::c_void;

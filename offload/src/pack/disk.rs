@@ -11,7 +11,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use offload_format::compression::Method;
 use offload_format::host_object::DeviceSection;
-use offload_format::pack_index::{Index, IndexError, IndexImage, IndexStream, PackIndex};
+use offload_format::pack_index::{Index, IndexError, IndexImage, IndexKernel, IndexStream, PackIndex};
 use offload_format::select::Code;
 
 /// Why a pack could not be read. Its text is what the pack gives as the reason for having no images.
@@ -137,8 +137,8 @@ fn module(name: String, first: usize, count: usize) -> ModuleRecord {
 }
 
 fn image(image: IndexImage) -> Result<ImageRecord, &'static str> {
-    let kernels = |names: Vec<String>| -> &'static [&'static str] {
-        let names: Vec<&'static str> = names.into_iter().map(|name| &*name.leak()).collect();
+    let kernels = |kernels: Vec<IndexKernel>| -> &'static [&'static str] {
+        let names: Vec<&'static str> = kernels.into_iter().map(|kernel| &*kernel.name.leak()).collect();
         names.leak()
     };
     let target = image.target.leak();
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
     use offload_format::select::DeviceInfo;
 
-    const INDEX: &str = "offload-pack 5\nname saxpy\nlibrary x\nlibrary-size 40\nlibrary-offset 8\nsymbol s\n\
+    const INDEX: &str = "offload-pack 6\nname saxpy\nlibrary x\nlibrary-size 40\nlibrary-offset 8\nsymbol s\n\
                          section .hip_fatbin\nsize 24\nmodule saxpy\nbundle 0\n\
                          image gfx90a 8 16 compiled code-object 6\nkernel saxpy\n";
 

@@ -16,7 +16,7 @@ mod module;
 mod names;
 mod record;
 pub(crate) mod registered;
-mod words;
+pub(crate) mod words;
 
 pub use decompressed::{Decompressed, StreamRecord, compressed};
 pub use form::{Compressed, Form, Plain};

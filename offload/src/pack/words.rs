@@ -8,7 +8,7 @@ const ROOM: usize = 1024;
 const ELLIPSIS: &str = "...";
 
 /// A text of limited length. What does not fit is left out, and said to be.
-pub(super) struct Words {
+pub(crate) struct Words {
     bytes: [u8; ROOM],
     size: usize,
     full: bool,
@@ -17,11 +17,11 @@ pub(super) struct Words {
 }
 
 impl Words {
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self { bytes: [0; ROOM], size: 0, full: false, listed: 0 }
     }
 
-    pub(super) const fn add(mut self, text: &str) -> Self {
+    pub(crate) const fn add(mut self, text: &str) -> Self {
         if self.full {
             return self;
         }
@@ -37,14 +37,35 @@ impl Words {
         self
     }
 
+    pub(crate) const fn add_number(self, number: usize) -> Self {
+        // From the last digit on.
+        let (mut digits, mut start, mut rest) = ([0; 20], 20, number);
+        loop {
+            start -= 1;
+            digits[start] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+            if rest == 0 {
+                break;
+            }
+        }
+        match core::str::from_utf8(digits.split_at(start).1) {
+            Ok(text) => self.add(text),
+            Err(_) => self,
+        }
+    }
+
+    pub(crate) const fn add_bytes(self, number: usize) -> Self {
+        self.add_number(number).add(if number == 1 { " byte" } else { " bytes" })
+    }
+
     /// Adds a name in quotation marks to a list.
-    pub(super) const fn list(mut self, name: &str) -> Self {
+    pub(crate) const fn list(mut self, name: &str) -> Self {
         let separator = if self.listed == 0 { "\"" } else { ", \"" };
         self.listed += 1;
         self.add(separator).add(name).add("\"")
     }
 
-    pub(super) const fn list_modules(mut self, modules: &[ModuleRecord]) -> Self {
+    pub(crate) const fn list_modules(mut self, modules: &[ModuleRecord]) -> Self {
         let mut i = 0;
         while i < modules.len() && !self.full {
             self = self.list(modules[i].name);
@@ -56,7 +77,7 @@ impl Words {
     /// The kernels of a module's images, each once, but those that images of modules before have. The compiler stops
     /// what takes it long: what follows when the text is full is not looked at, and most names are found in the module
     /// itself.
-    pub(super) const fn list_kernels(mut self, images: &[ImageRecord], before: &[ImageRecord]) -> Self {
+    pub(crate) const fn list_kernels(mut self, images: &[ImageRecord], before: &[ImageRecord]) -> Self {
         let mut i = 0;
         while i < images.len() {
             let kernels = match images[i].kernels {
@@ -76,11 +97,11 @@ impl Words {
     }
 
     /// Says of a list without names that it has none.
-    pub(super) const fn or_none(self) -> Self {
+    pub(crate) const fn or_none(self) -> Self {
         if self.listed == 0 { self.add("none") } else { self }
     }
 
-    pub(super) const fn as_str(&self) -> &str {
+    pub(crate) const fn as_str(&self) -> &str {
         match core::str::from_utf8(self.bytes.split_at(self.size).0) {
             Ok(text) => text,
             Err(_) => "there is none of this name",
@@ -105,6 +126,12 @@ const fn is_in(images: &[ImageRecord], name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_are_decimal() {
+        assert_eq!(Words::new().add_number(0).add(" ").add_number(1024).as_str(), "0 1024");
+        assert_eq!(Words::new().add_number(usize::MAX).as_str(), alloc::format!("{}", usize::MAX));
+    }
 
     #[test]
     fn what_does_not_fit_is_left_out() {

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 offload_tests::tests! {
     NOTHING => [errors_without_a_build_script_are_as_checked_in, errors_with_all_containers_are_as_checked_in],
     NOTHING.slow() => [every_error_is_as_checked_in],
-    CLANG => [wrong_calls_of_kernels_do_not_compile],
+    CLANG => [wrong_calls_of_kernels_do_not_compile, wrong_declarations_of_kernels_do_not_compile],
 }
 
 fn every_error_is_as_checked_in() {
@@ -37,12 +37,21 @@ fn errors_with_all_containers_are_as_checked_in() {
 
 /// The bugs of `docs/launch-bugs.md`.
 fn wrong_calls_of_kernels_do_not_compile() {
-    let scenario = Scenario::without_sources("ui_calls");
+    errors_are_as_checked_in(&with_kernels("ui_calls"), "calls");
+}
+
+/// The same bugs in declarations, which are checked against images alone.
+fn wrong_declarations_of_kernels_do_not_compile() {
+    errors_are_as_checked_in(&with_kernels("ui_declared"), "declared");
+}
+
+fn with_kernels(name: &str) -> Scenario {
+    let scenario = Scenario::without_sources(name);
     let source = read(workspace().join("tests/embedding/ui/calls/kernels.cu"));
     scenario
         .write("kernels/calls.cu", source)
         .pack("calls", r#".file("kernels/calls.cu").archs(["gfx90a", "compute_80"])"#);
-    errors_are_as_checked_in(&scenario, "calls");
+    scenario
 }
 
 /// Returns the sources in a folder here, by name.

@@ -1,0 +1,181 @@
+//! Kernels that a program declares: `extern { fn saxpy(n: i32, x: *mut f32); }`.
+
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::ext::IdentExt;
+use syn::parse::{Parse, ParseStream};
+use syn::{Error, LitStr, Result, Token, braced, parenthesized};
+
+/// What stands in an `extern` block, or in a `mod` there.
+#[derive(Default)]
+pub(crate) struct Declarations {
+    pub(crate) kernels: Vec<Declaration>,
+    /// Those of modules, by their names in Rust.
+    pub(crate) modules: Vec<(Ident, Declarations)>,
+}
+
+/// A kernel.
+pub(crate) struct Declaration {
+    /// Its documentation, and what else stands before it.
+    pub(crate) attributes: TokenStream,
+    pub(crate) name: Ident,
+    /// Its name in images, if that is another.
+    pub(crate) symbol: Option<LitStr>,
+    pub(crate) parameters: Vec<DeclaredParameter>,
+}
+
+/// A parameter.
+pub(crate) struct DeclaredParameter {
+    pub(crate) name: Ident,
+    pub(crate) ty: TokenStream,
+}
+
+impl Declaration {
+    /// The kernel's name in images.
+    pub(crate) fn symbol(&self) -> String {
+        self.symbol.as_ref().map_or_else(|| self.name.unraw().to_string(), LitStr::value)
+    }
+}
+
+impl Declarations {
+    /// Reads an `extern` block.
+    pub(crate) fn parse_block(input: ParseStream) -> Result<Self> {
+        input.parse::<Token![extern]>()?;
+        // As Rust's blocks have an ABI.
+        input.parse::<Option<LitStr>>()?;
+        let content;
+        braced!(content in input);
+        content.parse()
+    }
+
+    /// All kernels, those of modules too.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.kernels.is_empty() && self.modules.iter().all(|(_, of_module)| of_module.is_empty())
+    }
+}
+
+impl Parse for Declarations {
+    fn parse(input: ParseStream) -> Result<Self> {
+        let (mut kernels, mut modules) = (Vec::new(), Vec::new());
+        while !input.is_empty() {
+            let (attributes, symbol) = attributes(input)?;
+            input.parse::<Option<Token![pub]>>()?;
+            if input.peek(Token![mod]) {
+                input.parse::<Token![mod]>()?;
+                let name = input.parse()?;
+                let content;
+                braced!(content in input);
+                modules.push((name, content.parse()?));
+            } else {
+                kernels.push(kernel(input, attributes, symbol)?);
+            }
+        }
+        Ok(Self { kernels, modules })
+    }
+}
+
+/// Attributes, but for the one that names the symbol.
+fn attributes(input: ParseStream) -> Result<(TokenStream, Option<LitStr>)> {
+    let (mut others, mut symbol) = (TokenStream::new(), None);
+    while input.peek(Token![#]) {
+        let sign: Token![#] = input.parse()?;
+        let group: TokenTree = input.parse()?;
+        let TokenTree::Group(inner) = &group else { return Err(Error::new(group.span(), "an attribute is #[...]")) };
+        let link_name = |input: ParseStream| -> Result<Option<LitStr>> {
+            let fork = input.fork();
+            if fork.call(Ident::parse_any).is_ok_and(|name| name == "link_name") && fork.peek(Token![=]) {
+                input.call(Ident::parse_any)?;
+                input.parse::<Token![=]>()?;
+                return input.parse().map(Some);
+            }
+            input.parse::<TokenStream>().map(|_| None)
+        };
+        match syn::parse::Parser::parse2(link_name, inner.stream())? {
+            Some(name) => symbol = Some(name),
+            None => {
+                sign.to_tokens(&mut others);
+                others.extend([group]);
+            }
+        }
+    }
+    Ok((others, symbol))
+}
+
+const FORM: &str = "a kernel is declared as in fn saxpy(n: i32, a: f32, x: *const f32, y: *mut f32);";
+
+fn kernel(input: ParseStream, attributes: TokenStream, symbol: Option<LitStr>) -> Result<Declaration> {
+    let as_meant = |error: Error| Error::new(error.span(), FORM);
+    input.parse::<Option<Token![unsafe]>>()?;
+    input.parse::<Token![fn]>().map_err(as_meant)?;
+    let name: Ident = input.parse().map_err(as_meant)?;
+    if input.peek(Token![<]) {
+        let message = "an instance of a template is declared with the name that it has in images: \
+                       #[link_name = \"_Z5scaleIfEvPT_i\"] fn scale_f32(x: *mut f32, n: i32);";
+        return Err(input.error(message));
+    }
+    let content;
+    parenthesized!(content in input);
+    let mut parameters = Vec::new();
+    while !content.is_empty() {
+        parameters.push(parameter(&content, parameters.len())?);
+        if !content.is_empty() {
+            content.parse::<Token![,]>()?;
+        }
+    }
+    if input.peek(Token![->]) {
+        return Err(input.error("a kernel returns nothing"));
+    }
+    input.parse::<Token![;]>().map_err(as_meant)?;
+    Ok(Declaration { attributes, name, symbol, parameters })
+}
+
+/// `n: i32`, up to the comma behind it.
+fn parameter(input: ParseStream, number: usize) -> Result<DeclaredParameter> {
+    let name = match input.peek(Token![_]) {
+        true => Ident::new(&format!("arg{}", number + 1), input.parse::<Token![_]>()?.spans[0]),
+        false => input.parse().map_err(|error| Error::new(error.span(), FORM))?,
+    };
+    if !input.peek(Token![:]) {
+        return Err(input.error(FORM));
+    }
+    input.parse::<Token![:]>()?;
+    let ty = type_of(input)?;
+    if ty.is_empty() {
+        return Err(Error::new(name.span(), FORM));
+    }
+    Ok(DeclaredParameter { name, ty })
+}
+
+/// A type: all up to a comma that is not between `<` and `>`.
+pub(crate) fn type_of(input: ParseStream) -> Result<TokenStream> {
+    let (mut ty, mut depth, mut is_arrow) = (TokenStream::new(), 0_u32, false);
+    while !input.is_empty() && (depth > 0 || !input.peek(Token![,])) {
+        let token: TokenTree = input.parse()?;
+        if let TokenTree::Punct(punct) = &token {
+            match punct.as_char() {
+                '<' => depth += 1,
+                '>' if !is_arrow => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            is_arrow = punct.as_char() == '-';
+        }
+        ty.extend([token]);
+    }
+    Ok(ty)
+}
+
+/// The same tokens, as if they stood there. They mean what they meant.
+pub(crate) fn moved_to(span: Span, tokens: &TokenStream) -> TokenStream {
+    let moved = tokens.clone().into_iter().map(|mut token| {
+        token.set_span(token.span().located_at(span));
+        token
+    });
+    moved.collect()
+}
+
+/// Where the type starts and ends.
+pub(crate) fn ends(ty: &TokenStream) -> (Span, Span) {
+    let mut spans = ty.clone().into_iter().map(|token| token.span());
+    let first = spans.next().unwrap_or_else(Span::call_site);
+    (first, spans.last().unwrap_or(first))
+}

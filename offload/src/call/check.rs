@@ -1,0 +1,146 @@
+//! Whether what a program declares is what images record, found out while it is compiled.
+
+use super::parameter::{Kind, ParameterLayout};
+use crate::pack::words::Words;
+
+/// A parameter that a program declares.
+#[derive(Debug)]
+pub struct Declaration {
+    /// The kernel's name in images.
+    pub kernel: &'static str,
+    /// The parameter's number, counted from 1.
+    pub number: usize,
+    /// Its name.
+    pub name: &'static str,
+    /// What its type is.
+    pub layout: ParameterLayout,
+}
+
+/// An argument of a kernel, as an image records it. Numbers are in bytes.
+#[derive(Debug)]
+pub struct Recorded {
+    /// Whose image it is.
+    pub target: &'static str,
+    /// Where the one before ends.
+    pub after: usize,
+    /// Where it starts.
+    pub offset: usize,
+    /// Its size.
+    pub size: usize,
+    /// Whether it is a floating-point number.
+    pub is_float: bool,
+    /// Whether it is a pointer.
+    pub is_pointer: bool,
+    /// Whether it may lie further behind than it has to. NVIDIA's compilers align small structs to 4.
+    pub may_be_moved: bool,
+}
+
+/// Checks a parameter against what each image records of it.
+///
+/// # Panics
+/// If it is not what an image has, whatever the kernel does with it.
+#[track_caller]
+pub const fn check(declaration: &Declaration, images: &[Recorded]) {
+    let mut i = 0;
+    while i < images.len() {
+        if let Some(problem) = problem(declaration, &images[i]) {
+            panic!("{}", problem.as_str());
+        }
+        i += 1;
+    }
+}
+
+/// What is wrong with it, in words.
+const fn problem(declaration: &Declaration, image: &Recorded) -> Option<Words> {
+    let ParameterLayout { name, size, align, end, kind } = declaration.layout;
+    let words = Words::new().add("parameter ").add_number(declaration.number).add(", `").add(declaration.name);
+    let words = words.add("`, of the kernel `").add(declaration.kernel).add("` is `").add(name).add("` (");
+    let words = words.add_bytes(size).add(") here: the image for ").add(image.target).add(" has ");
+    // An image may leave out the padding of a struct's end.
+    if image.size > size || image.size < end {
+        return Some(words.add_bytes(image.size).add(" there"));
+    }
+    if image.is_float && matches!(kind, Kind::Integer | Kind::Pointer) && size > size_of::<u16>() {
+        return Some(words.add("a floating-point number of ").add_bytes(image.size).add(" there"));
+    }
+    if image.is_pointer && matches!(kind, Kind::Float) {
+        return Some(words.add("a pointer of ").add_bytes(image.size).add(" there"));
+    }
+    let offset = image.after.next_multiple_of(align);
+    let is_moved = image.may_be_moved && image.offset > offset && image.offset.is_multiple_of(align);
+    if image.offset != offset && !is_moved {
+        let words = words.add("it at offset ").add_number(image.offset).add(", and a type that is aligned to ");
+        let words = words.add_bytes(align).add(", as this one is, would be at ").add_number(offset);
+        return Some(words);
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::call::parameter::Parameter;
+    use alloc::string::{String, ToString};
+
+    const IMAGE: Recorded = Recorded {
+        target: "gfx90a",
+        after: 4,
+        offset: 8,
+        size: 8,
+        is_float: false,
+        is_pointer: false,
+        may_be_moved: false,
+    };
+
+    fn problem_of<T: Parameter>(image: &Recorded) -> Option<String> {
+        with_layout(T::LAYOUT, image)
+    }
+
+    fn with_layout(layout: ParameterLayout, image: &Recorded) -> Option<String> {
+        let declaration = Declaration { kernel: "saxpy", number: 2, name: "a", layout };
+        problem(&declaration, image).map(|words| words.as_str().to_string())
+    }
+
+    #[test]
+    fn what_may_be_right_is_accepted() {
+        // An address as a number, a pointer in a struct, the bits of a number.
+        for image in [IMAGE, Recorded { is_pointer: true, ..IMAGE }] {
+            assert_eq!(problem_of::<u64>(&image), None);
+            assert_eq!(problem_of::<*const f32>(&image), None);
+            assert_eq!(problem_of::<[*mut f32; 1]>(&image), None);
+        }
+        assert_eq!(problem_of::<f64>(&IMAGE), None);
+        assert_eq!(problem_of::<f64>(&Recorded { is_float: true, ..IMAGE }), None);
+        assert_eq!(problem_of::<u16>(&Recorded { size: 2, offset: 4, is_float: true, ..IMAGE }), None);
+        assert_eq!(problem_of::<[u8; 3]>(&Recorded { size: 3, offset: 8, may_be_moved: true, ..IMAGE }), None);
+    }
+
+    #[test]
+    fn padding_at_the_end_may_be_left_out() {
+        #[repr(C)]
+        struct Padded(f64, f32);
+        let layout = ParameterLayout::of_record::<Padded>("Padded", 12);
+        for size in [12, 16] {
+            assert_eq!(with_layout(layout, &Recorded { size, ..IMAGE }), None);
+        }
+        assert!(with_layout(layout, &Recorded { size: 8, ..IMAGE }).is_some());
+        assert!(with_layout(layout, &Recorded { size: 24, ..IMAGE }).is_some());
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let start = |ty: &str| {
+            alloc::format!("parameter 2, `a`, of the kernel `saxpy` is `{ty} here: the image for gfx90a has ")
+        };
+        assert_eq!(problem_of::<f32>(&IMAGE).unwrap(), start("f32` (4 bytes)") + "8 bytes there");
+        let float = Recorded { is_float: true, ..IMAGE };
+        assert_eq!(
+            problem_of::<i64>(&float).unwrap(),
+            start("i64` (8 bytes)") + "a floating-point number of 8 bytes there"
+        );
+        let pointer = Recorded { is_pointer: true, ..IMAGE };
+        assert_eq!(problem_of::<f64>(&pointer).unwrap(), start("f64` (8 bytes)") + "a pointer of 8 bytes there");
+        let expected = "it at offset 8, and a type that is aligned to 4 bytes, as this one is, would be at 4";
+        assert_eq!(problem_of::<[i32; 2]>(&IMAGE).unwrap(), start("an array` (8 bytes)") + expected);
+    }
+}

@@ -1,0 +1,150 @@
+//! Types of parameters that a program declares, and where they lie.
+
+use core::mem::MaybeUninit;
+
+/// A type that a kernel takes by value, or that is in a struct which it takes: numbers, pointers, arrays of them, and structs
+/// that derive it.
+///
+/// ```
+/// use offload::Parameter;
+///
+/// #[derive(Clone, Copy, Parameter)]
+/// #[repr(C)]
+/// struct Range {
+///     first: i32,
+///     count: i64,
+/// }
+/// ```
+///
+/// It is for kernels that [`include_kernels!`](crate::include_kernels) declares with `extern`, which takes such a struct for a
+/// parameter. Each field has to be a `Parameter`, too. Rust lays out a struct in an order of its own unless it is `repr(C)` or
+/// `repr(transparent)`:
+///
+/// ```compile_fail
+/// #[derive(Clone, Copy, offload::Parameter)]
+/// struct Range {
+///     first: i32,
+///     count: i64,
+/// }
+/// ```
+///
+/// Of a crate that is not called `offload`, `#[offload(crate = ::gpu::offload)]` says the path.
+#[diagnostic::on_unimplemented(
+    message = "kernels cannot take `{Self}`",
+    label = "not a number, a pointer or a struct that derives `Parameter`",
+    note = "a struct derives it: #[derive(Clone, Copy, offload::Parameter)] #[repr(C)]"
+)]
+pub trait Parameter: Copy {
+    /// Its layout in device memory.
+    #[doc(hidden)]
+    const LAYOUT: ParameterLayout;
+}
+
+/// A [`Parameter`] `NUMBER`, called `Name`, of a kernel, for which an image has `BYTES` bytes.
+#[diagnostic::on_unimplemented(
+    message = "parameter {NUMBER}, `{Name}`, of the kernel `{Kernel}` cannot be `{Self}`: its images have {BYTES} bytes there",
+    label = "not a number, a pointer or a struct that derives `Parameter`",
+    note = "a struct derives it: #[derive(Clone, Copy, offload::Parameter)] #[repr(C)]"
+)]
+pub trait DeclaredParameter<Kernel, Name, const NUMBER: usize, const BYTES: usize> {
+    /// Its layout in device memory.
+    const LAYOUT: ParameterLayout;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Parameter, Kernel, Name, const NUMBER: usize, const BYTES: usize> DeclaredParameter<Kernel, Name, NUMBER, BYTES>
+    for T
+{
+    const LAYOUT: ParameterLayout = <T as Parameter>::LAYOUT;
+}
+
+/// The layout of a type. Sizes are in bytes.
+#[derive(Debug, Clone, Copy)]
+pub struct ParameterLayout {
+    /// Its name, for messages.
+    pub(super) name: &'static str,
+    pub(super) size: usize,
+    pub(super) align: usize,
+    /// Where what is in it ends; padding may follow.
+    pub(super) end: usize,
+    pub(super) kind: Kind,
+}
+
+/// What a type is, as far as images tell types apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Float,
+    /// An integer or `bool`.
+    Integer,
+    Pointer,
+    /// A struct or an array.
+    Record,
+}
+
+impl ParameterLayout {
+    const fn of<T>(name: &'static str, kind: Kind) -> Self {
+        let size = size_of::<T>();
+        Self { name, size, align: align_of::<T>(), end: size, kind }
+    }
+
+    /// That of a struct, whose fields end there. For expansions.
+    pub const fn of_record<T>(name: &'static str, end: usize) -> Self {
+        Self { end, ..Self::of::<T>(name, Kind::Record) }
+    }
+}
+
+/// Where the arguments of a kernel lie, in bytes.
+#[derive(Debug)]
+pub struct Layout<const N: usize> {
+    /// The layout of each.
+    pub parameters: [ParameterLayout; N],
+    /// Where each starts.
+    pub offsets: [usize; N],
+    /// Where the last one ends.
+    pub bytes: usize,
+}
+
+/// Lays out arguments: each at the next multiple of its alignment.
+pub const fn layout<const N: usize>(parameters: [ParameterLayout; N]) -> Layout<N> {
+    let (mut offsets, mut bytes, mut i) = ([0; N], 0_usize, 0);
+    while i < N {
+        offsets[i] = bytes.next_multiple_of(parameters[i].align);
+        bytes = offsets[i] + parameters[i].size;
+        i += 1;
+    }
+    Layout { parameters, offsets, bytes }
+}
+
+macro_rules! impl_parameter {
+    ($($kind:ident: $([$($generics:tt)*] $ty:ty, $name:expr;)*)*) => {$($(
+        impl<$($generics)*> Parameter for $ty {
+            const LAYOUT: ParameterLayout = ParameterLayout::of::<$ty>($name, Kind::$kind);
+        }
+    )*)*};
+}
+
+impl_parameter! {
+    Float:
+        [] f32, "f32";
+        [] f64, "f64";
+    Integer:
+        [] bool, "bool";
+        [] i8, "i8";
+        [] u8, "u8";
+        [] i16, "i16";
+        [] u16, "u16";
+        [] i32, "i32";
+        [] u32, "u32";
+        [] i64, "i64";
+        [] u64, "u64";
+        [] i128, "i128";
+        [] u128, "u128";
+        [] isize, "isize";
+        [] usize, "usize";
+    Pointer:
+        [T] *const T, "*const _";
+        [T] *mut T, "*mut _";
+    Record:
+        [T: Parameter, const N: usize] [T; N], "an array";
+        [T: Parameter] MaybeUninit<T>, "MaybeUninit";
+}

@@ -1,0 +1,9 @@
+//! A kernel that is not there.
+
+mod kernels {
+    offload::include_kernels!("calls", extern {
+        fn sapxy(n: i32, a: f32, x: *const f32, y: *mut f32);
+    });
+}
+
+fn main() {}

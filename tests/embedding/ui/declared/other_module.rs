@@ -1,0 +1,9 @@
+//! A module that is not there.
+
+mod kernels {
+    offload::include_kernels!("calls", extern {
+        mod call { fn saxpy(n: i32, a: f32, x: *const f32, y: *mut f32); }
+    });
+}
+
+fn main() {}

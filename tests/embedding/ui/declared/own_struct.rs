@@ -1,0 +1,16 @@
+//! A struct of the program without a layout that is known.
+
+pub struct Range {
+    pub first: i32,
+    pub count: i64,
+}
+
+mod kernels {
+    use super::Range;
+
+    offload::include_kernels!("calls", extern {
+        fn fill(value: i64, scale: f32, offset: i32, range: Range, out: *mut f32);
+    });
+}
+
+fn main() {}

@@ -1,0 +1,9 @@
+//! A kernel that returns something.
+
+mod kernels {
+    offload::include_kernels!("calls", extern {
+        fn saxpy(n: i32, a: f32, x: *const f32, y: *mut f32) -> i32;
+    });
+}
+
+fn main() {}

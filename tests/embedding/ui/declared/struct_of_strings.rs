@@ -1,0 +1,17 @@
+//! What no kernel can take, in a struct.
+
+#[derive(Clone, Copy, offload::Parameter)]
+#[repr(C)]
+pub struct Range {
+    pub name: &'static str,
+}
+
+mod kernels {
+    use super::Range;
+
+    offload::include_kernels!("calls", extern {
+        fn fill(value: i64, scale: f32, offset: i32, range: Range, out: *mut f32);
+    });
+}
+
+fn main() {}

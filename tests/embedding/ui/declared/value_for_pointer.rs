@@ -1,0 +1,9 @@
+//! A value for a pointer.
+
+mod kernels {
+    offload::include_kernels!("calls", extern {
+        fn saxpy(n: i32, a: f32, x: *const f32, y: f32);
+    });
+}
+
+fn main() {}
