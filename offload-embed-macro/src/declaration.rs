@@ -105,7 +105,13 @@ const FORM: &str = "a kernel is declared as in fn saxpy(n: i32, a: f32, x: *cons
 
 fn kernel(input: ParseStream, attributes: TokenStream, symbol: Option<LitStr>) -> Result<Declaration> {
     let as_meant = |error: Error| Error::new(error.span(), FORM);
-    input.parse::<Option<Token![unsafe]>>()?;
+    // As a function in an `extern` block may have it. The function here is safe, and its launch is not.
+    if !input.peek(Token![fn]) {
+        let word = input.call(Ident::parse_any).map_err(as_meant)?;
+        if word != "safe" && word != "unsafe" {
+            return Err(Error::new(word.span(), FORM));
+        }
+    }
     input.parse::<Token![fn]>().map_err(as_meant)?;
     let name: Ident = input.parse().map_err(as_meant)?;
     if input.peek(Token![<]) {

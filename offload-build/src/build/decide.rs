@@ -154,7 +154,12 @@ impl Run<'_> {
         // No host code comes of it, so the building machine's compiler reads the source.
         let ccbin = self.tools.ccbin(&self.cargo.host).map_err(|why| MissingTool::ccbin(nvcc, &why))?;
         let sdk = Sdk::default();
-        let source = self.fresh_or_stale(needed, self.compilations(needed, &sdk).nvcc(arch, nvcc, &ccbin))?;
+        let mut compilation = self.compilations(needed, &sdk).nvcc(arch, nvcc, &ccbin);
+        if needed.module.options.clang_signatures == Some(true) {
+            let sdk = Sdk::cuda(nvcc, self.output)?;
+            compilation.described_by(self.compilations(needed, &sdk).ptx(arch, self.clang()?));
+        }
+        let source = self.fresh_or_stale(needed, compilation)?;
         let ask = || self.tools.nvcc_refusal(nvcc, arch, &ccbin);
         match source.is_stale().then(|| self.ask(format!("nvcc {arch}"), ask)).flatten() {
             Some(text) => Err(MissingTool::refusal(&nvcc.path, &text).into()),

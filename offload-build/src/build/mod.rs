@@ -253,6 +253,13 @@ impl Build {
         self
     }
 
+    /// Sets whether clang reads sources for nvcc too, so that `offload::include_kernels!` has functions for their kernels. What
+    /// it cannot read, with the toolkit's headers, ends the build. Of the options it gets definitions and folders for headers.
+    pub fn clang_signatures(&mut self, clang_signatures: bool) -> &mut Self {
+        self.request.options.clang_signatures = Some(clang_signatures);
+        self
+    }
+
     /// The most compilers that run at a time for this pack, at least one; `OFFLOAD_JOBS` is before it. Without it as
     /// many run as `cargo build -j` allows. For compilers that need much memory.
     pub fn max_parallel(&mut self, most: usize) -> &mut Self {

@@ -8,7 +8,7 @@
 //! nvcc links machine code alone. PTX stays in the sources' objects, and the driver links it when it loads the program.
 
 use super::nvcc_variables::nvcc_env;
-use super::{Compilation, args, tool_identities};
+use super::{Compilation, Described, args, tool_identities};
 use crate::cargo::Cargo;
 use crate::exec::{Kind, NvccFlags, Step};
 use crate::hash::ContentHash;
@@ -104,7 +104,7 @@ impl DeviceLink<'_> {
             include_folders: Vec::new(),
             tool_folders: Vec::new(),
             identities: self.objects.iter().map(|(_, hash)| hash.to_string()).collect(),
-            signature_steps: Vec::new(),
+            described: Described::default(),
         }
     }
 }

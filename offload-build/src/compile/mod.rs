@@ -64,8 +64,22 @@ pub(crate) struct Compilation {
     pub(crate) tool_folders: Vec<PathBuf>,
     /// Of the tools, and of the vendor's headers and libraries, for the rebuild key.
     pub(crate) identities: Vec<String>,
-    /// The steps that tell of the kernels' parameters; each writes LLVM IR of a source.
-    signature_steps: Vec<Step>,
+    described: Described,
+}
+
+/// What tells of the parameters of a compilation's kernels.
+#[derive(Debug)]
+enum Described {
+    /// Steps; each writes LLVM IR of a source.
+    BySteps(Vec<Step>),
+    /// Those of another compilation of the same sources.
+    By(Box<Compilation>),
+}
+
+impl Default for Described {
+    fn default() -> Self {
+        Self::BySteps(Vec::new())
+    }
 }
 
 /// Makes the compilation of one image.
@@ -239,7 +253,7 @@ impl<'a> Compilations<'a> {
                 .chain(tools.iter().filter_map(|tool| resource_folder(tool)))
                 .collect(),
             identities,
-            signature_steps: Vec::new(),
+            described: Described::default(),
         }
     }
 
@@ -276,13 +290,18 @@ impl<'a> Compilations<'a> {
         direct: &[OsString],
         version: Option<OsString>,
     ) -> Vec<PathBuf> {
-        let mut parts = Vec::new();
+        let (mut parts, mut describing) = (Vec::new(), Vec::new());
         for (index, source) in self.sources().into_iter().enumerate() {
             let is_preprocessed = source.language.is_preprocessed();
             let mut compile = Vec::new();
             let recipe = source.recipe(self.target());
             match recipe {
-                Some(Recipe::Offload(mode, headers)) => {
+                // What nvcc compiles is described with the toolkit's headers.
+                Some(Recipe::Nvcc) | Some(Recipe::Offload(..)) => {
+                    let (mode, headers) = match recipe {
+                        Some(Recipe::Offload(mode, headers)) => (mode, headers),
+                        _ => ("cuda", Headers::Cuda),
+                    };
                     compile.extend(args(&["-x", mode]));
                     compile.extend_from_slice(offload);
                     compile.extend(version.clone());
@@ -326,7 +345,11 @@ impl<'a> Compilations<'a> {
                 DebugInfo::Full | DebugInfo::Lines if is_nvidia => compile.push("-gline-directives-only".into()),
                 DebugInfo::Full | DebugInfo::Lines => compile.push("-gline-tables-only".into()),
             }
-            compile.extend(self.source_args(source));
+            let of_build_script = self.source_args(source);
+            compile.extend(match recipe {
+                Some(Recipe::Nvcc) => nvcc::for_clang(of_build_script),
+                _ => of_build_script,
+            });
             compile.push(source.path.clone().into());
             let out = self.work(&format!("{index}.{part}"));
             let driver_ignores = matches!(recipe, Some(Recipe::Offload("hip", _)));
@@ -338,7 +361,7 @@ impl<'a> Compilations<'a> {
                 // Without this the driver leaves types out for NVIDIA's GPUs where it optimizes.
                 describe.extend(args(&["--cuda-noopt-device-debug"]));
                 let step = Step::new(Kind::Describe, &clang.path, describe).output(&self.work(&format!("{index}.ll")));
-                compilation.signature_steps.push(step.depfile(self.work(&format!("{index}.ll.d")), by));
+                describing.push(step.depfile(self.work(&format!("{index}.ll.d")), by));
             }
             let step = Step::new(Kind::Compile, &clang.path, compile).output(&out);
             compilation.steps.push(match is_preprocessed {
@@ -350,6 +373,7 @@ impl<'a> Compilations<'a> {
             });
             parts.push(out);
         }
+        compilation.described = Described::BySteps(describing);
         parts
     }
 
@@ -392,7 +416,10 @@ impl<'a> Compilations<'a> {
 impl Compilation {
     /// What tells of the parameters of its kernels, in place of the image. `None` if nothing does.
     pub(crate) fn of_signatures(&self) -> Option<Self> {
-        let steps = self.signature_steps.clone();
+        let steps = match &self.described {
+            Described::BySteps(steps) => steps.clone(),
+            Described::By(other) => return other.of_signatures(),
+        };
         (!steps.is_empty()).then(|| Self {
             image: self.image.with_extension("signatures"),
             stem: format!("{}.signatures", self.stem),
@@ -404,8 +431,13 @@ impl Compilation {
             include_folders: self.include_folders.clone(),
             tool_folders: self.tool_folders.clone(),
             identities: self.identities.clone(),
-            signature_steps: Vec::new(),
+            described: Described::default(),
         })
+    }
+
+    /// Has the other one, which compiles the same sources by clang, tell of the kernels' parameters.
+    pub(crate) fn described_by(&mut self, other: Self) {
+        self.described = Described::By(Box::new(other));
     }
 
     /// Whether it reads no source, and no file that is an input of its own.

@@ -129,3 +129,34 @@ impl Compilations<'_> {
         list
     }
 }
+
+/// Of the options of build.rs for nvcc, those that clang has too: definitions, folders, headers, the language's version.
+pub(super) fn for_clang(options: Vec<OsString>) -> Vec<OsString> {
+    const JOINED: [&str; 6] = ["-D", "-U", "-I", "-isystem", "-std=c++", "-ffile-prefix-map="];
+    const APART: [&str; 5] = ["-D", "-U", "-I", "-isystem", "-include"];
+    let mut options = options.into_iter();
+    let mut kept = Vec::new();
+    while let Some(option) = options.next() {
+        let text = option.to_string_lossy();
+        if APART.contains(&&*text) {
+            kept.push(option);
+            kept.extend(options.next());
+        } else if JOINED.iter().any(|start| text.starts_with(start)) {
+            kept.push(option);
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_that_clang_has_too() {
+        let all =
+            ["-Iinclude", "-I", "more", "-DN=1", "--use_fast_math", "-Xptxas", "-v", "-std=c++20", "-include", "a.h"];
+        let kept = ["-Iinclude", "-I", "more", "-DN=1", "-std=c++20", "-include", "a.h"];
+        assert_eq!(for_clang(args(&all)), args(&kept));
+    }
+}

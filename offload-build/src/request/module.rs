@@ -121,6 +121,13 @@ impl Module {
         self
     }
 
+    /// Sets whether clang reads this module's sources for the parameters of kernels that nvcc compiles; see
+    /// [`Build::clang_signatures`](crate::Build::clang_signatures).
+    pub fn clang_signatures(&mut self, clang_signatures: bool) -> &mut Self {
+        self.options.clang_signatures = Some(clang_signatures);
+        self
+    }
+
     /// The targets that it supports, as [selectors](crate#selectors): it is built for those of the pack's targets. That
     /// none is left is an error, unless [`Module::allow_empty`] was called.
     pub fn supports<S: Into<String>>(&mut self, selectors: impl IntoIterator<Item = S>) -> &mut Self {

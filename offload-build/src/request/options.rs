@@ -20,6 +20,8 @@ pub(crate) struct Options {
     pub(crate) debug: Option<bool>,
     /// From 0 to 3; without it, the compiler's default.
     pub(crate) opt_level: Option<u32>,
+    /// Whether clang reads the parameters of kernels that nvcc compiles.
+    pub(crate) clang_signatures: Option<bool>,
 }
 
 impl Options {
@@ -40,6 +42,7 @@ impl Options {
         self.compilers.extend(&other.compilers);
         self.debug = other.debug.or(self.debug);
         self.opt_level = other.opt_level.or(self.opt_level);
+        self.clang_signatures = other.clang_signatures.or(self.clang_signatures);
     }
 
     /// Adds those for which there are flags.

@@ -1,6 +1,8 @@
 //! Signatures of kernels: what the build reads from sources, and the functions that programs get of it. Judges: clang, whose
 //! images record offsets and sizes of all arguments, and rustc, which lays out the structs.
 
+mod declared;
+
 use offload_tests::data::{assert_as_checked_in, read};
 use offload_tests::registry::CLANG;
 use offload_tests::scenario::Scenario;
@@ -9,7 +11,8 @@ use std::path::PathBuf;
 
 offload_tests::tests! {
     CLANG => [a_change_of_a_source_changes_its_signatures, a_kernel_that_differs_between_images_cannot_be_called],
-    CLANG.slow() => [every_type_has_a_counterpart, builds_without_compilers_have_the_same_functions, functions_of_all_kinds_of_packs],
+    CLANG.slow() => [every_type_has_a_counterpart, builds_without_compilers_have_the_same_functions, functions_of_all_kinds_of_packs];
+    declared::tests(),
 }
 
 fn data(name: &str) -> PathBuf {

@@ -1,0 +1,106 @@
+//! What is written is read, and what is damaged is refused.
+
+use super::ArgumentKind::{Any, Float, Pointer};
+use super::*;
+
+fn kernel(name: &str, arguments: Option<&[ArgumentKind]>) -> IndexKernel {
+    let argument = |(at, kind): (usize, &ArgumentKind)| IndexArgument { offset: 8 * at as u64, size: 8, kind: *kind };
+    let arguments = arguments.map(|kinds| kinds.iter().enumerate().map(argument).collect());
+    IndexKernel { name: name.into(), arguments }
+}
+
+fn index() -> Index {
+    let image = |target: &str, origin, kind| IndexImage {
+        target: target.into(),
+        offset: 208,
+        size: 5376,
+        origin,
+        kernels: match kind {
+            PackImageKind::SharedObject { .. } => None,
+            PackImageKind::Cubin => Some(Vec::new()),
+            _ => Some(alloc::vec![
+                kernel("affine", None),
+                kernel("_Z5scalePf", Some(&[])),
+                kernel("a\tb\\n\r\nimage", Some(&[Any, Float])),
+                kernel("", Some(&[Pointer])),
+            ]),
+        },
+        kind,
+    };
+    let module = |name: &str, images: Vec<_>| {
+        let bundle = (!images.is_empty()).then_some(128);
+        let stream = (name == "affine").then_some(IndexStream {
+            offset: 64,
+            size: 4000,
+            inflated_size: 6000,
+            method: Method::Zstd,
+        });
+        let signatures = crate::signature::tests::signatures();
+        IndexModule { name: name.into(), bundle, stream, images, signatures }
+    };
+    let triple = "x86_64-unknown-linux-gnu".to_string();
+    Index::Built(PackIndex {
+        name: "saxpy".into(),
+        library: "offload_saxpy_90f2".into(),
+        library_size: 36264,
+        library_offset: 232,
+        symbol: "offload_pack_90f2".into(),
+        section: DeviceSection::LlvmOffloading,
+        size: 31744,
+        modules: alloc::vec![
+            module(
+                "affine",
+                alloc::vec![
+                    image("gfx90a:xnack-", Origin::Compiled, PackImageKind::CodeObject { version: 6 }),
+                    image("sm_80", Origin::Prebuilt, PackImageKind::Cubin),
+                    image("compute_80", Origin::Compiled, PackImageKind::Ptx { version: PtxVersion::new(7, 0) }),
+                ]
+            ),
+            module("empty", Vec::new()),
+            module("scale", alloc::vec![image("cpu", Origin::Compiled, PackImageKind::SharedObject { triple })]),
+        ],
+    })
+}
+
+#[test]
+fn what_is_written_is_read() {
+    assert_eq!(Index::parse(&index().to_string()), Ok(index()));
+    for compressed in [false, true] {
+        let absent = Index::Absent {
+            name: "saxpy".into(),
+            why: "OFFLOAD_SKIP was set".into(),
+            compressed,
+            modules: alloc::vec![IndexModule {
+                signatures: crate::signature::tests::signatures(),
+                ..IndexModule::new("affine".into())
+            }],
+        };
+        assert_eq!(Index::parse(&absent.to_string()), Ok(absent));
+    }
+}
+
+#[test]
+fn another_version_is_named() {
+    let error = Index::parse("offload-pack 99\nnonsense\n").unwrap_err();
+    assert_eq!(error, IndexError::Version { found: "99".into() });
+    let expected = "the pack's index is of version 99, and this version of offload reads version 6: ";
+    assert!(error.to_string().starts_with(expected), "{error}");
+}
+
+#[test]
+fn a_damaged_index_names_the_line() {
+    let text = index().to_string();
+    for number in 0..text.lines().count() {
+        let damaged = text.lines().enumerate().map(|(at, line)| if at == number { "xyz" } else { line });
+        let damaged = damaged.collect::<Vec<_>>().join("\n");
+        let error = Index::parse(&damaged).unwrap_err();
+        assert_eq!(error, IndexError::Line { number: number + 1, text: "xyz".into() });
+    }
+    // Cut behind a line, only modules and images can be missing.
+    let head: usize = text.lines().take_while(|line| !line.starts_with("module")).map(|line| line.len() + 1).sum();
+    for end in (0..head - 1).filter(|&end| text.is_char_boundary(end)) {
+        let cut = Index::parse(&text[..end]);
+        let last_number_is_short = text[..end].lines().last().is_some_and(|line| line.starts_with("size "));
+        assert!(cut.is_err() || last_number_is_short, "{end}");
+    }
+}

@@ -1,0 +1,170 @@
+//! Kernels that a program declares: the functions that it gets, where no source tells of them.
+
+use super::{SAXPY, with_source};
+use offload_tests::data::read;
+use offload_tests::registry::{CLANG, NOTHING, NVCC, Needs, needs};
+use offload_tests::scenario::Scenario;
+use offload_tests::scratch::workspace;
+use offload_tests::tools::Tool;
+
+/// nvcc, and clang beside it.
+const BOTH: Needs = needs(&[Tool::Nvcc, Tool::Cuda, Tool::Gcc, Tool::Llvm22]);
+
+offload_tests::tests! {
+    NOTHING => [kernels_of_files],
+    CLANG => [what_is_declared_lies_where_the_source_has_it],
+    NVCC => [kernels_that_nvcc_compiles],
+    BOTH => [clang_reads_what_nvcc_compiles],
+}
+
+/// Prints where a call's arguments lie.
+const PRINT: &str = "fn print<const N: usize, const BYTES: usize>(call: &offload::Call<N, BYTES>) {\n\
+    let (start, size) = call.buffer();\n\
+    let offsets = call.pointers().map(|pointer| pointer.addr() - start.addr());\n\
+    println!(\"{} {offsets:?} {size}\", call.kernel().name());\n}\n";
+
+const DECLARED: &str = "extern { fn saxpy(n: i32, a: f32, x: *const f32, y: *mut f32); }";
+
+fn kernels_of_files() {
+    let scenario = Scenario::without_sources("declared_files");
+    let mut program = PRINT.to_owned();
+    let mut calls = String::new();
+    for (module, file) in
+        [("amd", "saxpy.gfx90a.hsaco"), ("cubin", "saxpy.sm_90.cubin"), ("ptx", "saxpy.compute_80.ptx")]
+    {
+        scenario.write(&format!("src/{file}"), read(workspace().join("tests/corpus/image").join(file)));
+        program += &format!("mod {module} {{ offload::include_kernels!(path = \"{file}\", {DECLARED}); }}\n");
+        calls += &format!("print(&{module}::saxpy(1, 2.0, std::ptr::null::<f32>(), std::ptr::null_mut()));\n");
+        calls += &format!("assert_eq!({module}::PACK.images().len(), 1);\n");
+    }
+    scenario.write("src/main.rs", format!("#![forbid(unsafe_code)]\n{program}fn main() {{ {calls} }}"));
+    assert_eq!(scenario.run().passes().stdout, "saxpy [0, 4, 8, 16] 24\n".repeat(3));
+}
+
+const TYPES: &str = r#"
+struct Inner { char tag; double weight; };
+struct alignas(16) Wide { float lanes[4]; };
+struct __attribute__((packed)) Packed { char tag; double weight; };
+struct Outer { Inner inner[2]; short last; };
+template <typename T> __global__ void scale(T *x, T by) { *x *= by; }
+template __global__ void scale<double>(double *, double);
+extern "C" __global__ void all(bool b, char c, short s, long l, Inner inner, Wide wide, Packed packed, Outer outer,
+                               void *any, const void *same, unsigned char last) {
+  *(double *)any = inner.weight + wide.lanes[1] + packed.weight + outer.last + b + c + s + l + last + *(const char *)same;
+}
+extern "C" __global__ void nothing() {}
+"#;
+
+const DECLARED_TYPES: &str = r#"
+use std::ffi::c_void;
+use offload::Parameter;
+
+#[derive(Clone, Copy, Parameter)] #[repr(C)] pub struct Inner { pub tag: i8, pub weight: f64 }
+#[derive(Clone, Copy, Parameter)] #[repr(C, align(16))] pub struct Wide(pub [f32; 4]);
+#[derive(Clone, Copy, Parameter)] #[repr(C, packed)] pub struct Packed { pub tag: i8, pub weight: f64 }
+#[derive(Clone, Copy, Parameter)] #[repr(C)] pub struct Outer { pub inner: [Inner; 2], pub last: i16 }
+/// An address, as cust and cudarc have it.
+type Address = u64;
+
+mod of_source { offload::include_kernels!("pack"); }
+mod declared {
+    use super::*;
+    offload::include_kernels!("pack", extern "C" {
+        /// All types.
+        #[must_use]
+        pub fn all(b: bool, c: i8, s: i16, l: i64, inner: Inner, wide: Wide, packed: Packed, outer: Outer,
+            any: *mut c_void, same: *const std::ffi::c_void, last: u8);
+        #[link_name = "_Z5scaleIdEvPT_S0_"]
+        fn scale_f64(x: Address, _: f64,);
+        unsafe fn nothing();
+    });
+}
+
+fn main() {
+    let null = std::ptr::null_mut::<f32>();
+    let inner = Inner { tag: 1, weight: 2.0 };
+    let (wide, packed, outer) = (Wide([0.0; 4]), Packed { tag: 1, weight: 2.0 }, Outer { inner: [inner; 2], last: 3 });
+    print(&declared::all(true, 1, 2, 3, inner, wide, packed, outer, null, null.cast_const(), 4));
+    let inner = of_source::Inner { tag: 1, weight: 2.0 };
+    let wide = of_source::Wide { lanes: [0.0; 4] };
+    let packed = of_source::Packed { tag: 1, weight: 2.0 };
+    let outer = of_source::Outer { inner: [inner; 2], last: 3 };
+    print(&of_source::all(true, 1, 2, 3, inner, wide, packed, outer, null, null, 4));
+    print(&declared::scale_f64(8, 2.0));
+    print(&of_source::scale_double(null.cast(), 2.0));
+    print(&declared::nothing());
+    print(&of_source::nothing());
+}
+"#;
+
+fn what_is_declared_lies_where_the_source_has_it() {
+    let scenario = with_source("declared_types", TYPES.as_bytes());
+    scenario.write("src/main.rs", format!("{PRINT}{DECLARED_TYPES}"));
+    let printed = scenario.run().passes();
+    printed.lacks("warning");
+    let lines: Vec<&str> = printed.stdout.lines().collect();
+    let [all, of_source, scale, scale_of_source, nothing, nothing_of_source] = lines[..] else { panic!("{printed}") };
+    assert_eq!(all, "all [0, 1, 2, 8, 16, 32, 48, 64, 104, 112, 120] 121");
+    assert_eq!([all, scale, nothing], [of_source, scale_of_source, nothing_of_source]);
+
+    // One of several modules.
+    scenario.build_script(
+        r#"Build::new().modules(["kernels/types.cu", "kernels/add.cu"]).arch("compute_80").compile("pack");"#,
+    );
+    scenario.kernel("add", "1.0f");
+    let main = |declared: &str| {
+        format!("{PRINT}pub struct Unused;\nmod kernels {{ use super::Unused as _; offload::include_kernels!(\"pack\", extern {{ {declared} }}); }}
+            fn main() {{ print(&kernels::types::nothing()); }}")
+    };
+    scenario.write("src/main.rs", main("mod types { fn nothing(); }"));
+    assert_eq!(scenario.run().passes().stdout, "nothing [] 0\n");
+    scenario.write("src/main.rs", main("fn nothing();"));
+    scenario
+        .build()
+        .fails()
+        .once("the pack \"pack\" has several modules: mod types { ... }, mod add { ... } says whose kernel it is");
+
+    // Nothing is known, and nothing is refused.
+    scenario.write("src/main.rs", main("mod types { fn unknown(a: f32); fn nothing(); }"));
+    scenario.check().env("OFFLOAD_SKIP", "1").passes();
+}
+
+const CALL_DECLARED: &str = "mod kernels { offload::include_kernels!(\"pack\", DECLARED); }\n\
+    fn main() { print(&kernels::saxpy(1, 2.0, std::ptr::null::<f32>(), std::ptr::null_mut())); }";
+
+const BY_NVCC: &str =
+    r#"Build::new().file("kernels/types.cu").compiler(Compiler::Nvcc).archs(["sm_80", "compute_80"])"#;
+
+fn kernels_that_nvcc_compiles() {
+    let scenario = with_source("declared_nvcc", SAXPY.as_bytes());
+    scenario.build_script(&format!("{BY_NVCC}.compile(\"pack\");"));
+    scenario.write("src/main.rs", format!("{PRINT}{}", CALL_DECLARED.replace("DECLARED", DECLARED)));
+    assert_eq!(scenario.run().passes().stdout, "saxpy [0, 4, 8, 16] 24\n");
+    let wrong = DECLARED.replace("a: f32", "a: u32");
+    scenario.write("src/main.rs", format!("{PRINT}{}", CALL_DECLARED.replace("DECLARED", &wrong)));
+    // A cubin says nothing of types, PTX does.
+    scenario.build().fails().once(
+        "parameter 2, `a`, of the kernel `saxpy` is `u32` (4 bytes) here: the image for compute_80 has a floating-point number \
+         of 4 bytes there",
+    );
+}
+
+fn clang_reads_what_nvcc_compiles() {
+    let source = format!(
+        "#include <cuda_fp16.h>\n#include \"factor.h\"\n{SAXPY}\n__global__ void halves(__half2 *x, __half by) {{ *x = __halves2half2(by, by); }}"
+    );
+    let scenario = with_source("described_nvcc", source.as_bytes());
+    scenario.write("kernels/factor.h", "#ifndef FACTOR\n#error FACTOR\n#endif\n");
+    scenario.build_script(&format!(
+        "{BY_NVCC}.clang_signatures(true).define(\"FACTOR\", \"2\").flag(\"--use_fast_math\").compile(\"pack\");"
+    ));
+    let declared_nowhere = CALL_DECLARED.replace(", DECLARED", "");
+    scenario.write("src/main.rs", format!("{PRINT}{declared_nowhere}"));
+    assert_eq!(scenario.run().passes().stdout, "saxpy [0, 4, 8, 16] 24\n");
+    assert!(super::signatures(&scenario, "debug").contains("comment Adds.\nparameter n i32\n"));
+    // Nothing is read again, and a change of the source is.
+    let signatures = super::signatures(&scenario, "debug");
+    scenario.write("kernels/types.cu", source.replace("float a", "int a"));
+    scenario.build().fails().has("parameter 2, `a`, of the kernel `saxpy` is `i32`");
+    assert_ne!(super::signatures(&scenario, "debug"), signatures);
+}
