@@ -188,7 +188,50 @@ macro_rules! include_offload {
 ///
 /// Signatures come from the debug information that clang writes of CUDA, HIP, OpenCL C and C sources. The build compares them
 /// with the arguments that each image for a GPU records: if an image has others, as where an `#ifdef` widens a parameter, it
-/// warns, and the kernel is a constant. Kernels that nvcc compiles, and those of ready-made images, are constants too.
+/// warns, and a call of the kernel does not compile. No source tells of kernels that nvcc compiles (unless build.rs asks for it,
+/// `clang_signatures(true)`), nor of those in ready-made images: they are constants, or the program declares them.
+///
+/// # Declared kernels
+///
+/// Kernels that no source tells of get functions by a declaration, with the types as Rust has them:
+///
+/// ```
+/// mod kernels {
+///     use offload::Parameter;
+///
+///     /// A struct that a kernel takes by value.
+///     #[derive(Clone, Copy, Parameter)]
+///     #[repr(C)]
+///     pub struct Range {
+///         pub first: i32,
+///         pub count: i64,
+///     }
+///
+///     offload::include_kernels!(path = "$CARGO_MANIFEST_DIR/../tests/corpus/image/saxpy.gfx90a.hsaco", extern {
+///         /// Adds `a` times x to y.
+///         fn saxpy(n: i32, a: f32, x: *const f32, y: *mut f32);
+///     });
+/// }
+///
+/// # fn example(x: *const f32, y: *mut f32) {
+/// let call = kernels::saxpy(1000, 2.0, x, y);
+/// # let _ = call;
+/// # }
+/// ```
+///
+/// `#[link_name = "_Z5scaleIfEvPT_i"]` names a kernel as images have it, `mod affine { … }` a module of a pack. What may be declared
+/// is a [`Parameter`](trait@crate::Parameter): numbers, pointers, and structs that derive it. Each is compared with what every image
+/// records, and what an image proves wrong does not compile:
+///
+/// | an image | records |
+/// |---|---|
+/// | of each GPU | the kernel's name; number, offset and size of its arguments |
+/// | AMD's code objects | whether an argument is a pointer: an `f64` in its place is refused, an address in a `u64` is not |
+/// | PTX | floating-point numbers: an integer in their place is refused |
+/// | for the CPU | nothing |
+///
+/// Whether a pointer may be written through, and what it points to, no image records. What is declared takes the place of what a
+/// source tells.
 ///
 /// # Names
 ///

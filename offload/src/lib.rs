@@ -43,7 +43,7 @@
 //! | item | is |
 //! |---|---|
 //! | [`include_offload!`] | a pack of the build script, or a file, inside this program |
-//! | [`include_kernels!`], [`Call`], [`Argument`], [`DeviceBuffer`] | the same, with a function for each kernel |
+//! | [`include_kernels!`], [`Call`], [`Argument`], [`DeviceBuffer`], [`Parameter`](trait@Parameter) | the same, with a function for each kernel |
 //! | [`KernelPack`], [`Module`], [`Kernel`], [`Limits`], [`PackImage`] | what is in it |
 //! | [`Plain`], [`Compressed`], [`Form`], [`Decompressed`] | whether its images lie there as they are, or have to be decompressed |
 //! | [`DeviceInfo`], [`SelectError`], [`mod@select`] | the rules for which image a device gets |

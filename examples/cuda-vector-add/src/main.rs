@@ -7,11 +7,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread;
 
-use cudarc::driver::{CudaContext, LaunchConfig, PushKernelArg};
+use cudarc::driver::result::launch_kernel;
+use cudarc::driver::{CudaContext, DevicePtr, DevicePtrMut, LaunchConfig};
 use modules::{LoadError, Modules};
-use offload::{KernelPack, include_offload};
 
-static VECTOR_ADD: KernelPack = include_offload!("vector_add");
+/// The pack, and a function for each kernel, whose arguments the compiler checks.
+mod kernels {
+    offload::include_kernels!("vector_add");
+}
 
 const THREADS: usize = 4;
 const LEN: usize = 1 << 20;
@@ -28,7 +31,7 @@ fn main() -> ExitCode {
 
 fn run() -> Result<(), Box<dyn Error>> {
     let gpu = modules::gpu(0)?;
-    let modules = Modules::new(&VECTOR_ADD);
+    let modules = Modules::new(&kernels::PACK);
 
     // Small whole numbers: their sums are exact.
     let a: Vec<f32> = (1..=1009_u16).map(f32::from).cycle().take(LEN).collect();
@@ -51,23 +54,22 @@ fn run() -> Result<(), Box<dyn Error>> {
 
 /// sum = a + b, on the GPU.
 fn add(modules: &Modules, gpu: &Arc<CudaContext>, a: &[f32], b: &[f32], sum: &mut [f32]) -> Result<(), LoadError> {
-    let kernel = modules.on(gpu)?.module.load_function("vector_add")?;
+    let function = modules.on(gpu)?.module.load_function("vector_add")?;
     let stream = gpu.default_stream();
     let (a, b) = (stream.clone_htod(a)?, stream.clone_htod(b)?);
     let mut result = stream.alloc_zeros::<f32>(sum.len())?;
     let threads = u32::try_from(sum.len()).expect("it is a part of LEN");
     let n = threads.cast_signed();
-    // SAFETY: the arguments have the types of the kernel's parameters. It touches the first `n` elements of `a`, `b` and
-    // `result`, which is how many each has.
-    unsafe {
-        stream
-            .launch_builder(&kernel)
-            .arg(&n)
-            .arg(&a)
-            .arg(&b)
-            .arg(&mut result)
-            .launch(LaunchConfig::for_num_elems(threads))
-    }?;
+    {
+        // What stands beside an address tells cudarc, when it is dropped, that the memory was used until then.
+        let ((a, _a), (b, _b), (result, _result)) =
+            (a.device_ptr(&stream), b.device_ptr(&stream), result.device_ptr_mut(&stream));
+        let call = kernels::vector_add(n, a as *const f32, b as *const f32, result as *mut f32);
+        let LaunchConfig { grid_dim, block_dim, shared_mem_bytes } = LaunchConfig::for_num_elems(threads);
+        let (function, stream) = (function.cu_function(), stream.cu_stream());
+        // SAFETY: it touches the first `n` elements of `a`, `b` and `result`, which is how many each has.
+        unsafe { launch_kernel(function, grid_dim, block_dim, shared_mem_bytes, stream, &mut call.pointers()) }?;
+    }
     stream.memcpy_dtoh(&result, sum)?;
     Ok(())
 }

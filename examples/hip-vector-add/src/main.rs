@@ -9,10 +9,14 @@ use std::{ptr, thread};
 
 use cubecl_hip_sys as hip;
 use modules::{LoadError, Modules, check};
-use offload::{KernelPack, include_offload};
+use offload::DeviceBuffer;
 
-static VECTOR_ADD: KernelPack = include_offload!("vector_add");
-static MODULES: Modules = Modules::new(&VECTOR_ADD);
+/// The pack, and a function for each kernel, whose arguments the compiler checks.
+mod kernels {
+    offload::include_kernels!("vector_add");
+}
+
+static MODULES: Modules = Modules::new(&kernels::PACK);
 
 const THREADS: usize = 4;
 const LEN: usize = 1 << 20;
@@ -59,18 +63,12 @@ fn add(gpu: c_int, a: &[f32], b: &[f32], sum: &mut [f32]) -> Result<(), LoadErro
     let found = unsafe { hip::hipModuleGetFunction(&mut kernel, module, c"vector_add".as_ptr()) };
     check("hipModuleGetFunction", found)?;
 
-    let (a, b, result) = (Buffer::with_contents(a)?, Buffer::with_contents(b)?, Buffer::with_contents(sum)?);
+    let (a, b, mut result) = (Buffer::with_contents(a)?, Buffer::with_contents(b)?, Buffer::with_contents(sum)?);
     let threads = u32::try_from(sum.len()).expect("it is a part of LEN");
-    let n = threads.cast_signed();
-    let mut arguments: [*mut c_void; 4] = [
-        ptr::from_ref(&n).cast_mut().cast(),
-        ptr::from_ref(&a.address).cast_mut().cast(),
-        ptr::from_ref(&b.address).cast_mut().cast(),
-        ptr::from_ref(&result.address).cast_mut().cast(),
-    ];
-    let (blocks, arguments) = (threads.div_ceil(BLOCK), arguments.as_mut_ptr());
-    // SAFETY: the arguments have the types of the kernel's parameters, and the runtime copies them before it returns. The
-    // kernel touches the first `n` elements of the three vectors, which is how many each has; they live until it is done.
+    let call = kernels::vector_add(threads.cast_signed(), &a, &b, &mut result);
+    let (blocks, mut arguments) = (threads.div_ceil(BLOCK), call.pointers());
+    // SAFETY: the runtime copies the arguments before it returns. The kernel touches the first `n` elements of the three
+    // vectors, which is how many each has; they live until it is done.
     unsafe {
         let launched = hip::hipModuleLaunchKernel(
             kernel,
@@ -82,7 +80,7 @@ fn add(gpu: c_int, a: &[f32], b: &[f32], sum: &mut [f32]) -> Result<(), LoadErro
             1,
             0,
             ptr::null_mut(),
-            arguments,
+            arguments.as_mut_ptr(),
             ptr::null_mut(),
         );
         check("hipModuleLaunchKernel", launched)?;
@@ -114,6 +112,15 @@ impl Buffer {
         let direction = hip::hipMemcpyKind_hipMemcpyDeviceToHost;
         // SAFETY: both sides have `size` bytes, and each pattern of bits is an `f32`.
         check("hipMemcpy", unsafe { hip::hipMemcpy(into.as_mut_ptr().cast(), self.address, self.size, direction) })
+    }
+}
+
+/// It may be passed for a pointer of a kernel.
+impl DeviceBuffer for Buffer {
+    type Item = f32;
+
+    fn device_address(&self) -> *const f32 {
+        self.address.cast_const().cast()
     }
 }
 

@@ -5,11 +5,20 @@ mod modules;
 use std::error::Error;
 use std::process::ExitCode;
 
-use cudarc::driver::{LaunchConfig, PushKernelArg};
+use cudarc::driver::result::launch_kernel;
+use cudarc::driver::{DevicePtr, DevicePtrMut};
 use modules::Modules;
-use offload::{KernelPack, include_offload};
 
-static SAXPY: KernelPack = include_offload!("saxpy");
+/// The pack, and its kernel as it is in the crate of the kernels: the images tell of sizes, and are compared with it.
+mod kernels {
+    offload::include_kernels!(
+        "saxpy",
+        extern "C" {
+            /// y = a * x + y
+            fn saxpy(n: u32, a: f32, x: *const f32, y: *mut f32);
+        }
+    );
+}
 
 /// Threads in a block, as the kernel has it.
 const BLOCK: u32 = 256;
@@ -26,9 +35,9 @@ fn main() -> ExitCode {
 
 fn run() -> Result<(), Box<dyn Error>> {
     let gpu = modules::gpu(0)?;
-    let modules = Modules::new(&SAXPY);
+    let modules = Modules::new(&kernels::PACK);
     let loaded = modules.on(&gpu)?;
-    let kernel = loaded.module.load_function("saxpy")?;
+    let function = loaded.module.load_function("saxpy")?;
 
     // Small whole numbers: sums and products are exact.
     const LEN: u16 = 10_000;
@@ -37,10 +46,15 @@ fn run() -> Result<(), Box<dyn Error>> {
     let stream = gpu.default_stream();
     let (x_there, mut y_there) = (stream.clone_htod(&x)?, stream.clone_htod(&y)?);
     let n = u32::from(LEN);
-    let shape = LaunchConfig { grid_dim: (n.div_ceil(BLOCK), 1, 1), block_dim: (BLOCK, 1, 1), shared_mem_bytes: 0 };
-    // SAFETY: the arguments have the types of the kernel's parameters. It touches the first `n` elements of `x` and `y`,
-    // which is how many each has.
-    unsafe { stream.launch_builder(&kernel).arg(&n).arg(&a).arg(&x_there).arg(&mut y_there).launch(shape) }?;
+    {
+        // What stands beside an address tells cudarc, when it is dropped, that the memory was used until then.
+        let ((x, _x), (y, _y)) = (x_there.device_ptr(&stream), y_there.device_ptr_mut(&stream));
+        let call = kernels::saxpy(n, a, x as *const f32, y as *mut f32);
+        let (grid, block) = ((n.div_ceil(BLOCK), 1, 1), (BLOCK, 1, 1));
+        let (function, stream) = (function.cu_function(), stream.cu_stream());
+        // SAFETY: it touches the first `n` elements of `x` and `y`, which is how many each has.
+        unsafe { launch_kernel(function, grid, block, 0, stream, &mut call.pointers()) }?;
+    }
     let found = stream.clone_dtoh(&y_there)?;
 
     if let Some(i) = (0..x.len()).find(|&i| found[i] != a * x[i] + y[i]) {

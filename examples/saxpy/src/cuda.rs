@@ -7,9 +7,9 @@ use std::error::Error;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr;
 
-use offload::PackImage;
-use offload::{ComputeCapability, DeviceInfo};
+use offload::{ComputeCapability, DeviceBuffer, DeviceInfo, PackImage};
 
+use crate::kernels;
 use crate::runtime::{FoundDevice, Result, Runtime, library};
 use crate::saxpy::{BLOCK, Problem};
 
@@ -94,18 +94,12 @@ pub fn run(index: i32, image: &PackImage, problem: &mut Problem) -> Result<()> {
     let module = Module::load(&context, image)?;
     let saxpy = module.function(c"saxpy")?;
     let x = Buffer::with_contents(&context, &problem.x)?;
-    let y = Buffer::with_contents(&context, &problem.y)?;
+    let mut y = Buffer::with_contents(&context, &problem.y)?;
 
-    let (mut n, mut a, mut x_address, mut y_address) = (problem.n(), problem.a, x.address, y.address);
-    let mut arguments: [*mut c_void; 4] = [
-        ptr::from_mut(&mut n).cast(),
-        ptr::from_mut(&mut a).cast(),
-        ptr::from_mut(&mut x_address).cast(),
-        ptr::from_mut(&mut y_address).cast(),
-    ];
-    // SAFETY: the arguments have the types of the kernel's parameters, and the driver copies them before it returns.
-    // The kernel touches the first `n` elements of `x` and `y`, which is how many they have, and both live until it is
-    // done.
+    let call = kernels::saxpy(problem.n(), problem.a, &x, &mut y);
+    let mut arguments = call.pointers();
+    // SAFETY: the driver copies the arguments before it returns. The kernel touches the first `n` elements of `x` and `y`,
+    // which is how many they have, and both live until it is done.
     unsafe {
         driver.check(
             "cuLaunchKernel",
@@ -303,6 +297,15 @@ impl<'a> Buffer<'a> {
         // SAFETY: both sides have `size` bytes, and each pattern of bits is an `f32`.
         let result = unsafe { (self.driver.cuMemcpyDtoH_v2)(into.as_mut_ptr().cast(), self.address, size) };
         self.driver.check("cuMemcpyDtoH_v2", result, &format!("copy {size} bytes from the GPU"))
+    }
+}
+
+/// It may be passed for a pointer of a kernel.
+impl DeviceBuffer for Buffer<'_> {
+    type Item = f32;
+
+    fn device_address(&self) -> *const f32 {
+        self.address as *const f32
     }
 }
 

@@ -10,9 +10,9 @@ use std::error::Error;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr;
 
-use offload::DeviceInfo;
-use offload::PackImage;
+use offload::{DeviceBuffer, DeviceInfo, PackImage};
 
+use crate::kernels;
 use crate::runtime::{FoundDevice, Result, Runtime, library};
 use crate::saxpy::{BLOCK, Problem};
 
@@ -107,18 +107,12 @@ pub fn run(index: i32, image: &PackImage, problem: &mut Problem) -> Result<()> {
     let module = Module::load(&hip, image)?;
     let saxpy = module.function(c"saxpy")?;
     let x = Buffer::with_contents(&hip, &problem.x)?;
-    let y = Buffer::with_contents(&hip, &problem.y)?;
+    let mut y = Buffer::with_contents(&hip, &problem.y)?;
 
-    let (mut n, mut a, mut x_address, mut y_address) = (problem.n(), problem.a, x.address, y.address);
-    let mut arguments: [*mut c_void; 4] = [
-        ptr::from_mut(&mut n).cast(),
-        ptr::from_mut(&mut a).cast(),
-        ptr::from_mut(&mut x_address).cast(),
-        ptr::from_mut(&mut y_address).cast(),
-    ];
-    // SAFETY: the arguments have the types of the kernel's parameters, and the runtime copies them before it returns.
-    // The kernel touches the first `n` elements of `x` and `y`, which is how many they have, and both live until it is
-    // done.
+    let call = kernels::saxpy(problem.n(), problem.a, &x, &mut y);
+    let mut arguments = call.pointers();
+    // SAFETY: the runtime copies the arguments before it returns. The kernel touches the first `n` elements of `x` and `y`,
+    // which is how many they have, and both live until it is done.
     unsafe {
         hip.check(
             "hipModuleLaunchKernel",
@@ -280,6 +274,15 @@ impl<'a> Buffer<'a> {
         let result =
             unsafe { (self.hip.hipMemcpy)(into.as_mut_ptr().cast(), self.address, size, HIP_MEMCPY_DEVICE_TO_HOST) };
         self.hip.check("hipMemcpy", result, &format!("copy {size} bytes from the GPU"))
+    }
+}
+
+/// It may be passed for a pointer of a kernel.
+impl DeviceBuffer for Buffer<'_> {
+    type Item = f32;
+
+    fn device_address(&self) -> *const f32 {
+        self.address.cast_const().cast()
     }
 }
 

@@ -23,14 +23,17 @@ use std::env;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use offload::{DeviceInfo, KernelPack};
+use offload::DeviceInfo;
 
 use crate::args::Command;
 use crate::runtime::{Machine, Result};
 use crate::saxpy::Problem;
 
-/// What `build.rs` compiled from `kernels/saxpy.cu`: one image for each target.
-static SAXPY: KernelPack = offload::include_offload!("saxpy");
+/// What `build.rs` compiled from `kernels/saxpy.cu`: one image for each target, and a function for each kernel, whose
+/// arguments the compiler checks.
+mod kernels {
+    offload::include_kernels!("saxpy");
+}
 
 fn main() -> ExitCode {
     let command = match args::parse(env::args_os().skip(1)) {
@@ -61,8 +64,8 @@ fn help() -> Result<()> {
 
 /// Prints which image `device` would get. Nothing runs, so the device need not be in this machine.
 fn explain(device: &DeviceInfo) -> Result<()> {
-    let choice = SAXPY.select(device)?;
-    report::explain(&mut io::stdout(), &SAXPY, device, &choice)?;
+    let choice = kernels::PACK.select(device)?;
+    report::explain(&mut io::stdout(), &kernels::PACK, device, &choice)?;
     Ok(())
 }
 
@@ -70,14 +73,14 @@ fn explain(device: &DeviceInfo) -> Result<()> {
 fn run(wanted: Option<&str>) -> Result<()> {
     let mut out = io::stdout();
     let machine = Machine::find();
-    report::images(&mut out, &SAXPY)?;
-    report::devices(&mut out, &SAXPY, &machine)?;
+    report::images(&mut out, &kernels::PACK)?;
+    report::devices(&mut out, &kernels::PACK, &machine)?;
 
     let device = match wanted {
         Some(name) => machine.device(name)?,
-        None => machine.best_device(&SAXPY)?,
+        None => machine.best_device(&kernels::PACK)?,
     };
-    let image = SAXPY.select(&device.device)?;
+    let image = kernels::PACK.select(&device.device)?;
 
     let mut problem = Problem::new();
     device.run(&image, &mut problem)?;

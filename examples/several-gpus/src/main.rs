@@ -7,11 +7,15 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::{env, thread};
 
-use cudarc::driver::{CudaContext, LaunchConfig, PushKernelArg};
+use cudarc::driver::result::launch_kernel;
+use cudarc::driver::{CudaContext, DevicePtr, DevicePtrMut, LaunchConfig};
 use modules::{LoadError, Modules};
-use offload::{DeviceInfo, KernelPack, include_offload};
+use offload::DeviceInfo;
 
-static VECTOR_ADD: KernelPack = include_offload!("vector_add");
+/// The pack, and a function for each kernel, whose arguments the compiler checks.
+mod kernels {
+    offload::include_kernels!("vector_add");
+}
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -32,7 +36,7 @@ fn main() -> ExitCode {
 /// Says which image each of these devices would get.
 fn pretend(devices: &str) -> Result<(), Box<dyn Error>> {
     for name in devices.split(',') {
-        match VECTOR_ADD.select(&DeviceInfo::parse(name)?) {
+        match kernels::PACK.select(&DeviceInfo::parse(name)?) {
             Ok(choice) => println!("{name}: {} {}, {}", choice.target(), choice.kind(), choice.fit()),
             Err(error) => println!("{name}: {error}"),
         }
@@ -46,7 +50,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     for index in 1..usize::try_from(CudaContext::device_count()?)? {
         gpus.push(modules::gpu(index)?);
     }
-    let modules = Modules::new(&VECTOR_ADD);
+    let modules = Modules::new(&kernels::PACK);
     let results: Vec<_> = thread::scope(|scope| {
         let threads: Vec<_> = gpus.iter().map(|gpu| scope.spawn(|| add(&modules, gpu))).collect();
         threads.into_iter().map(|thread| thread.join().expect("`add` does not panic")).collect()
@@ -70,23 +74,22 @@ fn run() -> Result<(), Box<dyn Error>> {
 fn add(modules: &Modules, gpu: &Arc<CudaContext>) -> Result<String, LoadError> {
     const LEN: u16 = 10_000;
     let loaded = modules.on(gpu)?;
-    let kernel = loaded.module.load_function("vector_add")?;
+    let function = loaded.module.load_function("vector_add")?;
     let stream = gpu.default_stream();
     let (a, b): (Vec<f32>, Vec<f32>) = (0..LEN).map(|i| (f32::from(i), f32::from(i % 7))).unzip();
     let (a_there, b_there) = (stream.clone_htod(&a)?, stream.clone_htod(&b)?);
     let mut sum = stream.alloc_zeros::<f32>(a.len())?;
     let n = i32::from(LEN);
-    // SAFETY: the arguments have the types of the kernel's parameters. It touches the first `n` elements of the three
-    // vectors, which is how many each has.
-    unsafe {
-        stream
-            .launch_builder(&kernel)
-            .arg(&n)
-            .arg(&a_there)
-            .arg(&b_there)
-            .arg(&mut sum)
-            .launch(LaunchConfig::for_num_elems(u32::from(LEN)))
-    }?;
+    {
+        // What stands beside an address tells cudarc, when it is dropped, that the memory was used until then.
+        let ((a, _a), (b, _b), (sum, _sum)) =
+            (a_there.device_ptr(&stream), b_there.device_ptr(&stream), sum.device_ptr_mut(&stream));
+        let call = kernels::vector_add(n, a as *const f32, b as *const f32, sum as *mut f32);
+        let LaunchConfig { grid_dim, block_dim, shared_mem_bytes } = LaunchConfig::for_num_elems(u32::from(LEN));
+        let (function, stream) = (function.cu_function(), stream.cu_stream());
+        // SAFETY: it touches the first `n` elements of the three vectors, which is how many each has.
+        unsafe { launch_kernel(function, grid_dim, block_dim, shared_mem_bytes, stream, &mut call.pointers()) }?;
+    }
     let sum = stream.clone_dtoh(&sum)?;
     let right = (0..a.len()).filter(|&i| sum[i] == a[i] + b[i]).count();
     Ok(format!("{} {}, {right} of {LEN} sums are right", loaded.image.target(), loaded.image.kind()))
