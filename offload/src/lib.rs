@@ -64,12 +64,17 @@
 #![deny(unsafe_code)]
 
 extern crate alloc;
+#[cfg(feature = "run")]
+extern crate std;
 
 mod call;
 #[macro_use]
 mod include;
 mod pack;
 mod placement;
+#[cfg(feature = "run")]
+#[allow(unsafe_code)]
+pub mod run;
 mod supports;
 
 #[doc(hidden)]

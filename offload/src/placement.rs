@@ -147,3 +147,40 @@ macro_rules! register_bundles {
         static REGISTER: extern "C" fn() = register;
     };
 }
+
+/// How a function of the CPU is called with the arguments of a kernel, each at its offset: an `Option<Invoke>`.
+#[cfg(feature = "run")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! cpu_call {
+    ($($offset:expr, $ty:ty;)*) => {{
+        // SAFETY (of a call): the function is the kernel of the image for the CPU, whose parameters have these types, and each
+        // argument lies at its offset: a `Call` was given them.
+        unsafe fn invoke(
+            function: *const $crate::__expansion::core::ffi::c_void,
+            arguments: *const $crate::__expansion::core::primitive::u8,
+        ) {
+            let _ = arguments;
+            // SAFETY: the caller answers for the function's type.
+            let function = unsafe {
+                $crate::__expansion::core::mem::transmute::<
+                    *const $crate::__expansion::core::ffi::c_void,
+                    unsafe extern "C" fn($($ty),*),
+                >(function)
+            };
+            // SAFETY: the caller answers for the arguments.
+            unsafe { function($(arguments.add($offset).cast::<$ty>().read_unaligned()),*) }
+        }
+        $crate::__expansion::core::option::Option::Some(invoke as $crate::__expansion::Invoke)
+    }};
+}
+
+/// Without the feature `run`, nothing calls functions of the CPU.
+#[cfg(not(feature = "run"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! cpu_call {
+    ($($tokens:tt)*) => {
+        $crate::__expansion::core::option::Option::None
+    };
+}

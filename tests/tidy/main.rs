@@ -14,6 +14,7 @@ const UNSAFE: &[&str] = &[
     "offload/src/call/mod.rs",
     "offload/src/pack/linked.rs",
     "offload/src/placement.rs",
+    "offload/src/run/",
     "examples/",
     "tests/",
     "xtask/",

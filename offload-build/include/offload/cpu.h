@@ -353,7 +353,9 @@ inline void *dynamic_shared() {
   return current->shared;
 }
 
-inline void run(const unsigned *grid, const unsigned *block, size_t shared_size, void (*thread)(void *), void *context) {
+/* Some blocks of a grid: those from `first` on, counted with x fastest, before `end`. */
+inline void run(const unsigned *grid, const unsigned *block, uint64_t first, uint64_t end, size_t shared_size,
+                void (*thread)(void *), void *context) {
   constexpr size_t alignment = 128;
   launch l = {};
   l.thread = thread;
@@ -370,10 +372,18 @@ inline void run(const unsigned *grid, const unsigned *block, size_t shared_size,
   current = &l;
   gridDim = dim3(grid[0], grid[1], grid[2]);
   blockDim = dim3(block[0], block[1], block[2]);
-  for (blockIdx.z = 0; blockIdx.z < grid[2]; ++blockIdx.z)
-    for (blockIdx.y = 0; blockIdx.y < grid[1]; ++blockIdx.y)
-      for (blockIdx.x = 0; blockIdx.x < grid[0]; ++blockIdx.x)
-        run_block(l);
+  uint64_t rows = first / grid[0];
+  blockIdx = dim3(unsigned(first % grid[0]), unsigned(rows % grid[1]), unsigned(rows / grid[1]));
+  for (; first < end; ++first) {
+    run_block(l);
+    if (++blockIdx.x == grid[0]) {
+      blockIdx.x = 0;
+      if (++blockIdx.y == grid[1]) {
+        blockIdx.y = 0;
+        ++blockIdx.z;
+      }
+    }
+  }
   current = outer;
   threadIdx = outer_indices[0];
   blockIdx = outer_indices[1];
@@ -386,6 +396,8 @@ inline void run(const unsigned *grid, const unsigned *block, size_t shared_size,
   free(shared);
 }
 
+inline uint64_t blocks(const unsigned *grid) { return uint64_t(grid[0]) * grid[1] * grid[2]; }
+
 } // namespace offload_cpu
 
 extern "C" {
@@ -397,14 +409,22 @@ extern "C" {
  * `thread` must not hold `context` for itself. */
 __attribute__((weak, visibility("default"))) void
 offload_cpu_launch(const unsigned *grid, const unsigned *block, void (*thread)(void *), void *context) {
-  offload_cpu::run(grid, block, 0, thread, context);
+  offload_cpu::run(grid, block, 0, offload_cpu::blocks(grid), 0, thread, context);
 }
 
 /* The same, with so many bytes for each block behind OFFLOAD_DYNAMIC_SHARED. */
 __attribute__((weak, visibility("default"))) void
 offload_cpu_launch_shared(const unsigned *grid, const unsigned *block, size_t shared_size, void (*thread)(void *),
                           void *context) {
-  offload_cpu::run(grid, block, shared_size, thread, context);
+  offload_cpu::run(grid, block, 0, offload_cpu::blocks(grid), shared_size, thread, context);
+}
+
+/* The same for some blocks of the grid: those from number `first` on, counted with x fastest, before number `end`.  Threads of
+ * the operating system may share a grid: each calls this with blocks of its own. */
+__attribute__((weak, visibility("default"))) void
+offload_cpu_launch_blocks(const unsigned *grid, const unsigned *block, uint64_t first, uint64_t end, size_t shared_size,
+                          void (*thread)(void *), void *context) {
+  offload_cpu::run(grid, block, first, end, shared_size, thread, context);
 }
 }
 

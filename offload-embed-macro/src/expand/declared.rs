@@ -73,6 +73,9 @@ impl Declared<'_> {
                 #parameter: impl #expansion::Argument<#of, kernel_names::#kernel, parameter_names::#marker, #number, #size>
             }
         });
+        let types = parameters.iter().map(|parameter| &parameter.ty);
+        let places = (0..parameters.len()).map(Literal::usize_unsuffixed);
+        let invoke = quote! { #expansion::cpu_call!(#(#layout.offsets[#places], #types;)*) };
         let names = parameters.iter().map(|parameter| &parameter.name);
         let numbers = (0..parameters.len()).map(Literal::usize_unsuffixed);
         let count = Literal::usize_unsuffixed(parameters.len());
@@ -86,7 +89,7 @@ impl Declared<'_> {
             #[doc = #doc]
             #[allow(clippy::too_many_arguments, non_snake_case, private_bounds, private_interfaces)]
             pub fn #name(#(#arguments),*) -> #expansion::Call<#count, { #layout.bytes }, #form> {
-                let mut __call = #expansion::Call::new(#expansion::kernel(MODULE, #symbol), #layout.offsets);
+                let mut __call = #expansion::Call::new(#expansion::kernel(MODULE, #symbol), #layout.offsets, #invoke);
                 #(__call.set(#numbers, #expansion::Argument::pass(#names));)*
                 __call
             }

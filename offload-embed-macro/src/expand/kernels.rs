@@ -165,6 +165,15 @@ impl Module<'_> {
                 quote! { impl #expansion::Argument<#ty, kernel_names::#function, parameter_names::#marker, #number, #bytes> }
             });
         let numbers = (0..parameters.len()).map(Literal::usize_unsuffixed);
+        let records = &self.module.signatures.records;
+        let invoke = match parameters.iter().all(|parameter| is_passed_alike(&parameter.ty, records)) {
+            true => {
+                let types = parameters.iter().map(|parameter| memory_type(expansion, &parameter.ty));
+                let offsets = offsets.clone();
+                quote! { #expansion::cpu_call!(#(#offsets, #types;)*) }
+            }
+            false => quote! { #expansion::core::option::Option::None },
+        };
         let comment = documentation(comment);
         let origin = format!(" `{source_name}`, {place}");
         Some(quote! {
@@ -172,7 +181,7 @@ impl Module<'_> {
             #[doc = #origin]
             #[allow(clippy::too_many_arguments, non_snake_case, rustdoc::broken_intra_doc_links, rustdoc::invalid_html_tags)]
             pub fn #function(#(#names: #types),*) -> #expansion::Call<#count, #bytes, #form> {
-                let mut __call = #expansion::Call::new(#expansion::kernel(MODULE, #symbol), [#(#offsets),*]);
+                let mut __call = #expansion::Call::new(#expansion::kernel(MODULE, #symbol), [#(#offsets),*], #invoke);
                 #(__call.set(#numbers, #expansion::Argument::pass(#names));)*
                 __call
             }
@@ -271,6 +280,29 @@ impl Module<'_> {
                 #expansion::core::assert!(#expansion::core::mem::align_of::<#name>() == #align);
             };
             #expansion::impl_argument_of_record!(#name);
+        }
+    }
+}
+
+/// Whether compilers for the CPU pass a value of this type as its counterpart in Rust: not if it is one of small floats, or a union,
+/// whose bytes stand for it in Rust and would be in other registers.
+fn is_passed_alike(ty: &Type, records: &[Record]) -> bool {
+    /// What is larger is passed in memory.
+    const IN_REGISTERS: u64 = 16;
+    match ty {
+        Type::Scalar(scalar) => !matches!(scalar, Scalar::F16 | Scalar::Bf16),
+        Type::Pointer { .. } | Type::Void => true,
+        Type::Array { of, .. } => is_passed_alike(of, records),
+        Type::Record(name) => {
+            let Some(record) = records.iter().find(|record| record.name == *name) else { return false };
+            let is_large = record.size.is_some_and(|size| size.bytes > IN_REGISTERS);
+            is_large
+                || match &record.content {
+                    Content::Opaque => false,
+                    Content::Fields(fields) | Content::Packed(fields) => {
+                        fields.iter().all(|field| is_passed_alike(&field.ty, records))
+                    }
+                }
         }
     }
 }

@@ -30,6 +30,20 @@ impl<I> SelectError<I> {
         Self(Box::new(Inner { device: device.clone(), cause }))
     }
 
+    /// The same, with images that are held in another way.
+    pub fn map<J>(self, hold: impl Fn(I) -> J) -> SelectError<J> {
+        let Inner { device, cause } = *self.0;
+        let cause = match cause {
+            Cause::Refused(refused) => {
+                Cause::Refused(refused.into_iter().map(|(image, refusal)| (hold(image), refusal)).collect())
+            }
+            Cause::NotBuilt(why) => Cause::NotBuilt(why),
+            Cause::UnknownImages(why) => Cause::UnknownImages(why),
+            Cause::SeveralModules(names) => Cause::SeveralModules(names),
+        };
+        SelectError(Box::new(Inner { device, cause }))
+    }
+
     /// The error of images that all were refused.
     pub(super) fn refused_all(device: &DeviceInfo, refused: impl Iterator<Item = (I, Refusal)>) -> Self {
         Self::new(device, Cause::Refused(refused.collect()))

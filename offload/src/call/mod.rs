@@ -39,9 +39,13 @@ use core::ptr;
 #[derive(Clone, Copy)]
 pub struct Call<const N: usize, const BYTES: usize, F: Form = Plain> {
     kernel: Kernel<'static, F>,
+    invoke: Option<Invoke>,
     offsets: [usize; N],
     arguments: Aligned<BYTES>,
 }
+
+/// Calls a function for the CPU, at the first address, with the arguments that lie at the second.
+pub type Invoke = unsafe fn(*const c_void, *const u8);
 
 /// Kernels for the CPU read arguments where they lie. No type of OpenCL is aligned to more.
 #[derive(Clone, Copy)]
@@ -51,8 +55,14 @@ struct Aligned<const BYTES: usize>([MaybeUninit<u8>; BYTES]);
 impl<const N: usize, const BYTES: usize, F: Form> Call<N, BYTES, F> {
     /// Makes a call whose arguments are still to be set. For expansions.
     #[doc(hidden)]
-    pub fn new(kernel: Kernel<'static, F>, offsets: [usize; N]) -> Self {
-        Self { kernel, offsets, arguments: Aligned([MaybeUninit::uninit(); BYTES]) }
+    pub fn new(kernel: Kernel<'static, F>, offsets: [usize; N], invoke: Option<Invoke>) -> Self {
+        Self { kernel, invoke, offsets, arguments: Aligned([MaybeUninit::uninit(); BYTES]) }
+    }
+
+    /// How a function of the CPU is called with these arguments.
+    #[cfg(feature = "run")]
+    pub(crate) fn invoke(&self) -> Option<Invoke> {
+        self.invoke
     }
 
     /// Sets an argument. For expansions.

@@ -49,6 +49,12 @@ impl<F: Form> PackImage<F> {
         self.record.offset
     }
 
+    /// The same image, of whatever form its pack is: for [`PackImage::decompress`] alone.
+    #[cfg(feature = "run")]
+    pub(crate) fn as_plain(self) -> PackImage<Plain> {
+        PackImage { pack: self.pack, record: self.record, stream: self.stream, form: PhantomData }
+    }
+
     /// The image's bytes in the pack, if they lie there.
     pub(super) fn in_pack(&self) -> &'static [u8] {
         // `linked` has checked the range.

@@ -5,7 +5,7 @@ use offload_format::Result;
 use offload_format::image::Kernels;
 
 /// What a launch of a kernel has to keep to, as far as an image says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
     /// The most threads that a block may have (`__launch_bounds__`, `.maxntid`).
@@ -36,12 +36,23 @@ impl<F: Form> Kernel<'_, F> {
     /// It reads the image each time. Returns an error if the image is damaged, or of a kind that does not tell: one for
     /// the CPU.
     pub fn limits(&self, image: &[u8]) -> Result<Option<Limits>> {
-        let kernel = Kernels::parse(image)?.find(|kernel| kernel.name == self.name());
-        Ok(kernel.map(|kernel| Limits {
+        Ok(Kernels::parse(image)?.find(|kernel| kernel.name == self.name()).map(|kernel| Limits::of(&kernel)))
+    }
+}
+
+impl Limits {
+    fn of(kernel: &offload_format::image::Kernel<'_>) -> Self {
+        Self {
             max_threads: kernel.max_threads,
             required_block: kernel.required_block,
             shared_memory: kernel.shared_memory,
             wavefront_size: kernel.wavefront_size,
-        }))
+        }
+    }
+
+    /// Those of all kernels of an image, by their names.
+    #[cfg(feature = "run")]
+    pub(crate) fn of_image<All: FromIterator<(alloc::string::String, Self)>>(image: &[u8]) -> Result<All> {
+        Ok(Kernels::parse(image)?.map(|kernel| (kernel.name.into(), Self::of(&kernel))).collect())
     }
 }

@@ -50,6 +50,12 @@ impl<'pack, F: Form> Module<'pack, F> {
         }
     }
 
+    /// What tells it from all other modules of a program: where its pack lies, and which images are its own.
+    #[cfg(feature = "run")]
+    pub(crate) fn key(&self) -> (usize, usize) {
+        (self.pack.now().bytes().as_ptr().addr(), self.record.first)
+    }
+
     /// Where it lies in a compressed pack.
     fn stream(&self) -> Option<&'static StreamRecord> {
         if self.pack.streams().is_empty() {

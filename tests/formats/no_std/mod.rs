@@ -31,7 +31,7 @@ panic = "abort"
 object = ["offload-format/object"]
 
 [dependencies]
-offload = { path = "CRATES/offload" }
+offload = { path = "CRATES/offload", default-features = false }
 offload-format = { path = "CRATES/offload-format", features = ["containers"] }
 "#;
 

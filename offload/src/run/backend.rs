@@ -1,0 +1,87 @@
+//! What a device is asked to do, whoever drives it.
+
+use super::error::Result;
+use super::launch::Launch;
+use crate::call::Invoke;
+use alloc::string::String;
+use core::ffi::{CStr, c_void};
+
+/// A handle of the driver. It is a number to this program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Handle(pub(super) *mut c_void);
+
+// SAFETY: the program does not read what it points to, and drivers take handles on every thread.
+unsafe impl Send for Handle {}
+// SAFETY: as above.
+unsafe impl Sync for Handle {}
+
+/// The bytes of an image, as drivers take them.
+pub(super) struct LoadableImage<'a> {
+    /// The image. What lies there is aligned to 8, and PTX has a NUL behind it.
+    pub(super) start: *const c_void,
+    pub(super) bytes: &'a [u8],
+    /// `sm_90 cubin`.
+    pub(super) name: String,
+}
+
+/// The arguments of a launch.
+pub(super) struct Arguments<'a> {
+    /// The address of each.
+    pub(super) pointers: &'a mut [*mut c_void],
+    /// Where all of them lie.
+    pub(super) start: *const u8,
+    /// How a function of the CPU is called with them.
+    pub(super) invoke: Option<Invoke>,
+}
+
+/// A context on a device.
+pub(super) trait Backend: Send + Sync {
+    /// Loads an image.
+    fn load(&self, image: &LoadableImage<'_>) -> Result<Handle>;
+
+    /// Unloads a module, of which nothing is used any more. Nothing is left to do about an error.
+    fn unload(&self, module: Handle);
+
+    /// The handle of the driver for a module: that of [`Backend::load`], or one for this context.
+    fn raw_module(&self, module: Handle) -> Result<Handle> {
+        Ok(module)
+    }
+
+    /// Finds a kernel.
+    fn function(&self, module: Handle, name: &CStr) -> Result<Handle>;
+
+    /// Lets launches of a kernel have so many bytes of dynamic shared memory.
+    fn allow_shared_memory(&self, _function: Handle, _bytes: usize) -> Result<()> {
+        Ok(())
+    }
+
+    /// Starts a kernel.
+    ///
+    /// # Safety
+    /// Arguments and launch have to fit the kernel, and what they point to has to be there until it has run.
+    unsafe fn launch(&self, function: Handle, launch: &Launch, arguments: Arguments<'_>) -> Result<()>;
+
+    /// Memory on the device, of more than 0 bytes.
+    fn allocate(&self, size: usize) -> Result<Handle>;
+
+    /// Frees it. Nothing is left to do about an error.
+    ///
+    /// # Safety
+    /// It is of [`Backend::allocate`], is freed once, and is used no more.
+    unsafe fn free(&self, memory: Handle);
+
+    /// Copies from the host to the device, after what was started before.
+    ///
+    /// # Safety
+    /// As many bytes have to be at `to`.
+    unsafe fn upload(&self, to: Handle, from: &[u8]) -> Result<()>;
+
+    /// Copies from the device to the host, after what was started before.
+    ///
+    /// # Safety
+    /// So many bytes have to be at both.
+    unsafe fn download(&self, to: *mut u8, from: Handle, size: usize) -> Result<()>;
+
+    /// Waits for all that was started on the device.
+    fn synchronize(&self) -> Result<()>;
+}

@@ -1,0 +1,162 @@
+//! Memory on a device.
+
+use super::backend::Handle;
+use super::device::Device;
+use super::error::{Result, RunError};
+use crate::call::DeviceBuffer;
+use alloc::format;
+use alloc::string::ToString;
+use alloc::vec::Vec;
+use bytemuck::Pod;
+use core::fmt;
+use core::marker::PhantomData;
+use core::mem::ManuallyDrop;
+use core::ptr;
+
+/// So many values of plain data in a device's memory: numbers, and structs of them that are [`Pod`]. It is freed when it is dropped,
+/// on its device.
+///
+/// A reference to one is passed for a pointer of a kernel: `&x` where that only reads, `&mut y` where it writes.
+///
+/// ```
+/// use offload::run::Device;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let device = Device::cpu();
+/// let mut x = device.buffer(&[1.0_f32, 2.0, 3.0])?;
+/// x.upload(&[4.0, 5.0, 6.0])?;
+/// assert_eq!(x.to_vec()?, [4.0, 5.0, 6.0]);
+/// # Ok(())
+/// # }
+/// ```
+pub struct Buffer<T: Pod> {
+    device: Device,
+    /// `None` if it is of 0 bytes, of which drivers have no memory.
+    memory: Option<Handle>,
+    len: usize,
+    of: PhantomData<T>,
+}
+
+impl Device {
+    /// Memory on this device with a copy of these values.
+    ///
+    /// Returns an error if there is not as much memory, or if the device fails.
+    pub fn buffer<T: Pod>(&self, values: &[T]) -> Result<Buffer<T>> {
+        let mut buffer = self.uninit(values.len())?;
+        buffer.upload(values)?;
+        Ok(buffer)
+    }
+
+    /// Memory on this device with so many values, all bytes of which are 0.
+    ///
+    /// Returns an error if there is not as much memory, or if the device fails.
+    pub fn zeros<T: Pod>(&self, len: usize) -> Result<Buffer<T>> {
+        let mut buffer = self.uninit(len)?;
+        let mut zeros = Vec::new();
+        let refused = |_| RunError::refused(format!("allocate {len} values"), "the host has not as much memory");
+        zeros.try_reserve_exact(len).map_err(refused)?;
+        zeros.resize(len, T::zeroed());
+        buffer.upload(&zeros)?;
+        Ok(buffer)
+    }
+
+    fn uninit<T: Pod>(&self, len: usize) -> Result<Buffer<T>> {
+        let size = len.checked_mul(size_of::<T>()).ok_or_else(|| {
+            RunError::refused(format!("allocate {len} values"), "they have more bytes than there are addresses")
+        })?;
+        let memory = match size {
+            0 => None,
+            _ => Some(self.0.backend.allocate(size).map_err(|error| error.on(|| self.to_string()))?),
+        };
+        Ok(Buffer { device: self.clone(), memory, len, of: PhantomData })
+    }
+}
+
+impl<T: Pod> Buffer<T> {
+    /// The number of values.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The device whose memory it is.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// Copies these values to the device, after what was launched before on its default stream.
+    ///
+    /// Returns an error if the device fails, or a kernel before.
+    ///
+    /// # Panics
+    /// If there are more or fewer values than the buffer has.
+    pub fn upload(&mut self, values: &[T]) -> Result<()> {
+        assert_eq!(values.len(), self.len, "values and buffer are of different lengths");
+        let Some(memory) = self.memory else { return Ok(()) };
+        // SAFETY: the buffer has as many bytes as the values, whose number was compared.
+        let copied = unsafe { self.device.0.backend.upload(memory, bytemuck::cast_slice(values)) };
+        copied.map_err(|error| error.on(|| self.device.to_string()))
+    }
+
+    /// Copies the values from the device, after what was launched before on its default stream.
+    ///
+    /// Returns an error if the device fails, or a kernel before.
+    ///
+    /// # Panics
+    /// If there is more or less room than the buffer has values.
+    pub fn download(&self, into: &mut [T]) -> Result<()> {
+        assert_eq!(into.len(), self.len, "values and buffer are of different lengths");
+        let Some(memory) = self.memory else { return Ok(()) };
+        let into: &mut [u8] = bytemuck::cast_slice_mut(into);
+        // SAFETY: the buffer has as many bytes as the values, whose number was compared; any bytes are such values.
+        let copied = unsafe { self.device.0.backend.download(into.as_mut_ptr(), memory, into.len()) };
+        copied.map_err(|error| error.on(|| self.device.to_string()))
+    }
+
+    /// The values, copied from the device: [`Buffer::download`].
+    pub fn to_vec(&self) -> Result<Vec<T>> {
+        let mut values = alloc::vec![T::zeroed(); self.len];
+        self.download(&mut values)?;
+        Ok(values)
+    }
+
+    /// Gives the memory up, for who frees it by other means: its address; null if it has no bytes.
+    pub fn into_raw(self) -> *mut T {
+        let this = ManuallyDrop::new(self);
+        // SAFETY: it is read once, and `this` is not dropped.
+        drop(unsafe { ptr::read(&this.device) });
+        this.address()
+    }
+
+    fn address(&self) -> *mut T {
+        self.memory.map_or(ptr::null_mut(), |memory| memory.0.cast())
+    }
+}
+
+impl<T: Pod> DeviceBuffer for Buffer<T> {
+    type Item = T;
+
+    fn device_address(&self) -> *const T {
+        self.address()
+    }
+}
+
+impl<T: Pod> Drop for Buffer<T> {
+    fn drop(&mut self) {
+        if let Some(memory) = self.memory {
+            // SAFETY: it was allocated for this buffer, which alone frees it. Kernels that still use it were launched by a caller
+            // who answers for that.
+            unsafe { self.device.0.backend.free(memory) };
+        }
+    }
+}
+
+impl<T: Pod> fmt::Debug for Buffer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Buffer").field("device", &self.device.name()).field("len", &self.len).finish()
+    }
+}

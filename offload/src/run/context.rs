@@ -1,0 +1,205 @@
+//! What is the same for all devices: a context, and what is loaded in it.
+
+use super::backend::{Backend, Handle, LoadableImage};
+use super::error::{Cause, Result, RunError};
+use super::kind::DeviceKind;
+use super::launch::DeviceLimits;
+use crate::pack::{Form, Kernel, Limits, Module, PackImage, Plain};
+use alloc::boxed::Box;
+use alloc::ffi::CString;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::sync::{Arc, Weak};
+use alloc::vec::Vec;
+use core::fmt;
+use offload_format::select::DeviceInfo;
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+
+/// A device with a context on it.
+pub(super) struct Context {
+    pub(super) kind: DeviceKind,
+    pub(super) ordinal: i32,
+    pub(super) product: String,
+    pub(super) info: DeviceInfo,
+    pub(super) memory: Option<u64>,
+    pub(super) limits: DeviceLimits,
+    /// `None`: the one that the device has for all libraries of a program.
+    pub(super) foreign: Option<ForeignContext>,
+    pub(super) backend: Box<dyn Backend>,
+    modules: RwLock<HashMap<ModuleKey, Arc<Slot>>>,
+}
+
+/// A context that another library has made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ForeignContext {
+    pub(super) handle: Handle,
+    /// Its number in the process, where the driver has one: a handle may come again.
+    pub(super) id: Option<u64>,
+}
+
+/// What tells modules of programs apart: where its pack lies, and its first image.
+type ModuleKey = (usize, usize);
+
+/// Where a module is once it is loaded. Who comes second waits for the first.
+#[derive(Default)]
+struct Slot(Mutex<Option<Arc<LoadedModule>>>);
+
+/// A module in a context.
+pub(super) struct LoadedModule {
+    pub(super) handle: Handle,
+    /// Of whatever form the pack is.
+    pub(super) image: PackImage<Plain>,
+    kernels: RwLock<HashMap<String, LoadedKernel>>,
+    /// What the image says of launches, read when the first kernel is looked for.
+    limits: OnceLock<HashMap<String, Limits>>,
+}
+
+/// A kernel of a loaded module.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LoadedKernel {
+    pub(super) handle: Handle,
+    pub(super) limits: Limits,
+    /// What launches may have of dynamic shared memory, so far.
+    shared_memory: usize,
+}
+
+/// The contexts that are in use, so that a device that is asked for again is the same one.
+static CONTEXTS: Mutex<Vec<Weak<Context>>> = Mutex::new(Vec::new());
+
+/// What is behind a lock is whole even if a thread that held it panicked.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The context of this device that is in use, or a new one.
+pub(super) fn shared(
+    kind: DeviceKind,
+    ordinal: i32,
+    foreign: Option<ForeignContext>,
+    new: impl FnOnce() -> Result<Context>,
+) -> Result<Arc<Context>> {
+    let mut contexts = lock(&CONTEXTS);
+    contexts.retain(|context| context.strong_count() > 0);
+    let same = |context: &Arc<Context>| (context.kind, context.ordinal, context.foreign) == (kind, ordinal, foreign);
+    if let Some(found) = contexts.iter().filter_map(Weak::upgrade).find(same) {
+        return Ok(found);
+    }
+    let context = Arc::new(new()?);
+    contexts.push(Arc::downgrade(&context));
+    Ok(context)
+}
+
+/// What a context is made of.
+pub(super) struct ContextParts {
+    pub(super) kind: DeviceKind,
+    pub(super) ordinal: i32,
+    pub(super) product: String,
+    pub(super) info: DeviceInfo,
+    pub(super) memory: Option<u64>,
+    pub(super) limits: DeviceLimits,
+    pub(super) foreign: Option<ForeignContext>,
+    pub(super) backend: Box<dyn Backend>,
+}
+
+impl Context {
+    pub(super) fn new(parts: ContextParts) -> Self {
+        let ContextParts { kind, ordinal, product, info, memory, limits, foreign, backend } = parts;
+        Self { kind, ordinal, product, info, memory, limits, foreign, backend, modules: RwLock::default() }
+    }
+
+    /// The module, loaded: by this call, if no other has.
+    pub(super) fn module<F: Form>(&self, module: &Module<'_, F>) -> Result<Arc<LoadedModule>> {
+        let key = module.key();
+        let found = self.modules.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+        let slot = match found {
+            Some(slot) => slot,
+            None => {
+                let mut modules = self.modules.write().unwrap_or_else(PoisonError::into_inner);
+                Arc::clone(modules.entry(key).or_default())
+            }
+        };
+        let mut slot = lock(&slot.0);
+        if let Some(loaded) = &*slot {
+            return Ok(Arc::clone(loaded));
+        }
+        let loaded = Arc::new(self.load(module)?);
+        *slot = Some(Arc::clone(&loaded));
+        Ok(loaded)
+    }
+
+    fn load<F: Form>(&self, module: &Module<'_, F>) -> Result<LoadedModule> {
+        let attempted = || format!("load the module \"{}\"", module.name());
+        let chosen = module.select(&self.info);
+        let image =
+            chosen.map_err(|error| RunError::new(attempted(), Cause::NoImage(error.map(PackImage::as_plain))))?;
+        let image = image.into_image();
+        let content = image.decompress().map_err(|error| {
+            RunError::refused(attempted(), format!("the {} {}: {error}", image.target(), image.kind()))
+        })?;
+        let bytes = content.bytes();
+        let name = format!("{} {}", image.target(), image.kind());
+        let handle = self.backend.load(&LoadableImage { start: content.as_ptr(), bytes, name })?;
+        Ok(LoadedModule { handle, image: image.as_plain(), kernels: RwLock::default(), limits: OnceLock::new() })
+    }
+
+    /// A kernel of a loaded module.
+    pub(super) fn kernel<F: Form>(&self, module: &LoadedModule, kernel: &Kernel<'_, F>) -> Result<LoadedKernel> {
+        let known = module.kernels.read().unwrap_or_else(PoisonError::into_inner).get(kernel.name()).copied();
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let name = kernel.name();
+        let attempted = || format!("find the kernel {name} in the {} {}", module.image.target(), module.image.kind());
+        if module.image.has_kernel(name) == Some(false) {
+            return Err(RunError::refused(attempted(), "the image for this device has none of this name"));
+        }
+        let c_name = CString::new(name).map_err(|_| RunError::refused(attempted(), "its name has a NUL"))?;
+        let handle = self.backend.function(module.handle, &c_name)?;
+        let limits = module.limits.get_or_init(|| {
+            // What an image does not tell is for the device to check.
+            let image = module.image.decompress();
+            image.ok().and_then(|image| Limits::of_image(image.bytes()).ok()).unwrap_or_default()
+        });
+        let loaded = LoadedKernel { handle, limits: limits.get(name).copied().unwrap_or_default(), shared_memory: 0 };
+        module.kernels.write().unwrap_or_else(PoisonError::into_inner).insert(name.to_string(), loaded);
+        Ok(loaded)
+    }
+
+    /// Has the driver allow launches of a kernel so much dynamic shared memory, where it has to be asked.
+    pub(super) fn allow_shared_memory(
+        &self,
+        module: &LoadedModule,
+        name: &str,
+        kernel: &LoadedKernel,
+        bytes: usize,
+    ) -> Result<()> {
+        let fixed = kernel.limits.shared_memory.unwrap_or(0);
+        if bytes <= kernel.shared_memory || (bytes as u64).saturating_add(fixed) <= self.limits.shared_memory {
+            return Ok(());
+        }
+        self.backend.allow_shared_memory(kernel.handle, bytes)?;
+        let mut kernels = module.kernels.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kernel) = kernels.get_mut(name) {
+            kernel.shared_memory = kernel.shared_memory.max(bytes);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        let modules = self.modules.get_mut().unwrap_or_else(PoisonError::into_inner);
+        for slot in modules.values() {
+            if let Some(module) = &*lock(&slot.0) {
+                self.backend.unload(module.handle);
+            }
+        }
+    }
+}
+
+impl fmt::Debug for LoadedModule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LoadedModule").field("image", &self.image).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,236 @@
+//! Images for the CPU, loaded: from memory where the system allows it, else from a file that is removed at once.
+
+use super::Address;
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::error::Error;
+use core::ffi::{CStr, c_uint, c_void};
+use core::mem::ManuallyDrop;
+use core::ptr;
+use libloading::Library;
+use std::collections::hash_map::RandomState;
+use std::env;
+use std::env::consts;
+use std::fs::{self, File, OpenOptions};
+use std::hash::{BuildHasher, Hasher};
+use std::io::Write;
+use std::path::PathBuf;
+use std::process;
+use std::sync::{Mutex, PoisonError};
+
+/// Calls `thread(context)` once for each thread of the blocks from `first` on, before `end`.
+pub(super) type LaunchBlocks = unsafe extern "C" fn(
+    grid: *const c_uint,
+    block: *const c_uint,
+    first: u64,
+    end: u64,
+    shared: usize,
+    thread: unsafe extern "C" fn(*mut c_void),
+    context: *mut c_void,
+);
+
+/// An image, loaded.
+pub(super) struct LoadedImage {
+    library: ManuallyDrop<Library>,
+    launch_blocks: LaunchBlocks,
+    /// What [`LoadedImage::kernel`] has handed out.
+    kernels: Mutex<Vec<Handed>>,
+    source: ManuallyDrop<Source>,
+}
+
+/// A kernel of an image.
+pub(super) struct Kernel {
+    pub(super) address: Address,
+    pub(super) launch_blocks: LaunchBlocks,
+}
+
+/// A kernel on the heap, which is this one's to free.
+struct Handed(*mut Kernel);
+
+// SAFETY: what is there is only read, and functions may be called on every thread.
+unsafe impl Send for Handed {}
+
+impl LoadedImage {
+    /// Returns an error in words if it cannot be loaded.
+    pub(super) fn load(bytes: &[u8]) -> Result<Self, String> {
+        let source = Source::new(bytes)?;
+        let path = source.path();
+        // SAFETY: the image was compiled by this program's build, and runs nothing when it is loaded or unloaded but what its
+        // source has.
+        let library = unsafe { Library::new(&path) }.map_err(|error| {
+            let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+            format!("{reason}{}", source.hint())
+        })?;
+        // SAFETY: `offload/cpu.h` declares it with this type.
+        let found = unsafe { library.get::<LaunchBlocks>("offload_cpu_launch_blocks") };
+        let launch_blocks = *found.map_err(|_| {
+            "it has no function offload_cpu_launch_blocks: build it with this version of offload-build".to_string()
+        })?;
+        let source = ManuallyDrop::new(source.once_loaded());
+        Ok(Self { library: ManuallyDrop::new(library), launch_blocks, kernels: Mutex::default(), source })
+    }
+
+    pub(super) fn function(&self, name: &CStr) -> Option<Address> {
+        // SAFETY: nothing is called here, and an address has no type.
+        let found = unsafe { self.library.get::<Address>(name.to_bytes_with_nul()) };
+        // libloading gives what a symbol's address points to, unless the type is that of a pointer: as here.
+        found.ok().map(|symbol| *symbol).filter(|address| !address.is_null())
+    }
+
+    /// What stands for a kernel as long as the image is loaded.
+    pub(super) fn kernel(&self, address: Address) -> *mut c_void {
+        let kernel = Box::into_raw(Box::new(Kernel { address, launch_blocks: self.launch_blocks }));
+        self.kernels.lock().unwrap_or_else(PoisonError::into_inner).push(Handed(kernel));
+        kernel.cast()
+    }
+
+    /// The address of an object of the loader's: what its functions take for the library.
+    pub(super) fn raw(&self) -> *mut c_void {
+        // The handle is to be had by giving the library up alone, which is done for a copy that is never dropped.
+        // SAFETY: the copy is given up at once, and does not close the library.
+        let copy = unsafe { ptr::read(&*self.library) };
+        raw_handle(copy)
+    }
+}
+
+#[cfg(unix)]
+fn raw_handle(library: Library) -> *mut c_void {
+    libloading::os::unix::Library::from(library).into_raw()
+}
+
+#[cfg(windows)]
+fn raw_handle(library: Library) -> *mut c_void {
+    libloading::os::windows::Library::from(library).into_raw() as *mut c_void
+}
+
+impl Drop for LoadedImage {
+    fn drop(&mut self) {
+        for Handed(kernel) in self.kernels.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            // SAFETY: it is of `kernel`, and nothing is launched any more.
+            drop(unsafe { Box::from_raw(kernel) });
+        }
+        // SAFETY: neither is used again. The library goes first: Windows removes no file that is loaded, and the number of a
+        // descriptor must not come again before the loader has forgotten the path with it.
+        unsafe {
+            ManuallyDrop::drop(&mut self.library);
+            ManuallyDrop::drop(&mut self.source);
+        }
+    }
+}
+
+/// What the loader reads.
+enum Source {
+    /// A file without a name. Its path has the number of the descriptor, by which the loader knows a library again.
+    #[cfg(target_os = "linux")]
+    Memory(File),
+    /// A file that only this process uses.
+    Temporary(TemporaryFile),
+    /// Nothing any more.
+    Gone,
+}
+
+impl Source {
+    fn new(bytes: &[u8]) -> Result<Self, String> {
+        #[cfg(target_os = "linux")]
+        if !is_for_debuggers(bytes)
+            && let Some(file) = in_memory(bytes)
+        {
+            return Ok(Self::Memory(file));
+        }
+        TemporaryFile::create(bytes).map(Self::Temporary)
+    }
+
+    fn path(&self) -> PathBuf {
+        match self {
+            #[cfg(target_os = "linux")]
+            Self::Memory(file) => format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(file)).into(),
+            Self::Temporary(file) => file.path.clone(),
+            Self::Gone => PathBuf::new(),
+        }
+    }
+
+    fn hint(&self) -> String {
+        match self {
+            #[cfg(target_os = "linux")]
+            Self::Memory(_) => String::new(),
+            Self::Temporary(_) => {
+                let variable = if cfg!(windows) { "TMP" } else { "TMPDIR" };
+                let folder = env::temp_dir();
+                format!(
+                    "\nIf {} does not allow programs to run (noexec), set {variable} to a folder that does.",
+                    folder.display()
+                )
+            }
+            Self::Gone => String::new(),
+        }
+    }
+
+    /// What has to stay while the library is loaded.
+    fn once_loaded(self) -> Self {
+        match self {
+            // What is loaded stays, and without a file nothing is left behind if the kernel crashes.
+            Self::Temporary(file) if cfg!(unix) && !file.is_for_debuggers => Self::Gone,
+            other => other,
+        }
+    }
+}
+
+/// Whether it has what debuggers read from the file of a library.
+fn is_for_debuggers(bytes: &[u8]) -> bool {
+    const NAME: &[u8] = b".debug_info\0";
+    bytes.windows(NAME.len()).any(|part| part == NAME)
+}
+
+/// A file in memory with these bytes, if the system has such.
+#[cfg(target_os = "linux")]
+fn in_memory(bytes: &[u8]) -> Option<File> {
+    use core::ffi::{c_char, c_int};
+    use std::os::fd::FromRawFd;
+    unsafe extern "C" {
+        fn memfd_create(name: *const c_char, flags: c_uint) -> c_int;
+    }
+    const MFD_CLOEXEC: c_uint = 1;
+    // SAFETY: the name ends with a NUL.
+    let descriptor = unsafe { memfd_create(c"offload".as_ptr(), MFD_CLOEXEC) };
+    if descriptor < 0 {
+        return None;
+    }
+    // SAFETY: it was just opened, and nothing else has it.
+    let mut file = unsafe { File::from_raw_fd(descriptor) };
+    file.write_all(bytes).ok().map(|()| file)
+}
+
+/// A file that only this process uses. Dropping it removes it.
+struct TemporaryFile {
+    path: PathBuf,
+    is_for_debuggers: bool,
+}
+
+impl TemporaryFile {
+    fn create(contents: &[u8]) -> Result<Self, String> {
+        // The keys of the standard hash tables are random, and so is their hash of nothing.
+        let random = RandomState::new().build_hasher().finish();
+        let name = format!("offload-{}-{random:016x}{}", process::id(), consts::DLL_SUFFIX);
+        let path = env::temp_dir().join(name);
+        let failed = |error| format!("it could not be written to {}: {error}", path.display());
+        // `create_new` fails if anything, even a link, is already there: nobody can have prepared the file for us.
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o700);
+        let mut file = options.open(&path).map_err(failed)?;
+        let written = file.write_all(contents).map_err(failed);
+        let this = Self { path, is_for_debuggers: is_for_debuggers(contents) };
+        written?;
+        Ok(this)
+    }
+}
+
+impl Drop for TemporaryFile {
+    fn drop(&mut self) {
+        // A file that stays in the temporary folder is not worth an error.
+        let _ = fs::remove_file(&self.path);
+    }
+}

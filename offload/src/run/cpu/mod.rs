@@ -1,0 +1,148 @@
+//! The CPU: an image is a shared object, and functions in it run the threads of a grid. Their types are in `offload/cpu.h`, a
+//! part of `offload/kernel.h`, which offload-build includes before each kernel.
+
+mod image;
+mod threads;
+
+use self::image::LoadedImage;
+use super::backend::{Arguments, Backend, Handle, LoadableImage};
+use super::context::{Context, ContextParts, shared};
+use super::error::{Result, RunError};
+use super::kind::DeviceKind;
+use super::launch::{DeviceLimits, Launch};
+use alloc::alloc::Layout;
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::sync::Arc;
+use core::ffi::{CStr, c_void};
+use core::ptr;
+use offload_format::select::DeviceInfo;
+use std::env::consts;
+use std::{alloc as allocator, process};
+
+/// The CPU of this machine. There always is one.
+pub(super) fn device() -> Arc<Context> {
+    let limits = DeviceLimits {
+        // What GPUs have: a kernel that needs more runs nowhere else.
+        threads: 1024,
+        block: [1024, 1024, 64],
+        grid: [i32::MAX as u64, 65_535, 65_535],
+        shared_memory: u64::from(u32::MAX),
+        shared_memory_on_request: u64::from(u32::MAX),
+    };
+    let context = || {
+        Ok(Context::new(ContextParts {
+            kind: DeviceKind::Cpu,
+            ordinal: 0,
+            product: format!("{} {}", consts::OS, consts::ARCH),
+            info: DeviceInfo::cpu(),
+            memory: None,
+            limits,
+            foreign: None,
+            backend: Box::new(Cpu),
+        }))
+    };
+    // Nothing in there fails.
+    shared(DeviceKind::Cpu, 0, None, context).unwrap_or_else(|_| process::abort())
+}
+
+struct Cpu;
+
+/// What memory is aligned to, as that of GPUs is.
+const ALIGN: usize = 256;
+
+/// Where the size of memory is kept, before it.
+const SIZE: usize = ALIGN;
+
+fn layout(size: usize) -> Option<Layout> {
+    Layout::from_size_align(size.checked_add(SIZE)?, ALIGN).ok()
+}
+
+impl Backend for Cpu {
+    fn load(&self, image: &LoadableImage<'_>) -> Result<Handle> {
+        let loaded = LoadedImage::load(image.bytes)
+            .map_err(|why| RunError::refused(format!("load the {} ({} bytes)", image.name, image.bytes.len()), why))?;
+        Ok(Handle(Box::into_raw(Box::new(loaded)).cast()))
+    }
+
+    fn unload(&self, module: Handle) {
+        // SAFETY: it is of `load`, and is unloaded once.
+        drop(unsafe { Box::from_raw(module.0.cast::<LoadedImage>()) });
+    }
+
+    fn raw_module(&self, module: Handle) -> Result<Handle> {
+        // SAFETY: it is of `load`, and not unloaded.
+        Ok(Handle(unsafe { &*module.0.cast::<LoadedImage>() }.raw()))
+    }
+
+    fn function(&self, module: Handle, name: &CStr) -> Result<Handle> {
+        // SAFETY: it is of `load`, and not unloaded.
+        let image = unsafe { &*module.0.cast::<LoadedImage>() };
+        let attempted = || format!("find the kernel {}", name.to_string_lossy());
+        let address = image
+            .function(name)
+            .ok_or_else(|| RunError::refused(attempted(), "the image for the CPU has none of this name"))?;
+        Ok(Handle(image.kernel(address)))
+    }
+
+    unsafe fn launch(&self, function: Handle, launch: &Launch, arguments: Arguments<'_>) -> Result<()> {
+        let attempted = "start the kernel";
+        let invoke = arguments.invoke.ok_or_else(|| {
+            RunError::refused(
+                attempted,
+                "it takes a union or a class by value, which Rust cannot pass to a function for the CPU",
+            )
+        })?;
+        if !launch.stream.is_null() {
+            return Err(RunError::refused(attempted, "the CPU has no streams"));
+        }
+        // SAFETY: the function is of an image that is loaded; the caller answers for the arguments.
+        unsafe { threads::run(function.0, launch, invoke, arguments.start) };
+        Ok(())
+    }
+
+    fn allocate(&self, size: usize) -> Result<Handle> {
+        let refused = || RunError::refused(format!("allocate {size} bytes"), "there is not as much memory");
+        let layout = layout(size).ok_or_else(refused)?;
+        // SAFETY: the size is not 0.
+        let start = unsafe { allocator::alloc(layout) };
+        if start.is_null() {
+            return Err(refused());
+        }
+        // SAFETY: it has room for a number, is aligned for it, and has `SIZE` bytes before what is handed out.
+        unsafe {
+            start.cast::<usize>().write(size);
+            Ok(Handle(start.add(SIZE).cast()))
+        }
+    }
+
+    unsafe fn free(&self, memory: Handle) {
+        // SAFETY: it is of `allocate`, which has put the size before it.
+        unsafe {
+            let start = memory.0.cast::<u8>().sub(SIZE);
+            if let Some(layout) = layout(start.cast::<usize>().read()) {
+                allocator::dealloc(start, layout);
+            }
+        }
+    }
+
+    unsafe fn upload(&self, to: Handle, from: &[u8]) -> Result<()> {
+        // SAFETY: the caller answers for the room at `to`; memory of devices is no slice of the program.
+        unsafe { ptr::copy_nonoverlapping(from.as_ptr(), to.0.cast(), from.len()) };
+        Ok(())
+    }
+
+    unsafe fn download(&self, to: *mut u8, from: Handle, size: usize) -> Result<()> {
+        // SAFETY: the caller answers for both sides; memory of devices is no slice of the program.
+        unsafe { ptr::copy_nonoverlapping(from.0.cast::<u8>().cast_const(), to, size) };
+        Ok(())
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        // A launch returns when its grid has run.
+        Ok(())
+    }
+}
+
+/// A function's address.
+type Address = *mut c_void;

@@ -1,0 +1,110 @@
+//! The blocks of a grid, on all cores.
+
+use super::image::Kernel;
+use crate::call::Invoke;
+use crate::run::launch::Launch;
+use core::ffi::c_void;
+use core::num::NonZero;
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::{env, thread};
+
+/// What the threads of a grid are called with.
+struct Context {
+    function: *const c_void,
+    arguments: *const u8,
+    invoke: Invoke,
+}
+
+/// Runs one thread of a grid.
+///
+/// # Safety
+/// `context` is a [`Context`] of a kernel that is loaded.
+unsafe extern "C" fn run_thread(context: *mut c_void) {
+    // SAFETY: the caller answers for it. Threads of a grid share it, and it is only read.
+    let context = unsafe { &*context.cast::<Context>() };
+    // SAFETY: the launch answers for the arguments.
+    unsafe { (context.invoke)(context.function, context.arguments) };
+}
+
+/// Runs a grid to its end.
+///
+/// # Safety
+/// `kernel` is of an image that stays loaded meanwhile, and takes the arguments that `invoke` passes.
+pub(super) unsafe fn run(kernel: *const c_void, launch: &Launch, invoke: Invoke, arguments: *const u8) {
+    // SAFETY: the caller answers for it.
+    let kernel = unsafe { &*kernel.cast::<Kernel>() };
+    let grid = launch.grid.0;
+    let blocks: u64 = grid.iter().map(|&count| u64::from(count)).product();
+    let run = |first: u64, end: u64| {
+        let mut context = Context { function: kernel.address, arguments, invoke };
+        // SAFETY: the types are those of `offload/cpu.h`. The context lives until the call returns.
+        unsafe {
+            (kernel.launch_blocks)(
+                grid.as_ptr(),
+                launch.block.0.as_ptr(),
+                first,
+                end,
+                launch.shared_memory,
+                run_thread,
+                (&raw mut context).cast(),
+            );
+        }
+    };
+    let workers = usize::try_from(blocks).map_or(usize::MAX, |blocks| blocks.min(threads()));
+    if workers == 1 {
+        run(0, blocks);
+        return;
+    }
+    // Some blocks at a time: few enough that no thread waits long for the last one.
+    let part = (blocks / (workers as u64 * 8)).max(1);
+    let next = AtomicU64::new(0);
+    let shared = Shared(&run);
+    let work = || {
+        let run = shared.get();
+        loop {
+            let first = next.fetch_add(part, Ordering::Relaxed);
+            if first >= blocks {
+                break;
+            }
+            run(first, blocks.min(first + part));
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..workers {
+            // Without another thread, this one does it all.
+            if thread::Builder::new().spawn_scoped(scope, work).is_err() {
+                break;
+            }
+        }
+        work();
+    });
+}
+
+/// What all threads of a launch call.
+struct Shared<'a, F>(&'a F);
+
+impl<'a, F> Shared<'a, F> {
+    fn get(self) -> &'a F {
+        self.0
+    }
+}
+
+impl<F> Clone for Shared<'_, F> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<F> Copy for Shared<'_, F> {}
+
+// SAFETY: what it calls is a kernel with its arguments: that threads may run its blocks at the same time is what makes it a
+// kernel, and the caller of the launch answers for what its pointers point to.
+unsafe impl<F> Send for Shared<'_, F> {}
+// SAFETY: as above.
+unsafe impl<F> Sync for Shared<'_, F> {}
+
+/// How many threads of the operating system run a grid: `OFFLOAD_CPU_THREADS`, else as many as there are cores.
+fn threads() -> usize {
+    let asked = env::var_os("OFFLOAD_CPU_THREADS").and_then(|text| text.to_str()?.parse().ok());
+    asked.filter(|count| *count > 0).unwrap_or_else(|| thread::available_parallelism().map_or(1, NonZero::get))
+}

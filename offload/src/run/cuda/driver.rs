@@ -1,0 +1,157 @@
+//! NVIDIA's driver: its functions, and its errors.
+//!
+//! Names, types and numbers are those of `cuda.h` (CUDA 12). Where a name ends in `_v2`, the header defines the plain
+//! name as a macro for it; what the driver exports under the plain name is an older function.
+
+use crate::run::error::{Cause, Result, RunError};
+use crate::run::library::functions;
+use alloc::format;
+use alloc::string::String;
+use core::ffi::{CStr, c_char, c_int, c_uint, c_ulonglong, c_void};
+use core::ptr;
+use std::sync::OnceLock;
+
+/// The driver comes with the kernel module, not with the CUDA toolkit.
+const LIBRARIES: &[&str] = if cfg!(windows) { &["nvcuda.dll"] } else { &["libcuda.so.1"] };
+
+/// An enumeration in `cuda.h`.
+pub(super) type CUresult = c_int;
+/// What `cuDeviceGet` makes of an index.
+pub(super) type CUdevice = c_int;
+pub(super) type CUdeviceptr = c_ulonglong;
+// Pointers to structures that only the driver knows.
+pub(super) type CUcontext = *mut c_void;
+pub(super) type CUmodule = *mut c_void;
+pub(super) type CUfunction = *mut c_void;
+pub(super) type CUstream = *mut c_void;
+pub(super) type CUlibrary = *mut c_void;
+pub(super) type CUkernel = *mut c_void;
+
+const CUDA_SUCCESS: CUresult = 0;
+const CUDA_ERROR_NO_DEVICE: CUresult = 100;
+
+// CUdevice_attribute.
+pub(super) const MAX_THREADS_PER_BLOCK: c_int = 1;
+/// Of x; those of y and z follow.
+pub(super) const MAX_BLOCK_DIM_X: c_int = 2;
+/// Of x; those of y and z follow.
+pub(super) const MAX_GRID_DIM_X: c_int = 5;
+pub(super) const MAX_SHARED_MEMORY_PER_BLOCK: c_int = 8;
+pub(super) const COMPUTE_CAPABILITY_MAJOR: c_int = 75;
+pub(super) const COMPUTE_CAPABILITY_MINOR: c_int = 76;
+pub(super) const MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: c_int = 97;
+
+// CUfunction_attribute.
+pub(super) const MAX_DYNAMIC_SHARED_SIZE_BYTES: c_int = 8;
+
+functions! {
+    /// The driver.
+    struct Driver {
+        fn cuInit(c_uint) -> CUresult;
+        fn cuGetErrorName(CUresult, *mut *const c_char) -> CUresult;
+        fn cuGetErrorString(CUresult, *mut *const c_char) -> CUresult;
+        fn cuDriverGetVersion(*mut c_int) -> CUresult;
+        fn cuDeviceGetCount(*mut c_int) -> CUresult;
+        fn cuDeviceGet(*mut CUdevice, c_int) -> CUresult;
+        fn cuDeviceGetName(*mut c_char, c_int, CUdevice) -> CUresult;
+        fn cuDeviceGetAttribute(*mut c_int, c_int, CUdevice) -> CUresult;
+        fn cuDeviceTotalMem_v2(*mut usize, CUdevice) -> CUresult;
+        fn cuDevicePrimaryCtxRetain(*mut CUcontext, CUdevice) -> CUresult;
+        fn cuDevicePrimaryCtxRelease_v2(CUdevice) -> CUresult;
+        fn cuCtxGetCurrent(*mut CUcontext) -> CUresult;
+        fn cuCtxPushCurrent_v2(CUcontext) -> CUresult;
+        fn cuCtxPopCurrent_v2(*mut CUcontext) -> CUresult;
+        fn cuCtxGetDevice(*mut CUdevice) -> CUresult;
+        fn cuCtxSynchronize() -> CUresult;
+        fn cuModuleLoadData(*mut CUmodule, *const c_void) -> CUresult;
+        fn cuModuleUnload(CUmodule) -> CUresult;
+        fn cuModuleGetFunction(*mut CUfunction, CUmodule, *const c_char) -> CUresult;
+        fn cuFuncSetAttribute(CUfunction, c_int, c_int) -> CUresult;
+        fn cuMemAlloc_v2(*mut CUdeviceptr, usize) -> CUresult;
+        fn cuMemFree_v2(CUdeviceptr) -> CUresult;
+        fn cuMemcpyHtoD_v2(CUdeviceptr, *const c_void, usize) -> CUresult;
+        fn cuMemcpyDtoH_v2(*mut c_void, CUdeviceptr, usize) -> CUresult;
+        // Blocks in x, y, z; threads in x, y, z; bytes of dynamic shared memory; stream; arguments; extra.
+        fn cuLaunchKernel(
+            CUfunction, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, CUstream,
+            *mut *mut c_void, *mut *mut c_void,
+        ) -> CUresult;
+        optional
+        // CUDA 12.0.
+        fn cuCtxGetId(CUcontext, *mut c_ulonglong) -> CUresult;
+        // Code; options and values of the compiler of PTX, and how many; the same of the library.
+        fn cuLibraryLoadData(
+            *mut CUlibrary, *const c_void, *mut c_int, *mut *mut c_void, c_uint, *mut c_int, *mut *mut c_void, c_uint,
+        ) -> CUresult;
+        fn cuLibraryUnload(CUlibrary) -> CUresult;
+        fn cuLibraryGetKernel(*mut CUkernel, CUlibrary, *const c_char) -> CUresult;
+        fn cuLibraryGetModule(*mut CUmodule, CUlibrary) -> CUresult;
+        fn cuKernelGetFunction(*mut CUfunction, CUkernel) -> CUresult;
+    }
+}
+
+type ErrorText = unsafe extern "C" fn(CUresult, *mut *const c_char) -> CUresult;
+
+/// What the first call has found.
+static DRIVER: OnceLock<core::result::Result<Driver, String>> = OnceLock::new();
+
+impl Driver {
+    /// The driver, initialized.
+    ///
+    /// Returns an error in words if there is none, or if it finds no GPU.
+    pub(super) fn get() -> core::result::Result<&'static Self, String> {
+        DRIVER.get_or_init(Self::load).as_ref().map_err(String::clone)
+    }
+
+    fn load() -> core::result::Result<Self, String> {
+        // SAFETY: these names belong to NVIDIA's driver, and the types are those of its header.
+        let driver = unsafe { Self::open(LIBRARIES) }.map_err(|why| format!("no CUDA driver: {why}"))?;
+        // SAFETY: the flags must be 0.
+        match unsafe { (driver.cuInit)(0) } {
+            CUDA_SUCCESS => Ok(driver),
+            CUDA_ERROR_NO_DEVICE => Err(driver.no_gpu()),
+            code => Err(format!("the CUDA driver does not start: cuInit returned {}", driver.in_words(code))),
+        }
+    }
+
+    pub(super) fn no_gpu(&self) -> String {
+        format!("the CUDA driver, {}, finds no GPU", self.library.name)
+    }
+
+    /// Makes an error of a code that is not `CUDA_SUCCESS`. `attempted` says what was to be done.
+    pub(super) fn check(
+        &self,
+        function: &'static str,
+        code: CUresult,
+        attempted: impl FnOnce() -> String,
+    ) -> Result<()> {
+        if code == CUDA_SUCCESS {
+            return Ok(());
+        }
+        let (name, description) = self.texts(code);
+        let text = match (name, description) {
+            (Some(name), Some(description)) => format!("{name}: {description}"),
+            _ => String::new(),
+        };
+        Err(RunError::new(attempted(), Cause::Driver { function, code, text }))
+    }
+
+    fn in_words(&self, code: CUresult) -> String {
+        match self.texts(code) {
+            (Some(name), Some(description)) => format!("{name} ({code}): {description}"),
+            _ => format!("{code}, which has no name"),
+        }
+    }
+
+    fn texts(&self, code: CUresult) -> (Option<String>, Option<String>) {
+        let text = |of: ErrorText| {
+            let mut text = ptr::null();
+            // SAFETY: both functions write the address of a constant string, or null for a code that they do not know.
+            unsafe {
+                of(code, &mut text);
+                (!text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy().into_owned())
+            }
+        };
+        (text(self.cuGetErrorName), text(self.cuGetErrorString))
+    }
+}

@@ -1,0 +1,326 @@
+//! NVIDIA's GPUs, through the CUDA driver.
+
+mod driver;
+
+use self::driver::{CUcontext, CUdevice, CUdeviceptr, Driver};
+use super::backend::{Arguments, Backend, Handle, LoadableImage};
+use super::context::{Context, ContextParts, ForeignContext, shared};
+use super::error::{Cause, Result, RunError};
+use super::kind::DeviceKind;
+use super::launch::{DeviceLimits, Launch};
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::ffi::{CStr, c_char, c_int, c_void};
+use core::ptr;
+use offload_format::select::{ComputeCapability, DeviceInfo};
+use std::sync::OnceLock;
+
+/// The GPUs, in the driver's order.
+///
+/// Returns an error in words if there is no driver or no GPU.
+pub(super) fn devices() -> core::result::Result<Vec<Arc<Context>>, String> {
+    let driver = Driver::get()?;
+    let mut count = 0;
+    // SAFETY: it writes one int.
+    let code = unsafe { (driver.cuDeviceGetCount)(&mut count) };
+    driver.check("cuDeviceGetCount", code, || "count the GPUs".to_string()).map_err(|error| error.to_string())?;
+    if count == 0 {
+        return Err(driver.no_gpu());
+    }
+    let device = |ordinal| shared(DeviceKind::Cuda, ordinal, None, || open(driver, ordinal, None));
+    (0..count).map(device).collect::<Result<_>>().map_err(|error| error.to_string())
+}
+
+/// The GPU of a context that another library has made.
+///
+/// # Safety
+/// It is a context, and lives as long as what comes of this.
+pub(super) unsafe fn foreign(context: CUcontext) -> Result<Arc<Context>> {
+    let attempted = || "use a CUDA context".to_string();
+    let driver = Driver::get().map_err(|why| RunError::new(attempted(), Cause::Absent(DeviceKind::Cuda, why)))?;
+    if context.is_null() {
+        return Err(RunError::refused(attempted(), "it is null"));
+    }
+    let handle = Handle(context);
+    let mut device = 0;
+    let found = Current::new(driver, context).and_then(|_current| {
+        // SAFETY: a context is current; it writes one int.
+        let code = unsafe { (driver.cuCtxGetDevice)(&mut device) };
+        driver.check("cuCtxGetDevice", code, attempted)
+    });
+    found?;
+    let mut id = 0;
+    // SAFETY: it writes one number.
+    let has_id = driver.cuCtxGetId.is_some_and(|get_id| unsafe { get_id(context, &mut id) } == 0);
+    let foreign = ForeignContext { handle, id: has_id.then_some(id) };
+    // A device is its number in all drivers so far; `cuDeviceGet` is what says so.
+    shared(DeviceKind::Cuda, device, Some(foreign), || open(driver, device, Some(foreign)))
+}
+
+/// Asks for all that is known of a GPU. No context is made yet.
+fn open(driver: &'static Driver, ordinal: c_int, foreign: Option<ForeignContext>) -> Result<Context> {
+    let mut device = 0;
+    // SAFETY: it writes one CUdevice; a number that is out of range is an error.
+    let code = unsafe { (driver.cuDeviceGet)(&mut device, ordinal) };
+    driver.check("cuDeviceGet", code, || format!("open cuda:{ordinal}"))?;
+    let attempted = || format!("ask for the properties of cuda:{ordinal}");
+    let attribute = |attribute: c_int| {
+        let mut value = 0;
+        // SAFETY: it writes one int.
+        let code = unsafe { (driver.cuDeviceGetAttribute)(&mut value, attribute, device) };
+        driver.check("cuDeviceGetAttribute", code, attempted).map(|()| value.unsigned_abs())
+    };
+    let three = |first: c_int| -> Result<[u64; 3]> {
+        Ok([attribute(first)?.into(), attribute(first + 1)?.into(), attribute(first + 2)?.into()])
+    };
+    let mut name: [c_char; 256] = [0; 256];
+    let (mut memory, mut version) = (0, 0);
+    // SAFETY: the name's buffer has 256 bytes, as stated; the other two write one number each.
+    unsafe {
+        driver.check("cuDeviceGetName", (driver.cuDeviceGetName)(name.as_mut_ptr(), 256, device), attempted)?;
+        driver.check("cuDeviceTotalMem_v2", (driver.cuDeviceTotalMem_v2)(&mut memory, device), attempted)?;
+        driver.check("cuDriverGetVersion", (driver.cuDriverGetVersion)(&mut version), attempted)?;
+    }
+    // SAFETY: the driver ends the name with a NUL inside the buffer.
+    let product = unsafe { CStr::from_ptr(name.as_ptr()) }.to_string_lossy().into_owned();
+    let capability = ComputeCapability {
+        major: attribute(driver::COMPUTE_CAPABILITY_MAJOR)?,
+        minor: attribute(driver::COMPUTE_CAPABILITY_MINOR)?,
+    };
+    let shared_memory = attribute(driver::MAX_SHARED_MEMORY_PER_BLOCK)?.into();
+    let limits = DeviceLimits {
+        threads: attribute(driver::MAX_THREADS_PER_BLOCK)?.into(),
+        block: three(driver::MAX_BLOCK_DIM_X)?,
+        grid: three(driver::MAX_GRID_DIM_X)?,
+        shared_memory,
+        shared_memory_on_request: attribute(driver::MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?.into(),
+    };
+    let context = OnceLock::new();
+    if let Some(foreign) = foreign {
+        let _ = context.set(foreign.handle);
+    }
+    Ok(Context::new(ContextParts {
+        kind: DeviceKind::Cuda,
+        ordinal,
+        product,
+        info: DeviceInfo::cuda(capability, version.unsigned_abs()),
+        memory: Some(memory as u64),
+        limits,
+        foreign,
+        backend: Box::new(Cuda { driver, device, context, is_foreign: foreign.is_some() }),
+    }))
+}
+
+/// A context on a GPU.
+struct Cuda {
+    driver: &'static Driver,
+    device: CUdevice,
+    /// The GPU's primary context, once it is needed; or that of another library.
+    context: OnceLock<Handle>,
+    is_foreign: bool,
+}
+
+/// A context that is current on this thread, until it is dropped: then it is the one from before again.
+struct Current {
+    driver: &'static Driver,
+    is_pushed: bool,
+}
+
+impl Current {
+    fn new(driver: &'static Driver, context: CUcontext) -> Result<Self> {
+        let mut before = ptr::null_mut();
+        // SAFETY: it writes one CUcontext.
+        let code = unsafe { (driver.cuCtxGetCurrent)(&mut before) };
+        let attempted = || "make the GPU's context current".to_string();
+        driver.check("cuCtxGetCurrent", code, attempted)?;
+        let is_pushed = before != context;
+        if is_pushed {
+            // SAFETY: the context is there: it was retained, or its owner answers for it.
+            let code = unsafe { (driver.cuCtxPushCurrent_v2)(context) };
+            driver.check("cuCtxPushCurrent_v2", code, attempted)?;
+        }
+        Ok(Self { driver, is_pushed })
+    }
+}
+
+impl Drop for Current {
+    fn drop(&mut self) {
+        if self.is_pushed {
+            let mut context = ptr::null_mut();
+            // SAFETY: it was pushed on this thread. Nothing is left to do about an error.
+            unsafe { (self.driver.cuCtxPopCurrent_v2)(&mut context) };
+        }
+    }
+}
+
+impl Cuda {
+    /// Makes the context current, for as long as what is returned lives.
+    fn current(&self) -> Result<Current> {
+        if let Some(context) = self.context.get() {
+            return Current::new(self.driver, context.0);
+        }
+        let mut context = ptr::null_mut();
+        // SAFETY: it writes one CUcontext.
+        let code = unsafe { (self.driver.cuDevicePrimaryCtxRetain)(&mut context, self.device) };
+        self.driver.check("cuDevicePrimaryCtxRetain", code, || "make a context on the GPU".to_string())?;
+        if self.context.set(Handle(context)).is_err() {
+            // Another thread was first. The driver counts.
+            // SAFETY: it was just retained, and stays retained by that thread.
+            unsafe { (self.driver.cuDevicePrimaryCtxRelease_v2)(self.device) };
+        }
+        Current::new(self.driver, context)
+    }
+
+    /// Whether the driver has libraries, which belong to no context.
+    fn has_libraries(&self) -> bool {
+        let Driver { cuLibraryUnload, cuLibraryGetKernel, cuLibraryGetModule, cuKernelGetFunction, .. } = self.driver;
+        self.driver.cuLibraryLoadData.is_some()
+            && cuLibraryUnload.is_some()
+            && cuLibraryGetKernel.is_some()
+            && cuLibraryGetModule.is_some()
+            && cuKernelGetFunction.is_some()
+    }
+}
+
+impl Drop for Cuda {
+    fn drop(&mut self) {
+        if let (Some(_), false) = (self.context.get(), self.is_foreign) {
+            // SAFETY: retained once; what was made in it is gone. Nothing is left to do about an error.
+            unsafe { (self.driver.cuDevicePrimaryCtxRelease_v2)(self.device) };
+        }
+    }
+}
+
+/// What helps where a driver does not take an image that was selected for it.
+const REFUSED: &str = "Update the driver, or add this GPU's own target in build.rs.";
+
+impl Backend for Cuda {
+    fn load(&self, image: &LoadableImage<'_>) -> Result<Handle> {
+        let driver = self.driver;
+        let _current = self.current()?;
+        let mut module = ptr::null_mut();
+        let (function, code) = match driver.cuLibraryLoadData.filter(|_| self.has_libraries()) {
+            Some(load) => {
+                let (none, no_values) = (ptr::null_mut(), ptr::null_mut());
+                // SAFETY: the pointer leads to a whole cubin, or to PTX that ends with a NUL. There are no options.
+                let code = unsafe { load(&mut module, image.start, none, no_values, 0, none, no_values, 0) };
+                ("cuLibraryLoadData", code)
+            }
+            // SAFETY: as above.
+            None => ("cuModuleLoadData", unsafe { (driver.cuModuleLoadData)(&mut module, image.start) }),
+        };
+        let attempted = || format!("load the {} ({} bytes)", image.name, image.bytes.len());
+        driver.check(function, code, attempted).map_err(|error| error.advice(REFUSED))?;
+        Ok(Handle(module))
+    }
+
+    fn unload(&self, module: Handle) {
+        let unload = match self.driver.cuLibraryUnload.filter(|_| self.has_libraries()) {
+            Some(unload) => unload,
+            None => self.driver.cuModuleUnload,
+        };
+        if let Ok(_current) = self.current() {
+            // SAFETY: it was loaded in this way, and is unloaded once.
+            unsafe { unload(module.0) };
+        }
+    }
+
+    fn raw_module(&self, module: Handle) -> Result<Handle> {
+        let Some(get_module) = self.driver.cuLibraryGetModule.filter(|_| self.has_libraries()) else {
+            return Ok(module);
+        };
+        let _current = self.current()?;
+        let mut raw = ptr::null_mut();
+        // SAFETY: the library is loaded; it writes one CUmodule.
+        let code = unsafe { get_module(&mut raw, module.0) };
+        self.driver.check("cuLibraryGetModule", code, || "get the module of a library".to_string())?;
+        Ok(Handle(raw))
+    }
+
+    fn function(&self, module: Handle, name: &CStr) -> Result<Handle> {
+        let driver = self.driver;
+        let _current = self.current()?;
+        let mut function = ptr::null_mut();
+        let attempted = || format!("find the kernel {}", name.to_string_lossy());
+        let libraries = driver.cuLibraryGetKernel.zip(driver.cuKernelGetFunction).filter(|_| self.has_libraries());
+        let Some((get_kernel, get_function)) = libraries else {
+            // SAFETY: the module is loaded, and the name ends with a NUL.
+            let code = unsafe { (driver.cuModuleGetFunction)(&mut function, module.0, name.as_ptr()) };
+            driver.check("cuModuleGetFunction", code, attempted)?;
+            return Ok(Handle(function));
+        };
+        let mut kernel = ptr::null_mut();
+        // SAFETY: the library is loaded, and the name ends with a NUL.
+        let code = unsafe { get_kernel(&mut kernel, module.0, name.as_ptr()) };
+        driver.check("cuLibraryGetKernel", code, attempted)?;
+        // SAFETY: the kernel is of a library that is loaded. The function is that of the context which is current.
+        let code = unsafe { get_function(&mut function, kernel) };
+        driver.check("cuKernelGetFunction", code, attempted)?;
+        Ok(Handle(function))
+    }
+
+    fn allow_shared_memory(&self, function: Handle, bytes: usize) -> Result<()> {
+        let _current = self.current()?;
+        let attempted = || format!("allow a kernel {bytes} bytes of dynamic shared memory");
+        let value = c_int::try_from(bytes).map_err(|_| RunError::refused(attempted(), "no device has as much"))?;
+        // SAFETY: the function is of a module that is loaded.
+        let code =
+            unsafe { (self.driver.cuFuncSetAttribute)(function.0, driver::MAX_DYNAMIC_SHARED_SIZE_BYTES, value) };
+        self.driver.check("cuFuncSetAttribute", code, attempted)
+    }
+
+    unsafe fn launch(&self, function: Handle, launch: &Launch, arguments: Arguments<'_>) -> Result<()> {
+        let _current = self.current()?;
+        let ([gx, gy, gz], [bx, by, bz]) = (launch.grid.0, launch.block.0);
+        // It was compared with what the device has.
+        let shared = launch.shared_memory as u32;
+        let (pointers, extra) = (arguments.pointers.as_mut_ptr(), ptr::null_mut());
+        // SAFETY: the function is of a module that is loaded in this context, and the driver copies the arguments before it
+        // returns; the caller answers for the rest.
+        let code = unsafe {
+            (self.driver.cuLaunchKernel)(function.0, gx, gy, gz, bx, by, bz, shared, launch.stream, pointers, extra)
+        };
+        self.driver.check("cuLaunchKernel", code, || "start the kernel".to_string())
+    }
+
+    fn allocate(&self, size: usize) -> Result<Handle> {
+        let _current = self.current()?;
+        let mut address: CUdeviceptr = 0;
+        // SAFETY: it writes one CUdeviceptr.
+        let code = unsafe { (self.driver.cuMemAlloc_v2)(&mut address, size) };
+        self.driver.check("cuMemAlloc_v2", code, || format!("allocate {size} bytes on the GPU"))?;
+        Ok(Handle(address as *mut c_void))
+    }
+
+    unsafe fn free(&self, memory: Handle) {
+        if let Ok(_current) = self.current() {
+            // SAFETY: the caller answers for it.
+            unsafe { (self.driver.cuMemFree_v2)(memory.0.addr() as CUdeviceptr) };
+        }
+    }
+
+    unsafe fn upload(&self, to: Handle, from: &[u8]) -> Result<()> {
+        let _current = self.current()?;
+        // SAFETY: the caller answers for the device's side.
+        let code =
+            unsafe { (self.driver.cuMemcpyHtoD_v2)(to.0.addr() as CUdeviceptr, from.as_ptr().cast(), from.len()) };
+        self.driver.check("cuMemcpyHtoD_v2", code, || format!("copy {} bytes to the GPU", from.len()))
+    }
+
+    unsafe fn download(&self, to: *mut u8, from: Handle, size: usize) -> Result<()> {
+        let _current = self.current()?;
+        // SAFETY: the caller answers for both sides.
+        let code = unsafe { (self.driver.cuMemcpyDtoH_v2)(to.cast(), from.0.addr() as CUdeviceptr, size) };
+        self.driver.check("cuMemcpyDtoH_v2", code, || format!("copy {size} bytes from the GPU"))
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        let _current = self.current()?;
+        // SAFETY: a context is current.
+        let code = unsafe { (self.driver.cuCtxSynchronize)() };
+        self.driver.check("cuCtxSynchronize", code, || "wait for the GPU".to_string())
+    }
+}

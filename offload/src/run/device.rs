@@ -1,0 +1,224 @@
+//! The devices of this machine, as data; and which of them a pack runs on.
+
+use super::context::Context;
+use super::error::{Cause, Result, RunError};
+use super::kind::DeviceKind;
+use super::{cpu, cuda, hip};
+use crate::pack::{Form, KernelPack};
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::ffi::c_void;
+use core::fmt;
+use offload_format::select::DeviceInfo;
+use std::env;
+
+/// A device that kernels run on, with what is loaded onto it. Clones are the same device.
+///
+/// Images stay loaded as long as any clone is there: keep one. It may be used on any thread; drivers serialize what they have
+/// to. After a `fork` the child has no devices, as drivers have it: start processes with `exec`.
+#[derive(Clone)]
+pub struct Device(pub(super) Arc<Context>);
+
+impl Device {
+    /// The first device that an image of the pack fits: NVIDIA's GPUs, AMD's, the CPU. The variable `OFFLOAD_DEVICE` names another
+    /// one, for the program's user: `cuda:1`, `hip:0`, `cpu`.
+    ///
+    /// Returns an error that says for each device why no image fits, and which kinds of devices are absent.
+    pub fn best_for<F: Form>(pack: &KernelPack<F>) -> Result<Self> {
+        devices().best_for(pack)
+    }
+
+    /// The device of this name: `cuda:0`, `hip:1`, `cpu`; `cuda` is `cuda:0`. Nothing else is looked for.
+    ///
+    /// Returns an error if there is none, with the reason.
+    pub fn named(name: &str) -> Result<Self> {
+        let (kind, ordinal) = name.split_once(':').unwrap_or((name, "0"));
+        let attempted = || format!("use the device \"{name}\"");
+        let ordinal: i32 =
+            ordinal.parse().ok().filter(|ordinal| *ordinal >= 0).ok_or_else(|| not_a_name(attempted()))?;
+        let found = match kind {
+            "cuda" => cuda::devices(),
+            "hip" => hip::devices(),
+            "cpu" => Ok(alloc::vec![cpu::device()]),
+            _ => return Err(not_a_name(attempted())),
+        };
+        let found = found.map(|all| all.into_iter().map(Device).collect::<Vec<_>>());
+        let kind = match kind {
+            "cuda" => DeviceKind::Cuda,
+            "hip" => DeviceKind::Hip,
+            _ => DeviceKind::Cpu,
+        };
+        let found = found.map_err(|why| RunError::new(attempted(), Cause::Absent(kind, why)))?;
+        let names: Vec<String> = found.iter().map(|device| device.name()).collect();
+        found
+            .into_iter()
+            .find(|device| device.0.ordinal == ordinal)
+            .ok_or_else(|| RunError::new(attempted(), Cause::Absent(kind, format!("there is {}", names.join(", ")))))
+    }
+
+    /// This machine's CPU.
+    pub fn cpu() -> Self {
+        Self(cpu::device())
+    }
+
+    /// The GPU of a CUDA context that another library has made, such as cudarc's or cust's. Buffers and streams of that context can
+    /// be used with it.
+    ///
+    /// Returns an error if there is no driver, or if it does not know the context.
+    ///
+    /// # Safety
+    /// It is a `CUcontext`, and lives as long as the device, its clones, and what is loaded onto it. A driver before CUDA 12 does not
+    /// tell a context from another one that was made later at the same address: drop the device before the context is destroyed.
+    pub unsafe fn from_cuda_context(context: *mut c_void) -> Result<Self> {
+        // SAFETY: the caller answers for the context.
+        unsafe { cuda::foreign(context) }.map(Self)
+    }
+
+    /// The AMD GPU of this number among those that HIP lists. HIP has one context for each, which all libraries of a program share:
+    /// buffers and streams of others can be used with it.
+    ///
+    /// Returns an error if there is no runtime, or no such GPU.
+    pub fn from_hip_device(ordinal: i32) -> Result<Self> {
+        Self::named(&format!("hip:{ordinal}"))
+    }
+
+    /// Its name for users and for `OFFLOAD_DEVICE`: `cuda:0`, `hip:1`, `cpu`.
+    pub fn name(&self) -> String {
+        match self.kind() {
+            DeviceKind::Cpu => "cpu".to_string(),
+            kind => format!("{kind}:{}", self.0.ordinal),
+        }
+    }
+
+    /// Who drives it.
+    pub fn kind(&self) -> DeviceKind {
+        self.0.kind
+    }
+
+    /// Its number among the devices of its kind, from 0: after `CUDA_VISIBLE_DEVICES` or `HIP_VISIBLE_DEVICES`.
+    pub fn ordinal(&self) -> i32 {
+        self.0.ordinal
+    }
+
+    /// What is written on the box.
+    pub fn product(&self) -> &str {
+        &self.0.product
+    }
+
+    /// What selects an image for it.
+    pub fn info(&self) -> &DeviceInfo {
+        &self.0.info
+    }
+
+    /// Its memory in bytes, of a GPU.
+    pub fn memory(&self) -> Option<u64> {
+        self.0.memory
+    }
+
+    /// Waits for all that was launched on it.
+    ///
+    /// Returns an error if a kernel failed.
+    pub fn synchronize(&self) -> Result<()> {
+        self.0.backend.synchronize().map_err(|error| error.on(|| self.to_string()))
+    }
+}
+
+/// `cuda:0 (NVIDIA H100 80GB HBM3)`.
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.name(), self.product())
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Device").field("name", &self.name()).field("product", &self.product()).finish_non_exhaustive()
+    }
+}
+
+fn not_a_name(attempted: String) -> RunError {
+    RunError::refused(attempted, "devices are called cuda:0, cuda:1, hip:0, cpu")
+}
+
+/// The devices of this machine: NVIDIA's GPUs, AMD's, the CPU.
+///
+/// It looks for the drivers' libraries, and asks them. Nothing happens before a program calls it, and nothing that is missing
+/// ends the program.
+///
+/// ```
+/// let devices = offload::run::devices();
+/// for device in devices.list() {
+///     println!("{device}: {}", device.info());
+/// }
+/// for absent in devices.absent() {
+///     println!("no {} device: {}", absent.kind, absent.why);
+/// }
+/// assert_eq!(devices.list().last().unwrap().name(), "cpu");
+/// ```
+pub fn devices() -> Devices {
+    let (mut list, mut absent) = (Vec::new(), Vec::new());
+    for (kind, found) in [(DeviceKind::Cuda, cuda::devices()), (DeviceKind::Hip, hip::devices())] {
+        match found {
+            Ok(devices) => list.extend(devices.into_iter().map(Device)),
+            Err(why) => absent.push(Absent { kind, why }),
+        }
+    }
+    list.push(Device::cpu());
+    Devices { list, absent }
+}
+
+/// What [`devices`] found.
+#[derive(Debug, Clone)]
+pub struct Devices {
+    list: Vec<Device>,
+    absent: Vec<Absent>,
+}
+
+/// A kind of which there is no device.
+#[derive(Debug, Clone)]
+pub struct Absent {
+    /// The kind.
+    pub kind: DeviceKind,
+    /// Why not: what was looked for, and what happened.
+    pub why: String,
+}
+
+impl Devices {
+    /// The devices that are there. The last is the CPU.
+    pub fn list(&self) -> &[Device] {
+        &self.list
+    }
+
+    /// The kinds that are not.
+    pub fn absent(&self) -> &[Absent] {
+        &self.absent
+    }
+
+    /// The first that an image of the pack fits, or the one that `OFFLOAD_DEVICE` names: [`Device::best_for`].
+    pub fn best_for<F: Form>(&self, pack: &KernelPack<F>) -> Result<Device> {
+        if let Some(name) = env::var_os("OFFLOAD_DEVICE").filter(|name| !name.is_empty()) {
+            let name = name.to_string_lossy();
+            let found = self.list.iter().find(|device| device.name() == name);
+            return match found {
+                Some(device) => Ok(device.clone()),
+                None => Device::named(&name).map_err(|error| error.advice(NAMED)),
+            };
+        }
+        let mut refusals: Vec<String> = Vec::new();
+        for device in &self.list {
+            match pack.select(device.info()) {
+                Ok(_) => return Ok(device.clone()),
+                Err(error) => refusals.push(error.to_string()),
+            }
+        }
+        // Two GPUs of a kind are refused in the same words.
+        refusals.dedup();
+        refusals.extend(self.absent.iter().map(|Absent { kind, why }| format!("no {kind} device: {why}")));
+        let attempted = format!("find a device for the pack \"{}\"", pack.name());
+        Err(RunError::refused(attempted, format!("no image fits\n{}", refusals.join("\n"))))
+    }
+}
+
+const NAMED: &str = "the variable OFFLOAD_DEVICE names it";

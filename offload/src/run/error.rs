@@ -1,0 +1,112 @@
+//! What goes wrong with devices.
+
+use super::kind::DeviceKind;
+use crate::pack::PackImage;
+use alloc::boxed::Box;
+use alloc::string::String;
+use core::fmt;
+use offload_format::select::SelectError;
+
+/// A result of this module.
+pub type Result<T> = core::result::Result<T, RunError>;
+
+/// Why something could not be done with a device: what was attempted, on which device, what happened, and what to do.
+pub struct RunError(Box<Content>);
+
+struct Content {
+    /// `cuda:0 (NVIDIA H100 80GB HBM3)`, if it was about one.
+    device: Option<String>,
+    /// `load the sm_90 cubin (3584 bytes)`.
+    attempted: String,
+    cause: Cause,
+    /// What the user can do.
+    advice: Option<&'static str>,
+}
+
+/// What happened.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Cause {
+    /// There is no device of this kind, for this reason.
+    Absent(DeviceKind, String),
+    /// No image of the pack fits the device.
+    NoImage(SelectError<PackImage>),
+    /// The driver or the runtime returned an error.
+    Driver {
+        /// The function that returned it.
+        function: &'static str,
+        /// The error's number.
+        code: i32,
+        /// Its name and description, as the vendor has them; empty if it has none.
+        text: String,
+    },
+    /// What was asked for goes beyond what the device or the image allows, or is not there.
+    Refused(String),
+}
+
+impl RunError {
+    pub(super) fn new(attempted: impl Into<String>, cause: Cause) -> Self {
+        Self(Box::new(Content { device: None, attempted: attempted.into(), cause, advice: None }))
+    }
+
+    pub(super) fn refused(attempted: impl Into<String>, why: impl Into<String>) -> Self {
+        Self::new(attempted, Cause::Refused(why.into()))
+    }
+
+    /// Says which device it was about, unless that is known.
+    pub(super) fn on(mut self, device: impl FnOnce() -> String) -> Self {
+        self.0.device.get_or_insert_with(device);
+        self
+    }
+
+    pub(super) fn advice(mut self, advice: &'static str) -> Self {
+        self.0.advice = Some(advice);
+        self
+    }
+
+    /// What happened.
+    pub fn cause(&self) -> &Cause {
+        &self.0.cause
+    }
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Content { device, attempted, cause, advice } = &*self.0;
+        // The error of a selection says all there is to say.
+        if let Cause::NoImage(error) = cause {
+            return error.fmt(f);
+        }
+        if let Some(device) = device {
+            write!(f, "{device}: ")?;
+        }
+        write!(f, "could not {attempted}: ")?;
+        match cause {
+            Cause::Absent(_, why) | Cause::Refused(why) => f.write_str(why)?,
+            Cause::NoImage(error) => error.fmt(f)?,
+            Cause::Driver { function, code, text } if text.is_empty() => {
+                write!(f, "{function} returned {code}, which has no name")?;
+            }
+            Cause::Driver { function, code, text } => {
+                let (name, description) = text.split_once(": ").unwrap_or((text, ""));
+                write!(f, "{function} returned {name} ({code})")?;
+                if !description.is_empty() {
+                    write!(f, ": {description}")?;
+                }
+            }
+        }
+        advice.map_or(Ok(()), |advice| write!(f, "\n{advice}"))
+    }
+}
+
+impl fmt::Debug for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunError").field("message", &alloc::format!("{self}")).finish()
+    }
+}
+
+impl core::error::Error for RunError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        None
+    }
+}

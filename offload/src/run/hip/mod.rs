@@ -1,0 +1,175 @@
+//! AMD's GPUs, through the HIP runtime.
+
+mod runtime;
+
+use self::runtime::Hip;
+use super::backend::{Arguments, Backend, Handle, LoadableImage};
+use super::context::{Context, ContextParts, shared};
+use super::error::{Result, RunError};
+use super::kind::DeviceKind;
+use super::launch::{DeviceLimits, Launch};
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::ffi::{CStr, c_int, c_void};
+use core::ptr;
+use offload_format::select::DeviceInfo;
+
+/// The GPUs, in the runtime's order.
+///
+/// Returns an error in words if there is no runtime or no GPU.
+pub(super) fn devices() -> core::result::Result<Vec<Arc<Context>>, String> {
+    let hip = Hip::get()?;
+    let count = hip.count().map_err(|error| error.to_string())?;
+    if count == 0 {
+        return Err(hip.no_gpu());
+    }
+    let device = |ordinal| shared(DeviceKind::Hip, ordinal, None, || open(hip, ordinal));
+    (0..count).map(device).collect::<Result<_>>().map_err(|error| error.to_string())
+}
+
+fn open(hip: &'static Hip, ordinal: c_int) -> Result<Context> {
+    let properties = hip.properties(ordinal)?;
+    let target = properties.target();
+    let info = DeviceInfo::hip(&target)
+        .map_err(|error| RunError::refused(format!("use hip:{ordinal}"), format!("the name of its target: {error}")))?;
+    // Nothing has to be asked for to get all of it.
+    let shared_memory = properties.shared_memory();
+    Ok(Context::new(ContextParts {
+        kind: DeviceKind::Hip,
+        ordinal,
+        product: properties.product(),
+        info,
+        memory: Some(properties.memory()),
+        limits: DeviceLimits {
+            threads: properties.threads(),
+            block: properties.block(),
+            grid: properties.grid(),
+            shared_memory,
+            shared_memory_on_request: shared_memory,
+        },
+        foreign: None,
+        backend: Box::new(Gpu { hip, ordinal }),
+    }))
+}
+
+/// A GPU. HIP makes its one context when it is needed.
+struct Gpu {
+    hip: &'static Hip,
+    ordinal: c_int,
+}
+
+/// A GPU that is current on this thread, until it is dropped: then it is the one from before again.
+struct Current {
+    hip: &'static Hip,
+    before: Option<c_int>,
+}
+
+impl Drop for Current {
+    fn drop(&mut self) {
+        if let Some(before) = self.before {
+            // SAFETY: it was current before. Nothing is left to do about an error.
+            unsafe { (self.hip.hipSetDevice)(before) };
+        }
+    }
+}
+
+impl Gpu {
+    fn current(&self) -> Result<Current> {
+        let (hip, mut before) = (self.hip, 0);
+        let attempted = || "make the GPU current".to_string();
+        // SAFETY: it writes one int.
+        hip.check("hipGetDevice", unsafe { (hip.hipGetDevice)(&mut before) }, attempted)?;
+        if before == self.ordinal {
+            return Ok(Current { hip, before: None });
+        }
+        // SAFETY: a number that is out of range is an error.
+        hip.check("hipSetDevice", unsafe { (hip.hipSetDevice)(self.ordinal) }, attempted)?;
+        Ok(Current { hip, before: Some(before) })
+    }
+}
+
+/// What helps where the runtime does not take an image that was selected for it.
+const REFUSED: &str = "The runtime may be too old for this compiler's images: update ROCm.";
+
+impl Backend for Gpu {
+    fn load(&self, image: &LoadableImage<'_>) -> Result<Handle> {
+        let _current = self.current()?;
+        let mut module = ptr::null_mut();
+        // SAFETY: the pointer leads to a whole code object, whose headers say how large it is.
+        let code = unsafe { (self.hip.hipModuleLoadData)(&mut module, image.start) };
+        let attempted = || format!("load the {} ({} bytes)", image.name, image.bytes.len());
+        self.hip.check("hipModuleLoadData", code, attempted).map_err(|error| error.advice(REFUSED))?;
+        Ok(Handle(module))
+    }
+
+    fn unload(&self, module: Handle) {
+        if let Ok(_current) = self.current() {
+            // SAFETY: it was loaded on this GPU, and is unloaded once.
+            unsafe { (self.hip.hipModuleUnload)(module.0) };
+        }
+    }
+
+    fn function(&self, module: Handle, name: &CStr) -> Result<Handle> {
+        let _current = self.current()?;
+        let mut function = ptr::null_mut();
+        // SAFETY: the module is loaded, and the name ends with a NUL.
+        let code = unsafe { (self.hip.hipModuleGetFunction)(&mut function, module.0, name.as_ptr()) };
+        let attempted = || format!("find the kernel {}", name.to_string_lossy());
+        self.hip.check("hipModuleGetFunction", code, attempted).map(|()| Handle(function))
+    }
+
+    unsafe fn launch(&self, function: Handle, launch: &Launch, arguments: Arguments<'_>) -> Result<()> {
+        let _current = self.current()?;
+        let ([gx, gy, gz], [bx, by, bz]) = (launch.grid.0, launch.block.0);
+        // It was compared with what the device has.
+        let shared = launch.shared_memory as u32;
+        let (pointers, extra) = (arguments.pointers.as_mut_ptr(), ptr::null_mut());
+        // SAFETY: the function is of a module that is loaded on this GPU, and the runtime copies the arguments before it
+        // returns; the caller answers for the rest.
+        let code = unsafe {
+            (self.hip.hipModuleLaunchKernel)(function.0, gx, gy, gz, bx, by, bz, shared, launch.stream, pointers, extra)
+        };
+        self.hip.check("hipModuleLaunchKernel", code, || "start the kernel".to_string())
+    }
+
+    fn allocate(&self, size: usize) -> Result<Handle> {
+        let _current = self.current()?;
+        let mut address = ptr::null_mut();
+        // SAFETY: it writes one pointer.
+        let code = unsafe { (self.hip.hipMalloc)(&mut address, size) };
+        self.hip.check("hipMalloc", code, || format!("allocate {size} bytes on the GPU"))?;
+        Ok(Handle(address))
+    }
+
+    unsafe fn free(&self, memory: Handle) {
+        if let Ok(_current) = self.current() {
+            // SAFETY: the caller answers for it.
+            unsafe { (self.hip.hipFree)(memory.0) };
+        }
+    }
+
+    unsafe fn upload(&self, to: Handle, from: &[u8]) -> Result<()> {
+        let _current = self.current()?;
+        let from_address: *const c_void = from.as_ptr().cast();
+        // SAFETY: the caller answers for the GPU's side.
+        let code = unsafe { (self.hip.hipMemcpy)(to.0, from_address, from.len(), runtime::HOST_TO_DEVICE) };
+        self.hip.check("hipMemcpy", code, || format!("copy {} bytes to the GPU", from.len()))
+    }
+
+    unsafe fn download(&self, to: *mut u8, from: Handle, size: usize) -> Result<()> {
+        let _current = self.current()?;
+        // SAFETY: the caller answers for both sides.
+        let code = unsafe { (self.hip.hipMemcpy)(to.cast(), from.0, size, runtime::DEVICE_TO_HOST) };
+        self.hip.check("hipMemcpy", code, || format!("copy {size} bytes from the GPU"))
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        let _current = self.current()?;
+        // SAFETY: a GPU is current.
+        let code = unsafe { (self.hip.hipDeviceSynchronize)() };
+        self.hip.check("hipDeviceSynchronize", code, || "wait for the GPU".to_string())
+    }
+}

@@ -1,0 +1,223 @@
+//! AMD's HIP runtime: its functions, and its errors.
+//!
+//! Names, types and numbers are those of `hip/hip_runtime_api.h` (HIP 5.2 to 7); what changed between them is said
+//! where it matters.
+
+use crate::run::error::{Cause, Result, RunError};
+use crate::run::library::functions;
+use alloc::format;
+use alloc::string::String;
+use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::sync::OnceLock;
+
+/// The runtime alone brings names with a version, the development files the plain one.
+const LIBRARIES: &[&str] = if cfg!(windows) {
+    &["amdhip64_7.dll", "amdhip64_6.dll", "amdhip64.dll"]
+} else {
+    &["libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"]
+};
+
+// The header's names stay as they are.
+#[allow(non_camel_case_types)]
+/// An enumeration in the header.
+pub(super) type hipError_t = c_int;
+
+const HIP_SUCCESS: hipError_t = 0;
+/// `hipErrorNoDevice` and `hipErrorInvalidDevice`: HIP 5.2 returns either where there is no GPU.
+const NO_GPU: [hipError_t; 2] = [100, 101];
+
+// hipMemcpyKind.
+pub(super) const HOST_TO_DEVICE: c_int = 1;
+pub(super) const DEVICE_TO_HOST: c_int = 2;
+
+functions! {
+    /// The runtime. Handles are pointers to what only it knows.
+    struct Hip {
+        fn hipInit(c_uint) -> hipError_t;
+        fn hipGetErrorName(hipError_t) -> *const c_char;
+        fn hipGetErrorString(hipError_t) -> *const c_char;
+        fn hipGetDeviceCount(*mut c_int) -> hipError_t;
+        fn hipGetDevice(*mut c_int) -> hipError_t;
+        fn hipSetDevice(c_int) -> hipError_t;
+        fn hipDeviceSynchronize() -> hipError_t;
+        fn hipModuleLoadData(*mut *mut c_void, *const c_void) -> hipError_t;
+        fn hipModuleUnload(*mut c_void) -> hipError_t;
+        fn hipModuleGetFunction(*mut *mut c_void, *mut c_void, *const c_char) -> hipError_t;
+        fn hipMalloc(*mut *mut c_void, usize) -> hipError_t;
+        fn hipFree(*mut c_void) -> hipError_t;
+        fn hipMemcpy(*mut c_void, *const c_void, usize, c_int) -> hipError_t;
+        // Function; blocks in x, y, z; threads in x, y, z; bytes of dynamic shared memory; stream; arguments; extra.
+        fn hipModuleLaunchKernel(
+            *mut c_void, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, *mut c_void,
+            *mut *mut c_void, *mut *mut c_void,
+        ) -> hipError_t;
+        optional
+        // Either is there. HIP 6 changed the structure; the old name still fills in the old one.
+        fn hipGetDevicePropertiesR0600(*mut c_void, c_int) -> hipError_t;
+        fn hipGetDeviceProperties(*mut c_void, c_int) -> hipError_t;
+    }
+}
+
+/// Room for a `hipDeviceProp_t` of any version: 1472 bytes in the headers of HIP 6.2 to 7.2, 792 in those of 5.2.
+#[repr(C, align(16))]
+pub(super) struct Properties {
+    bytes: [u8; 4096],
+    places: &'static Places,
+}
+
+/// Where a version of the structure has its fields, in bytes. Both begin with `char name[256]`.
+struct Places {
+    total_global_mem: usize,
+    shared_mem_per_block: usize,
+    max_threads_per_block: usize,
+    /// Three numbers.
+    max_threads_dim: usize,
+    /// Three numbers.
+    max_grid_size: usize,
+    gcn_arch_name: usize,
+}
+
+const R0600: Places = Places {
+    total_global_mem: 288,
+    shared_mem_per_block: 296,
+    max_threads_per_block: 320,
+    max_threads_dim: 324,
+    max_grid_size: 336,
+    gcn_arch_name: 1160,
+};
+
+const R0000: Places = Places {
+    total_global_mem: 256,
+    shared_mem_per_block: 264,
+    max_threads_per_block: 280,
+    max_threads_dim: 284,
+    max_grid_size: 296,
+    gcn_arch_name: 396,
+};
+
+impl Properties {
+    pub(super) fn product(&self) -> String {
+        self.text(0)
+    }
+
+    /// The name of its target: `gfx90a:sramecc+:xnack-`.
+    pub(super) fn target(&self) -> String {
+        self.text(self.places.gcn_arch_name)
+    }
+
+    pub(super) fn memory(&self) -> u64 {
+        self.u64(self.places.total_global_mem)
+    }
+
+    pub(super) fn shared_memory(&self) -> u64 {
+        self.u64(self.places.shared_mem_per_block)
+    }
+
+    pub(super) fn threads(&self) -> u64 {
+        self.u32(self.places.max_threads_per_block)
+    }
+
+    pub(super) fn block(&self) -> [u64; 3] {
+        [0, 4, 8].map(|at| self.u32(self.places.max_threads_dim + at))
+    }
+
+    pub(super) fn grid(&self) -> [u64; 3] {
+        [0, 4, 8].map(|at| self.u32(self.places.max_grid_size + at))
+    }
+
+    fn u32(&self, at: usize) -> u64 {
+        let bytes = self.bytes[at..].first_chunk().copied().unwrap_or_default();
+        u32::from_ne_bytes(bytes).into()
+    }
+
+    fn u64(&self, at: usize) -> u64 {
+        u64::from_ne_bytes(self.bytes[at..].first_chunk().copied().unwrap_or_default())
+    }
+
+    /// The text of 256 bytes, as far as its NUL.
+    fn text(&self, at: usize) -> String {
+        let field = &self.bytes[at..at + 256];
+        let text = field.split(|&byte| byte == 0).next().unwrap_or_default();
+        String::from_utf8_lossy(text).into_owned()
+    }
+}
+
+/// What the first call has found.
+static HIP: OnceLock<core::result::Result<Hip, String>> = OnceLock::new();
+
+impl Hip {
+    /// The runtime, initialized.
+    ///
+    /// Returns an error in words if there is none, or if it finds no GPU.
+    pub(super) fn get() -> core::result::Result<&'static Self, String> {
+        HIP.get_or_init(Self::load).as_ref().map_err(String::clone)
+    }
+
+    fn load() -> core::result::Result<Self, String> {
+        // SAFETY: these names belong to AMD's runtime, and the types are those of its header.
+        let hip = unsafe { Self::open(LIBRARIES) }.map_err(|why| format!("no HIP runtime: {why}"))?;
+        // SAFETY: the flags must be 0.
+        match unsafe { (hip.hipInit)(0) } {
+            HIP_SUCCESS => Ok(hip),
+            code if NO_GPU.contains(&code) => Err(hip.no_gpu()),
+            code => {
+                let text = hip.text(code);
+                Err(format!("the HIP runtime does not start: hipInit returned {text} ({code})"))
+            }
+        }
+    }
+
+    pub(super) fn no_gpu(&self) -> String {
+        format!("the HIP runtime, {}, finds no GPU", self.library.name)
+    }
+
+    /// The number of GPUs.
+    pub(super) fn count(&self) -> Result<c_int> {
+        let mut count = 0;
+        // SAFETY: it writes one int.
+        let code = unsafe { (self.hipGetDeviceCount)(&mut count) };
+        if NO_GPU.contains(&code) {
+            return Ok(0);
+        }
+        self.check("hipGetDeviceCount", code, || "count the GPUs".into()).map(|()| count)
+    }
+
+    /// Asks for the properties of a GPU.
+    pub(super) fn properties(&self, ordinal: c_int) -> Result<Properties> {
+        let attempted = || format!("ask for the properties of hip:{ordinal}");
+        let (name, function, places) = match (self.hipGetDevicePropertiesR0600, self.hipGetDeviceProperties) {
+            (Some(function), _) => ("hipGetDevicePropertiesR0600", function, &R0600),
+            (None, Some(function)) => ("hipGetDeviceProperties", function, &R0000),
+            (None, None) => {
+                let why = format!("{} has no function hipGetDeviceProperties", self.library.name);
+                return Err(RunError::refused(attempted(), why));
+            }
+        };
+        let mut properties = Properties { bytes: [0; 4096], places };
+        // SAFETY: the room is larger than the structure of any version, and aligned for it.
+        let code = unsafe { function(properties.bytes.as_mut_ptr().cast(), ordinal) };
+        self.check(name, code, attempted).map(|()| properties)
+    }
+
+    /// Makes an error of a code that is not `HIP_SUCCESS`. `attempted` says what was to be done.
+    pub(super) fn check(
+        &self,
+        function: &'static str,
+        code: hipError_t,
+        attempted: impl FnOnce() -> String,
+    ) -> Result<()> {
+        match code {
+            HIP_SUCCESS => Ok(()),
+            _ => Err(RunError::new(attempted(), Cause::Driver { function, code, text: self.text(code) })),
+        }
+    }
+
+    /// The error's name, and its description if it is another: HIP 5 describes an error by its name.
+    fn text(&self, code: hipError_t) -> String {
+        // SAFETY: for any number, known or not, both return a constant string.
+        let (name, description) =
+            unsafe { (CStr::from_ptr((self.hipGetErrorName)(code)), CStr::from_ptr((self.hipGetErrorString)(code))) };
+        let (name, description) = (name.to_string_lossy(), description.to_string_lossy());
+        if name == description { name.into_owned() } else { format!("{name}: {description}") }
+    }
+}

@@ -1,0 +1,194 @@
+//! A launch: how many threads, and where.
+
+use super::error::{Result, RunError};
+use crate::pack::Limits;
+use alloc::format;
+use alloc::string::String;
+use core::ffi::c_void;
+use core::ptr;
+
+/// A number of blocks or threads in each dimension: `256`, `(16, 16)`, `[8, 8, 4]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dim(pub [u32; 3]);
+
+impl From<u32> for Dim {
+    fn from(x: u32) -> Self {
+        Self([x, 1, 1])
+    }
+}
+
+impl From<(u32, u32)> for Dim {
+    fn from((x, y): (u32, u32)) -> Self {
+        Self([x, y, 1])
+    }
+}
+
+impl From<(u32, u32, u32)> for Dim {
+    fn from((x, y, z): (u32, u32, u32)) -> Self {
+        Self([x, y, z])
+    }
+}
+
+impl From<[u32; 3]> for Dim {
+    fn from(all: [u32; 3]) -> Self {
+        Self(all)
+    }
+}
+
+impl Dim {
+    fn product(self) -> u64 {
+        let [x, y, z] = self.0.map(u64::from);
+        x.saturating_mul(y).saturating_mul(z)
+    }
+}
+
+/// The most that a device allows in a launch.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct DeviceLimits {
+    pub(super) threads: u64,
+    pub(super) block: [u64; 3],
+    pub(super) grid: [u64; 3],
+    /// Bytes that the threads of a block share, without more being asked for.
+    pub(super) shared_memory: u64,
+    /// The same, if the kernel is allowed to.
+    pub(super) shared_memory_on_request: u64,
+}
+
+/// How a kernel is launched: a grid of blocks of threads.
+#[derive(Debug, Clone, Copy)]
+pub struct Launch {
+    pub(super) grid: Dim,
+    pub(super) block: Dim,
+    pub(super) shared_memory: usize,
+    pub(super) stream: *mut c_void,
+}
+
+impl Launch {
+    /// Makes one of so many blocks, of so many threads each.
+    ///
+    /// ```
+    /// use offload::run::Launch;
+    ///
+    /// let launch = Launch::new((64, 64), (16, 16)).shared_memory(4096);
+    /// # let _ = launch;
+    /// ```
+    pub fn new(grid: impl Into<Dim>, block: impl Into<Dim>) -> Self {
+        Self { grid: grid.into(), block: block.into(), shared_memory: 0, stream: ptr::null_mut() }
+    }
+
+    /// Gives each block so many bytes of shared memory beside what the kernel declares (`extern __shared__`). Where that takes a
+    /// permission of the driver's, it is asked for.
+    pub fn shared_memory(self, bytes: usize) -> Self {
+        Self { shared_memory: bytes, ..self }
+    }
+
+    /// Launches on a stream, a `CUstream` or `hipStream_t` of the device, in place of the default one. The CPU has none.
+    pub fn stream(self, stream: *mut c_void) -> Self {
+        Self { stream, ..self }
+    }
+
+    /// Compares the launch with what image and device allow.
+    pub(super) fn check(&self, kernel: &str, image: &str, limits: &Limits, device: &DeviceLimits) -> Result<()> {
+        match self.problem(image, limits, device) {
+            None => Ok(()),
+            Some(problem) => Err(RunError::refused(format!("launch {kernel}"), problem)),
+        }
+    }
+
+    fn problem(&self, image: &str, limits: &Limits, device: &DeviceLimits) -> Option<String> {
+        let (block, grid, threads) = (self.block.0.map(u64::from), self.grid.0.map(u64::from), self.block.product());
+        if threads == 0 || self.grid.product() == 0 {
+            return Some(format!("a grid of {} blocks of {}: there is nothing to run", text(grid), text(block)));
+        }
+        if let Some(required) = limits.required_block
+            && required != block
+        {
+            let (block, required) = (text(block), text(required));
+            return Some(format!(
+                "a block of {block} threads; the image for {image} is compiled for blocks of {required}"
+            ));
+        }
+        if let Some(most) = limits.max_threads.filter(|most| threads > *most) {
+            return Some(format!("a block of {threads} threads; the image for {image} takes at most {most}"));
+        }
+        if threads > device.threads {
+            return Some(format!("a block of {threads} threads; the device takes at most {}", device.threads));
+        }
+        let dimensions = ["x", "y", "z"];
+        for (what, asked, most) in [("block", block, device.block), ("grid", grid, device.grid)] {
+            if let Some(at) = (0..3).find(|&at| asked[at] > most[at]) {
+                let (of, in_dimension, most) = (text(asked), dimensions[at], most[at]);
+                return Some(format!("a {what} of {of}; the device takes at most {most} in {in_dimension}"));
+            }
+        }
+        let fixed = limits.shared_memory.unwrap_or(0);
+        let shared = fixed.saturating_add(self.shared_memory as u64);
+        let most = device.shared_memory_on_request.max(device.shared_memory);
+        (shared > most).then(|| {
+            let asked = self.shared_memory;
+            format!(
+                "{shared} bytes of shared memory ({fixed} of the kernel, {asked} of the launch); the device has {most}"
+            )
+        })
+    }
+}
+
+/// `16 x 16`; of one dimension, the number alone.
+fn text([x, y, z]: [u64; 3]) -> String {
+    match (y, z) {
+        (1, 1) => format!("{x}"),
+        (_, 1) => format!("{x} x {y}"),
+        _ => format!("{x} x {y} x {z}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DEVICE: DeviceLimits = DeviceLimits {
+        threads: 1024,
+        block: [1024, 1024, 64],
+        grid: [2_147_483_647, 65_535, 65_535],
+        shared_memory: 49_152,
+        shared_memory_on_request: 101_376,
+    };
+
+    const IMAGE: Limits =
+        Limits { max_threads: Some(256), required_block: None, shared_memory: Some(1024), wavefront_size: None };
+
+    fn problem(launch: Launch, limits: Limits) -> Option<String> {
+        launch.problem("sm_80", &limits, &DEVICE)
+    }
+
+    #[test]
+    fn what_is_allowed_is_allowed() {
+        assert_eq!(problem(Launch::new(1_000_000, 256).shared_memory(100_352), IMAGE), None);
+        assert_eq!(problem(Launch::new((3, 65_535), (16, 16)), IMAGE), None);
+        assert_eq!(problem(Launch::new(1, (8, 4)), Limits { required_block: Some([8, 4, 1]), ..IMAGE }), None);
+    }
+
+    #[test]
+    fn what_is_too_much_is_named() {
+        let any = Limits { max_threads: None, ..IMAGE };
+        for (launch, limits, expected) in [
+            (Launch::new(1, 2048), IMAGE, "a block of 2048 threads; the image for sm_80 takes at most 256"),
+            (Launch::new(1, 2048), any, "a block of 2048 threads; the device takes at most 1024"),
+            (Launch::new(1, [1, 1, 65]), any, "a block of 1 x 1 x 65; the device takes at most 64 in z"),
+            (Launch::new((1, 65_536), 1), any, "a grid of 1 x 65536; the device takes at most 65535 in y"),
+            (Launch::new(0, 1), any, "a grid of 0 blocks of 1: there is nothing to run"),
+            (
+                Launch::new(1, 1).shared_memory(101_376),
+                any,
+                "102400 bytes of shared memory (1024 of the kernel, 101376 of the launch); the device has 101376",
+            ),
+            (
+                Launch::new(1, 32),
+                Limits { required_block: Some([8, 4, 1]), ..any },
+                "a block of 32 threads; the image for sm_80 is compiled for blocks of 8 x 4",
+            ),
+        ] {
+            assert_eq!(problem(launch, limits).as_deref(), Some(expected));
+        }
+    }
+}

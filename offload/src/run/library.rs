@@ -1,0 +1,112 @@
+//! Libraries of drivers, loaded when a program asks for devices.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::error::Error;
+use core::mem::ManuallyDrop;
+use libloading::Library;
+
+/// A library that stays loaded until the program ends: drivers start threads and register what runs at exit.
+pub(super) struct DriverLibrary {
+    /// The file name under which it was found.
+    pub(super) name: &'static str,
+    library: ManuallyDrop<Library>,
+}
+
+impl DriverLibrary {
+    /// Loads the first of `names` that is there, from where the system's loader looks: no variable of ours names a path.
+    /// Returns an error, in words, if none is.
+    ///
+    /// # Safety
+    /// A library of one of these names must be what the name promises: code that may run in this process.
+    pub(super) unsafe fn open(names: &[&'static str]) -> Result<Self, String> {
+        let mut broken = Vec::new();
+        for name in names {
+            // SAFETY: the caller answers for what the library does while it is loaded.
+            match unsafe { Library::new(*name) } {
+                Ok(library) => return Ok(Self { name, library: ManuallyDrop::new(library) }),
+                Err(error) => {
+                    // The loader's own words, where it has any, are in the source.
+                    let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+                    if !is_not_found(name, &reason) {
+                        broken.push(format!("{name} does not load: {reason}"));
+                    }
+                }
+            }
+        }
+        Err(match broken.is_empty() {
+            true => format!("the system's loader finds no {}", names.join(", ")),
+            false => broken.join("; "),
+        })
+    }
+
+    /// The address of a function, which stays valid, as the library is never unloaded.
+    ///
+    /// # Safety
+    /// `F` must be the type of the function of this name: a function pointer.
+    pub(super) unsafe fn function<F: Copy>(&self, name: &str) -> Option<F> {
+        // SAFETY: the caller answers for the type.
+        unsafe { self.library.get::<F>(name) }.ok().map(|function| *function)
+    }
+}
+
+/// Whether the loader means that there is no file `name`, and not that something is wrong with it.
+fn is_not_found(name: &str, reason: &str) -> bool {
+    // glibc and musl. Either may also miss a library that `name` needs; then the text has that one's name.
+    (reason.contains("No such file") && reason.contains(&format!("{name}: ")))
+        // macOS.
+        || reason.contains("(no such file)")
+        // Windows: ERROR_MOD_NOT_FOUND.
+        || reason.contains("os error 126")
+}
+
+/// Declares a table of functions that a library exports under the same names, and `open`, which fills it. Those behind
+/// `optional` may be missing: they came later.
+///
+/// One calling convention serves all: CUDA and HIP exist for 64-bit systems only, and those have no second one.
+macro_rules! functions {
+    (
+        $(#[$attribute:meta])*
+        struct $table:ident {
+            $(fn $function:ident($($parameter:ty),* $(,)?) -> $result:ty;)*
+            optional
+            $(fn $late:ident($($late_parameter:ty),* $(,)?) -> $late_result:ty;)*
+        }
+    ) => {
+        $(#[$attribute])*
+        #[allow(non_snake_case)]
+        pub(super) struct $table {
+            pub(super) library: $crate::run::library::DriverLibrary,
+            $(pub(super) $function: unsafe extern "C" fn($($parameter),*) -> $result,)*
+            $(pub(super) $late: Option<unsafe extern "C" fn($($late_parameter),*) -> $late_result>,)*
+        }
+
+        impl $table {
+            /// Loads the first of `names` that is there and looks the functions up. Returns an error in words.
+            ///
+            /// # Safety
+            /// A library of one of these names must export functions of these types.
+            unsafe fn open(names: &[&'static str]) -> core::result::Result<Self, alloc::string::String> {
+                // SAFETY: the caller answers for the library.
+                let library = unsafe { $crate::run::library::DriverLibrary::open(names)? };
+                let lacks = |name: &str| {
+                    alloc::format!("{} has no function {name}: it is too old, or a stub to link with", library.name)
+                };
+                Ok(Self {
+                    $(
+                        // SAFETY: the caller answers for the types.
+                        $function: unsafe { library.function(stringify!($function)) }
+                            .ok_or_else(|| lacks(stringify!($function)))?,
+                    )*
+                    $(
+                        // SAFETY: the caller answers for the types.
+                        $late: unsafe { library.function(stringify!($late)) },
+                    )*
+                    library,
+                })
+            }
+        }
+    };
+}
+pub(super) use functions;

@@ -1,0 +1,143 @@
+//! Modules on devices, and launches of their kernels.
+
+use super::backend::Arguments;
+use super::context::LoadedModule;
+use super::device::Device;
+use super::error::{Result, RunError};
+use super::launch::{Dim, Launch};
+use crate::call::Call;
+use crate::pack::{Form, Kernel, KernelPack, Module, PackImage, Plain};
+use alloc::format;
+use alloc::string::ToString;
+use alloc::sync::Arc;
+use core::ffi::c_void;
+use core::fmt;
+
+/// A module on a device. It stays loaded as long as the [`Device`] is there.
+#[derive(Clone)]
+pub struct Loaded {
+    device: Device,
+    module: Arc<LoadedModule>,
+}
+
+impl<F: Form> Module<'_, F> {
+    /// The module on this device: the image that fits is loaded, if no earlier call has, on whichever thread. Of calls at the same
+    /// time one loads, and the others wait for it.
+    ///
+    /// Returns an error that says why no image fits, or what the driver has against the one that does.
+    pub fn on(&self, device: &Device) -> Result<Loaded> {
+        let module = device.0.module(self).map_err(|error| error.on(|| device.to_string()))?;
+        Ok(Loaded { device: device.clone(), module })
+    }
+}
+
+impl<F: Form> KernelPack<F> {
+    /// The module of a pack of one on this device: [`Module::on`].
+    ///
+    /// Returns an error that names the modules, if the pack has several.
+    pub fn on(&self, device: &Device) -> Result<Loaded> {
+        let mut modules = self.modules();
+        match (modules.next(), modules.next()) {
+            (Some(module), None) => module.on(device),
+            _ => {
+                let names: alloc::vec::Vec<&str> = self.modules().map(|module| module.name()).collect();
+                let attempted = format!("load the pack \"{}\"", self.name());
+                let why = format!("it has several modules: {}; PACK.module(...).on(...) loads one", names.join(", "));
+                Err(RunError::refused(attempted, why))
+            }
+        }
+    }
+}
+
+impl Loaded {
+    /// The image that was loaded; of a compressed pack, [`PackImage::decompress`] has its bytes.
+    pub fn image(&self) -> PackImage<Plain> {
+        self.module.image
+    }
+
+    /// The device.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// What the driver calls it, for other libraries: a `CUmodule`, a `hipModule_t`, or the handle of a shared library. It is valid
+    /// as long as the [`Device`] is there.
+    ///
+    /// Returns an error if the driver does not have it.
+    pub fn raw_module(&self) -> Result<*mut c_void> {
+        let raw = self.device.0.backend.raw_module(self.module.handle);
+        raw.map(|handle| handle.0).map_err(|error| error.on(|| self.device.to_string()))
+    }
+
+    /// What the driver calls a kernel, for launches by other libraries: a `CUfunction` or a `hipFunction_t`. Of the CPU it is of use
+    /// to this crate alone.
+    ///
+    /// Returns an error if the image has no such kernel.
+    pub fn raw_function<F: Form>(&self, kernel: &Kernel<'_, F>) -> Result<*mut c_void> {
+        let found = self.device.0.kernel(&self.module, kernel);
+        found.map(|kernel| kernel.handle.0).map_err(|error| error.on(|| self.device.to_string()))
+    }
+}
+
+impl fmt::Debug for Loaded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Loaded").field("device", &self.device.name()).field("image", &self.module.image).finish()
+    }
+}
+
+impl<const N: usize, const BYTES: usize, F: Form> Call<N, BYTES, F> {
+    /// Launches the kernel on a device's default stream, with so many blocks of so many threads: `256`, `(16, 16)`, `(8, 8, 4)`. Its
+    /// module is loaded, if it is not. The call returns when the launch was handed over; copies of a [`Buffer`](super::Buffer) and
+    /// [`Device::synchronize`] wait for it.
+    ///
+    /// ```
+    /// # use offload::run::{Device, RunError};
+    /// # mod kernels {
+    /// #     pub fn saxpy(n: i32, a: f32, x: &offload::run::Buffer<f32>, y: &mut offload::run::Buffer<f32>) -> offload::Call<4, 24> { todo!() }
+    /// # }
+    /// # fn example(device: &Device) -> Result<Vec<f32>, RunError> {
+    /// let x = device.buffer(&[1.0; 1000])?;
+    /// let mut y = device.buffer(&[2.0; 1000])?;
+    /// // SAFETY: the kernel touches the first 1000 elements of `x` and `y`, which is how many each has.
+    /// unsafe { kernels::saxpy(1000, 3.0, &x, &mut y).launch(device, 4, 256)? };
+    /// y.to_vec()
+    /// # }
+    /// ```
+    ///
+    /// Returns an error if the module cannot be loaded, if the image has no such kernel, if image or device allow no such launch, or
+    /// if the driver refuses it.
+    ///
+    /// # Safety
+    /// Number and types of the arguments were checked when the program was compiled. The caller answers for what they mean: pointers
+    /// lead to memory of this device, of as many elements as the kernel touches; what it writes is used by nothing else; all of it
+    /// lives until the kernel has run. A pointer is not another one of the same type.
+    pub unsafe fn launch(&self, device: &Device, grid: impl Into<Dim>, block: impl Into<Dim>) -> Result<()> {
+        // SAFETY: the caller answers for it.
+        unsafe { self.launch_as(device, &Launch::new(grid, block)) }
+    }
+
+    /// The same with dynamic shared memory or on a stream.
+    ///
+    /// # Safety
+    /// As for [`Call::launch`]. The stream is one of this device.
+    pub unsafe fn launch_as(&self, device: &Device, launch: &Launch) -> Result<()> {
+        // SAFETY: the caller answers for it.
+        unsafe { self.launch_in(device, launch) }.map_err(|error| error.on(|| device.to_string()))
+    }
+
+    unsafe fn launch_in(&self, device: &Device, launch: &Launch) -> Result<()> {
+        let (kernel, context) = (self.kernel(), &device.0);
+        let module = context.module(&kernel.module())?;
+        let found = context.kernel(&module, &kernel)?;
+        launch.check(kernel.name(), module.image.target(), &found.limits, &context.limits)?;
+        if launch.shared_memory > 0 {
+            context.allow_shared_memory(&module, kernel.name(), &found, launch.shared_memory)?;
+        }
+        let mut pointers = self.pointers();
+        let (start, _) = self.buffer();
+        let arguments = Arguments { pointers: &mut pointers, start: start.cast(), invoke: self.invoke() };
+        // SAFETY: the kernel is of a module that this device has loaded, and the arguments are of the types that it takes; the
+        // caller answers for the rest.
+        unsafe { context.backend.launch(found.handle, launch, arguments) }
+    }
+}

@@ -1,0 +1,42 @@
+//! From a pack to a result: the devices of this machine, packs loaded onto them, launches, memory. It is there with the feature
+//! `run`.
+//!
+//! | item | is |
+//! |---|---|
+//! | [`devices`], [`Device::best_for`], [`Device`] | the GPUs of both vendors and the CPU; what is not there, with the reason |
+//! | [`KernelPack::on`](crate::KernelPack::on), [`Module::on`](crate::Module::on), [`Loaded`] | the image that fits a device, loaded once |
+//! | [`Call::launch`](crate::Call::launch), [`Launch`] | a kernel with checked arguments, started |
+//! | [`Buffer`] | memory on a device |
+//! | [`RunError`] | what was attempted, on which device, what happened, what to do |
+//!
+//! It is thin: it owns no memory but a [`Buffer`] that a program asks for, and lends all handles of the drivers. Contexts, streams and
+//! memory of other libraries can be used with it: [`Device::from_cuda_context`], [`Launch::stream`],
+//! [`DeviceBuffer`](crate::DeviceBuffer).
+//!
+//! | variable | is read for |
+//! |---|---|
+//! | `OFFLOAD_DEVICE` | [`Device::best_for`]: `cuda:1`, `hip:0`, `cpu` |
+//! | `OFFLOAD_CPU_THREADS` | launches on the CPU: how many threads of the operating system run the blocks; without it as many as there are cores |
+//!
+//! The drivers read their own: `CUDA_VISIBLE_DEVICES`, `HIP_VISIBLE_DEVICES` and others.
+
+mod backend;
+mod buffer;
+mod context;
+mod cpu;
+mod cuda;
+mod device;
+mod error;
+mod hip;
+mod kind;
+mod launch;
+mod library;
+mod loaded;
+
+pub use buffer::Buffer;
+pub use bytemuck::Pod;
+pub use device::{Absent, Device, Devices, devices};
+pub use error::{Cause, Result, RunError};
+pub use kind::DeviceKind;
+pub use launch::{Dim, Launch};
+pub use loaded::Loaded;
