@@ -224,23 +224,21 @@ impl Module<'_> {
             #[allow(non_camel_case_types, non_snake_case)]
             #[derive(Clone, Copy, Debug)]
         };
+        let repr = match content {
+            Content::Packed(_) => quote! { C, packed },
+            _ if record.names_alignment(&self.module.signatures.records) => quote! { C, align(#align) },
+            _ => quote! { C },
+        };
         let item = match content {
             Content::Opaque => quote! {
                 #attributes
-                #[repr(C, align(#align))]
+                #[repr(#repr)]
                 pub struct #name {
                     /// The bytes of the device's value. Those of its padding need not be written.
                     pub bytes: [#expansion::core::mem::MaybeUninit<#expansion::core::primitive::u8>; #bytes],
                 }
             },
             Content::Fields(fields) | Content::Packed(fields) => {
-                let records = &self.module.signatures.records;
-                let natural = fields.iter().filter_map(|field| field.ty.size(records)).map(|size| size.align).max();
-                let repr = match content {
-                    Content::Packed(_) => quote! { C, packed },
-                    _ if natural.is_some_and(|natural| natural < size.align) => quote! { C, align(#align) },
-                    _ => quote! { C },
-                };
                 let members = fields.iter().map(|field| {
                     let (name, ty) = (format_ident!("{}", field.name), memory_type(expansion, &field.ty));
                     let doc = format!("At offset {}.", field.offset);
