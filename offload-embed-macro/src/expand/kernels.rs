@@ -4,12 +4,15 @@ use super::declared::{Declared, marker};
 use crate::declaration::{Declaration, Declarations};
 use crate::input::Options;
 use crate::suggest;
-use offload_format::pack_index::IndexModule;
-use offload_format::signature::{Content, Identifiers, Record, Scalar, Signature, Signatures, Type, identifier};
+use offload_format::pack_index::{IndexModule, PackImageKind};
+use offload_format::signature::{Content, Identifiers, Record, Scalar, Signature, Signatures, Size, Type, identifier};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote};
 use std::collections::BTreeSet;
 use syn::{Error, Result};
+
+/// NVIDIA's compilers align arguments in memory of which they leave the start to each GPU: it is a multiple of this.
+const NVIDIA_ALIGN: u64 = 16;
 
 /// What functions are declared for.
 pub(crate) struct Pack<'a> {
@@ -165,17 +168,28 @@ impl Module<'_> {
                 quote! { impl #expansion::Argument<#ty, kernel_names::#function, parameter_names::#marker, #number, #bytes> }
             });
         let numbers = (0..parameters.len()).map(Literal::usize_unsuffixed);
+        let has_buffer = self.is_layout_of_all(symbol, &layout);
         let comment = documentation(comment);
         let origin = format!(" `{source_name}`, {place}");
         Some(quote! {
             #(#comment)*
             #[doc = #origin]
             #[allow(clippy::too_many_arguments, non_snake_case, rustdoc::broken_intra_doc_links, rustdoc::invalid_html_tags)]
-            pub fn #function(#(#names: #types),*) -> #expansion::Call<#count, #bytes, #form> {
+            pub fn #function(#(#names: #types),*) -> #expansion::Call<#count, #bytes, #form, #has_buffer> {
                 let mut __call = #expansion::Call::new(#expansion::kernel(MODULE, #symbol), [#(#offsets),*]);
                 #(__call.set(#numbers, #expansion::Argument::pass(#names));)*
                 __call
             }
+        })
+    }
+
+    /// Whether a kernel's arguments lie so in all images; and, if there is PTX, in what any driver makes of it.
+    fn is_layout_of_all(&self, symbol: &str, layout: &[(u64, Size)]) -> bool {
+        self.module.images.iter().all(|image| {
+            let Some(recorded) = image.kernel(symbol).and_then(|kernel| kernel.arguments.as_ref()) else { return true };
+            let is_ptx = matches!(image.kind, PackImageKind::Ptx { .. });
+            let is_same = layout.iter().map(|(offset, _)| *offset).eq(recorded.iter().map(|argument| argument.offset));
+            is_same && !(is_ptx && layout.iter().any(|(_, size)| size.align > NVIDIA_ALIGN))
         })
     }
 
