@@ -2,6 +2,7 @@
 //! images record offsets and sizes of all arguments, and rustc, which lays out the structs.
 
 mod declared;
+mod random;
 
 use offload_tests::data::{assert_as_checked_in, read};
 use offload_tests::registry::CLANG;
@@ -13,6 +14,7 @@ offload_tests::tests! {
     CLANG => [a_change_of_a_source_changes_its_signatures, a_kernel_that_differs_between_images_cannot_be_called, without_one_layout_for_all_images_there_is_no_buffer],
     CLANG.slow() => [every_type_has_a_counterpart, builds_without_compilers_have_the_same_functions, functions_of_all_kinds_of_packs];
     declared::tests(),
+    random::tests(),
 }
 
 fn data(name: &str) -> PathBuf {
