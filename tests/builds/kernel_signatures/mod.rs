@@ -91,23 +91,27 @@ fn without_one_layout_for_all_images_there_is_no_buffer() {
             "mod kernels {{ offload::include_kernels!(\"pack\"); }}\n\
              mod declared {{\n    #[derive(Clone, Copy, offload::Parameter)]\n    #[repr(C, align(32))]\n    \
              pub struct Row {{ pub items: [f32; 8] }}\n    \
-             offload::include_kernels!(\"pack\", extern {{\n        fn k(c: i8, row: Row);\n        fn same(c: i8, f: f32);\n    }});\n}}\n\
+             offload::include_kernels!(\"pack\", extern {{\n        fn k(c: i8, row: Row);\n        fn wide(c: i8, n: i128);\n        fn same(c: i8, f: f32);\n    }});\n}}\n\
              const ITEMS: [f32; 8] = [0.0; 8];\n\
              fn main() {{\n{calls}}}\n"
         )
     };
     let [row, declared] = ["kernels", "declared"].map(|of| format!("{of}::k(1, {of}::Row {{ items: ITEMS }})"));
-    let calls = format!("{row}.pointers(); {declared}.pointers(); kernels::wide(1, 2).pointers();");
+    let calls = format!(
+        "{row}.pointers(); {declared}.pointers(); kernels::wide(1, 2).pointers(); declared::wide(1, 2).pointers();"
+    );
     scenario.write(
         "src/main.rs",
         main(&format!("{calls} kernels::same(1, 2.0).buffer(); declared::same(1, 2.0).buffer();")),
     );
     scenario.build().passes().lacks("other parameters");
-    let calls = format!("{row}.buffer();\n{declared}.buffer();\nkernels::wide(1, 2).buffer();\n");
+    let calls = format!(
+        "{row}.buffer();\n{declared}.buffer();\nkernels::wide(1, 2).buffer();\ndeclared::wide(1, 2).buffer();\n"
+    );
     scenario.write("src/main.rs", main(&calls));
     let message =
         "error[E0277]: images have arguments of this kernel in different places: no buffer is right for all of them";
-    scenario.build().fails().times(3, message).times(3, "`pointers()` is: it is what `kernelParams`");
+    scenario.build().fails().times(4, message).times(4, "`pointers()` is: it is what `kernelParams`");
 }
 
 const SAXPY: &str =
