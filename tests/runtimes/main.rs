@@ -6,6 +6,7 @@ mod cuda_driver;
 mod examples;
 mod guide;
 mod hip_runtime;
+mod kernel_arguments;
 mod saxpy;
 
 fn main() -> std::process::ExitCode {
@@ -16,6 +17,7 @@ fn main() -> std::process::ExitCode {
         examples::tests(),
         guide::tests(),
         hip_runtime::tests(),
+        kernel_arguments::tests(),
         saxpy::tests(),
     ])
 }

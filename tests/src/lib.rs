@@ -11,6 +11,7 @@ pub mod jit_link;
 pub mod judges;
 pub mod own;
 pub mod published;
+pub mod random_kernels;
 pub mod registry;
 pub mod scenario;
 pub mod scratch;

@@ -79,6 +79,12 @@ impl Declared<'_> {
         let names = parameters.iter().map(|parameter| &parameter.name);
         let numbers = (0..parameters.len()).map(Literal::usize_unsuffixed);
         let count = Literal::usize_unsuffixed(parameters.len());
+        let offsets = found.iter().map(|(_, arguments)| {
+            let offsets = arguments.iter().map(|argument| Literal::u64_unsuffixed(argument.offset));
+            quote! { [#(#offsets),*] }
+        });
+        let has_ptx = found.iter().any(|(image, _)| matches!(image.kind, PackImageKind::Ptx { .. }));
+        let has_buffer = quote! { { #layout.is_of_all(&[#(#offsets),*], #has_ptx) } };
         let doc = format!("The kernel `{symbol}`, as it is declared here.");
         Ok(quote! {
             #[allow(non_upper_case_globals)]
@@ -88,7 +94,7 @@ impl Declared<'_> {
             #[doc = ""]
             #[doc = #doc]
             #[allow(clippy::too_many_arguments, non_snake_case, private_bounds, private_interfaces)]
-            pub fn #name(#(#arguments),*) -> #expansion::Call<#count, { #layout.bytes }, #form> {
+            pub fn #name(#(#arguments),*) -> #expansion::Call<#count, { #layout.bytes }, #form, #has_buffer> {
                 let mut __call = #expansion::Call::new(#expansion::kernel(MODULE, #symbol), #layout.offsets, #invoke);
                 #(__call.set(#numbers, #expansion::Argument::pass(#names));)*
                 __call

@@ -4,12 +4,15 @@ use super::declared::{Declared, marker};
 use crate::declaration::{Declaration, Declarations};
 use crate::input::Options;
 use crate::suggest;
-use offload_format::pack_index::IndexModule;
-use offload_format::signature::{Content, Identifiers, Record, Scalar, Signature, Signatures, Type, identifier};
+use offload_format::pack_index::{IndexModule, PackImageKind};
+use offload_format::signature::{Content, Identifiers, Record, Scalar, Signature, Signatures, Size, Type, identifier};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote};
 use std::collections::BTreeSet;
 use syn::{Error, Result};
+
+/// NVIDIA's compilers align arguments in memory of which they leave the start to each GPU: it is a multiple of this.
+const NVIDIA_ALIGN: u64 = 16;
 
 /// What functions are declared for.
 pub(crate) struct Pack<'a> {
@@ -174,17 +177,28 @@ impl Module<'_> {
             }
             false => quote! { #expansion::core::option::Option::None },
         };
+        let has_buffer = self.is_layout_of_all(symbol, &layout);
         let comment = documentation(comment);
         let origin = format!(" `{source_name}`, {place}");
         Some(quote! {
             #(#comment)*
             #[doc = #origin]
             #[allow(clippy::too_many_arguments, non_snake_case, rustdoc::broken_intra_doc_links, rustdoc::invalid_html_tags)]
-            pub fn #function(#(#names: #types),*) -> #expansion::Call<#count, #bytes, #form> {
+            pub fn #function(#(#names: #types),*) -> #expansion::Call<#count, #bytes, #form, #has_buffer> {
                 let mut __call = #expansion::Call::new(#expansion::kernel(MODULE, #symbol), [#(#offsets),*], #invoke);
                 #(__call.set(#numbers, #expansion::Argument::pass(#names));)*
                 __call
             }
+        })
+    }
+
+    /// Whether a kernel's arguments lie so in all images; and, if there is PTX, in what any driver makes of it.
+    fn is_layout_of_all(&self, symbol: &str, layout: &[(u64, Size)]) -> bool {
+        self.module.images.iter().all(|image| {
+            let Some(recorded) = image.kernel(symbol).and_then(|kernel| kernel.arguments.as_ref()) else { return true };
+            let is_ptx = matches!(image.kind, PackImageKind::Ptx { .. });
+            let is_same = layout.iter().map(|(offset, _)| *offset).eq(recorded.iter().map(|argument| argument.offset));
+            is_same && !(is_ptx && layout.iter().any(|(_, size)| size.align > NVIDIA_ALIGN))
         })
     }
 
@@ -233,23 +247,21 @@ impl Module<'_> {
             #[allow(non_camel_case_types, non_snake_case)]
             #[derive(Clone, Copy, Debug)]
         };
+        let repr = match content {
+            Content::Packed(_) => quote! { C, packed },
+            _ if record.names_alignment(&self.module.signatures.records) => quote! { C, align(#align) },
+            _ => quote! { C },
+        };
         let item = match content {
             Content::Opaque => quote! {
                 #attributes
-                #[repr(C, align(#align))]
+                #[repr(#repr)]
                 pub struct #name {
                     /// The bytes of the device's value. Those of its padding need not be written.
                     pub bytes: [#expansion::core::mem::MaybeUninit<#expansion::core::primitive::u8>; #bytes],
                 }
             },
             Content::Fields(fields) | Content::Packed(fields) => {
-                let records = &self.module.signatures.records;
-                let natural = fields.iter().filter_map(|field| field.ty.size(records)).map(|size| size.align).max();
-                let repr = match content {
-                    Content::Packed(_) => quote! { C, packed },
-                    _ if natural.is_some_and(|natural| natural < size.align) => quote! { C, align(#align) },
-                    _ => quote! { C },
-                };
                 let members = fields.iter().map(|field| {
                     let (name, ty) = (format_ident!("{}", field.name), memory_type(expansion, &field.ty));
                     let doc = format!("At offset {}.", field.offset);

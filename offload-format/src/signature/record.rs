@@ -65,7 +65,10 @@ impl Record {
     pub fn new(name: String, source_name: String, size: Size, fields: Vec<Field>, records: &[Record]) -> Self {
         let content = if fits(&fields, size, records, |align| align) {
             Content::Fields(fields)
-        } else if size.align == 1 && fits(&fields, size, records, |_| 1) {
+        } else if size.align == 1
+            && fits(&fields, size, records, |_| 1)
+            && !fields.iter().any(|field| names_alignment(&field.ty, records))
+        {
             Content::Packed(fields)
         } else {
             Content::Opaque
@@ -73,9 +76,37 @@ impl Record {
         Self { name, source_name, size: Some(size), content }
     }
 
+    /// Returns whether Rust has to be told its alignment, as it follows from no field: it is then `repr(align)`.
+    pub fn names_alignment(&self, records: &[Record]) -> bool {
+        let Some(size) = self.size else { return false };
+        let natural = match &self.content {
+            Content::Opaque => Some(1),
+            Content::Fields(fields) => {
+                fields.iter().filter_map(|field| field.ty.size(records)).map(|size| size.align).max()
+            }
+            Content::Packed(_) => None,
+        };
+        natural.is_some_and(|natural| natural < size.align)
+    }
+
     /// Makes one that only pointers name.
     pub fn pointed_to(name: String, source_name: String) -> Self {
         Self { name, source_name, size: None, content: Content::Opaque }
+    }
+}
+
+/// Whether a type is a record that names its alignment, or has one in it: no packed struct may.
+fn names_alignment(ty: &Type, records: &[Record]) -> bool {
+    match ty {
+        Type::Array { of, .. } => names_alignment(of, records),
+        Type::Record(name) => records.iter().find(|record| record.name == *name).is_some_and(|record| {
+            let fields = match &record.content {
+                Content::Fields(fields) | Content::Packed(fields) => fields.as_slice(),
+                Content::Opaque => &[],
+            };
+            record.names_alignment(records) || fields.iter().any(|field| names_alignment(&field.ty, records))
+        }),
+        Type::Scalar(_) | Type::Pointer { .. } | Type::Void => false,
     }
 }
 
@@ -131,6 +162,24 @@ mod tests {
             record((1, 1), &[]),
         ] {
             assert_eq!(opaque, Content::Opaque);
+        }
+    }
+
+    #[test]
+    fn what_names_its_alignment_is_in_no_packed_struct() {
+        let new = |name: &str, size: (u64, u64), ty: &str, records: &[Record]| {
+            let fields = vec![Field { name: "f".to_string(), offset: 0, ty: ty.parse().unwrap() }];
+            Record::new(name.to_string(), name.to_string(), Size { bytes: size.0, align: size.1 }, fields, records)
+        };
+        let plain = new("Plain", (4, 4), "f32", &[]);
+        let aligned = new("Aligned", (8, 8), "f32", &[]);
+        let outer = new("Outer", (8, 8), "Aligned", slice::from_ref(&aligned));
+        let records = [plain, aligned, outer];
+        assert_eq!([0, 1, 2].map(|at: usize| records[at].names_alignment(&records)), [false, true, false]);
+        let packed = |size, ty| new("P", (size, 1), ty, &records).content;
+        assert!(matches!(packed(4, "Plain"), Content::Packed(_)));
+        for ty in ["Aligned", "Outer", "[Outer; 1]"] {
+            assert_eq!(packed(8, ty), Content::Opaque, "{ty}");
         }
     }
 

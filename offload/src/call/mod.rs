@@ -36,8 +36,10 @@ use core::ptr;
 /// What was checked is the number of arguments and the type of each. That pointers point to device memory of the right
 /// length that lives until the kernel has run, and that two of one type are not swapped, is for the caller to see to: a
 /// launch stays `unsafe`.
+///
+/// `HAS_BUFFER` is false where no [`buffer`](Call::buffer) is right for all images.
 #[derive(Clone, Copy)]
-pub struct Call<const N: usize, const BYTES: usize, F: Form = Plain> {
+pub struct Call<const N: usize, const BYTES: usize, F: Form = Plain, const HAS_BUFFER: bool = true> {
     kernel: Kernel<'static, F>,
     invoke: Option<Invoke>,
     offsets: [usize; N],
@@ -52,7 +54,20 @@ pub type Invoke = unsafe fn(*const c_void, *const u8);
 #[repr(C, align(128))]
 struct Aligned<const BYTES: usize>([MaybeUninit<u8>; BYTES]);
 
-impl<const N: usize, const BYTES: usize, F: Form> Call<N, BYTES, F> {
+/// Images that have the arguments of a kernel in the same places, if `SAME` is true.
+#[derive(Debug)]
+pub struct Images<const SAME: bool>;
+
+/// What [`Call::buffer`] needs.
+#[diagnostic::on_unimplemented(
+    message = "images have arguments of this kernel in different places: no buffer is right for all of them",
+    note = "`pointers()` is: it is what `kernelParams` of cuLaunchKernel and hipModuleLaunchKernel takes"
+)]
+pub trait HaveOneLayout {}
+
+impl HaveOneLayout for Images<true> {}
+
+impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool> Call<N, BYTES, F, HAS_BUFFER> {
     /// Makes a call whose arguments are still to be set. For expansions.
     #[doc(hidden)]
     pub fn new(kernel: Kernel<'static, F>, offsets: [usize; N], invoke: Option<Invoke>) -> Self {
@@ -77,6 +92,12 @@ impl<const N: usize, const BYTES: usize, F: Form> Call<N, BYTES, F> {
         unsafe { ptr::write_unaligned(place.as_mut_ptr().cast::<T>(), value) };
     }
 
+    /// Where the arguments lie, each at the next multiple of its alignment.
+    #[cfg(feature = "run")]
+    pub(crate) fn start(&self) -> *const u8 {
+        self.arguments.0.as_ptr().cast()
+    }
+
     /// Returns the kernel.
     pub fn kernel(&self) -> Kernel<'static, F> {
         self.kernel
@@ -91,12 +112,23 @@ impl<const N: usize, const BYTES: usize, F: Form> Call<N, BYTES, F> {
 
     /// Returns where all arguments lie, and how many bytes these are: `CU_LAUNCH_PARAM_BUFFER_POINTER` and `…_SIZE` of
     /// `extra`, and those of HIP. Each is at the next multiple of its alignment, as images have them.
-    pub fn buffer(&self) -> (*const c_void, usize) {
+    ///
+    /// Some images have other places, and then this does not compile; [`pointers`](Call::pointers) is right for all:
+    ///
+    /// | an argument | is |
+    /// |---|---|
+    /// | of NVIDIA's that is aligned to more than 16 bytes | aligned to that in memory which each GPU lays out in its own way |
+    /// | of NVIDIA's that is a packed struct | often aligned as if it were not packed |
+    /// | of AMD's that is an `__int128` | aligned to 8 bytes |
+    pub fn buffer(&self) -> (*const c_void, usize)
+    where
+        Images<HAS_BUFFER>: HaveOneLayout,
+    {
         (self.arguments.0.as_ptr().cast(), BYTES)
     }
 }
 
-impl<const N: usize, const BYTES: usize, F: Form> fmt::Debug for Call<N, BYTES, F> {
+impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool> fmt::Debug for Call<N, BYTES, F, HAS_BUFFER> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Call").field("kernel", &self.kernel).field("offsets", &self.offsets).finish_non_exhaustive()
     }

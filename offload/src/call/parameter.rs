@@ -115,6 +115,30 @@ pub const fn layout<const N: usize>(parameters: [ParameterLayout; N]) -> Layout<
     Layout { parameters, offsets, bytes }
 }
 
+/// NVIDIA's compilers align arguments in memory of which they leave the start to each GPU: it is a multiple of this.
+const NVIDIA_ALIGN: usize = 16;
+
+impl<const N: usize> Layout<N> {
+    /// Whether the arguments lie as these images have them; and, if there is PTX, as every driver will have them.
+    pub const fn is_of_all(&self, images: &[[usize; N]], has_ptx: bool) -> bool {
+        let mut i = 0;
+        while i < N {
+            if has_ptx && self.parameters[i].align > NVIDIA_ALIGN {
+                return false;
+            }
+            let mut image = 0;
+            while image < images.len() {
+                if images[image][i] != self.offsets[i] {
+                    return false;
+                }
+                image += 1;
+            }
+            i += 1;
+        }
+        true
+    }
+}
+
 macro_rules! impl_parameter {
     ($($kind:ident: $([$($generics:tt)*] $ty:ty, $name:expr;)*)*) => {$($(
         impl<$($generics)*> Parameter for $ty {

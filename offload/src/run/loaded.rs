@@ -85,7 +85,7 @@ impl fmt::Debug for Loaded {
     }
 }
 
-impl<const N: usize, const BYTES: usize, F: Form> Call<N, BYTES, F> {
+impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool> Call<N, BYTES, F, HAS_BUFFER> {
     /// Launches the kernel on a device's default stream, with so many blocks of so many threads: `256`, `(16, 16)`, `(8, 8, 4)`. Its
     /// module is loaded, if it is not. The call returns when the launch was handed over; copies of a [`Buffer`](super::Buffer) and
     /// [`Device::synchronize`] wait for it.
@@ -134,8 +134,7 @@ impl<const N: usize, const BYTES: usize, F: Form> Call<N, BYTES, F> {
             context.allow_shared_memory(&module, kernel.name(), &found, launch.shared_memory)?;
         }
         let mut pointers = self.pointers();
-        let (start, _) = self.buffer();
-        let arguments = Arguments { pointers: &mut pointers, start: start.cast(), invoke: self.invoke() };
+        let arguments = Arguments { pointers: &mut pointers, start: self.start(), invoke: self.invoke() };
         // SAFETY: the kernel is of a module that this device has loaded, and the arguments are of the types that it takes; the
         // caller answers for the rest.
         unsafe { context.backend.launch(found.handle, launch, arguments) }

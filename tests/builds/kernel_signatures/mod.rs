@@ -2,6 +2,7 @@
 //! images record offsets and sizes of all arguments, and rustc, which lays out the structs.
 
 mod declared;
+mod random;
 
 use offload_tests::data::{assert_as_checked_in, read};
 use offload_tests::registry::CLANG;
@@ -10,9 +11,10 @@ use offload_tests::scratch::{self, workspace};
 use std::path::PathBuf;
 
 offload_tests::tests! {
-    CLANG => [a_change_of_a_source_changes_its_signatures, a_kernel_that_differs_between_images_cannot_be_called],
+    CLANG => [a_change_of_a_source_changes_its_signatures, a_kernel_that_differs_between_images_cannot_be_called, without_one_layout_for_all_images_there_is_no_buffer],
     CLANG.slow() => [every_type_has_a_counterpart, builds_without_compilers_have_the_same_functions, functions_of_all_kinds_of_packs];
     declared::tests(),
+    random::tests(),
 }
 
 fn data(name: &str) -> PathBuf {
@@ -75,6 +77,41 @@ fn a_kernel_that_differs_between_images_cannot_be_called() {
     let printed = scenario.build().fails();
     printed.once("error[E0277]: the kernel `k` has other parameters in some image: a call cannot be right for all");
     assert!(printed.stderr.contains("= note: the image for compute_80 has 3 parameters"), "{printed}");
+}
+
+/// The PTX has the same offsets as the source here. Where a driver aligns memory for arguments to 16, it has others.
+fn without_one_layout_for_all_images_there_is_no_buffer() {
+    let source = "struct alignas(32) Row { float items[8]; };\n\
+                  extern \"C\" __global__ void k(char c, Row row) { (void)c, (void)row; }\n\
+                  extern \"C\" __global__ void wide(char c, __int128 n) { (void)c, (void)n; }\n\
+                  extern \"C\" __global__ void same(char c, float f) { (void)c, (void)f; }";
+    let scenario = with_source("signatures_places", source.as_bytes());
+    let main = |calls: &str| {
+        format!(
+            "mod kernels {{ offload::include_kernels!(\"pack\"); }}\n\
+             mod declared {{\n    #[derive(Clone, Copy, offload::Parameter)]\n    #[repr(C, align(32))]\n    \
+             pub struct Row {{ pub items: [f32; 8] }}\n    \
+             offload::include_kernels!(\"pack\", extern {{\n        fn k(c: i8, row: Row);\n        fn wide(c: i8, n: i128);\n        fn same(c: i8, f: f32);\n    }});\n}}\n\
+             const ITEMS: [f32; 8] = [0.0; 8];\n\
+             fn main() {{\n{calls}}}\n"
+        )
+    };
+    let [row, declared] = ["kernels", "declared"].map(|of| format!("{of}::k(1, {of}::Row {{ items: ITEMS }})"));
+    let calls = format!(
+        "{row}.pointers(); {declared}.pointers(); kernels::wide(1, 2).pointers(); declared::wide(1, 2).pointers();"
+    );
+    scenario.write(
+        "src/main.rs",
+        main(&format!("{calls} kernels::same(1, 2.0).buffer(); declared::same(1, 2.0).buffer();")),
+    );
+    scenario.build().passes().lacks("other parameters");
+    let calls = format!(
+        "{row}.buffer();\n{declared}.buffer();\nkernels::wide(1, 2).buffer();\ndeclared::wide(1, 2).buffer();\n"
+    );
+    scenario.write("src/main.rs", main(&calls));
+    let message =
+        "error[E0277]: images have arguments of this kernel in different places: no buffer is right for all of them";
+    scenario.build().fails().times(4, message).times(4, "`pointers()` is: it is what `kernelParams`");
 }
 
 const SAXPY: &str =

@@ -1,6 +1,6 @@
 /* A stand-in for NVIDIA's driver library, libcuda.so.1: the functions that the examples call, themselves or through cudarc,
  * for GPUs that are not there. Memory is the host's. A launch of the function `saxpy` computes y = a * x + y, one of
- * `vector_add` sum = a + b; there is no other function. Calls from several threads follow one another.
+ * `vector_add` sum = a + b. Calls from several threads follow one another.
  *
  *   FAKE_GPU         compute capabilities of the GPUs: "8.6,9.0". Not set or empty: no GPU.
  *   FAKE_DRIVER      what cuDriverGetVersion says. Not set: 12080.
@@ -8,6 +8,7 @@
  *   FAKE_KERNEL_END  the kernel leaves out all elements from this index on.
  *   FAKE_SLOW        loading a module takes this many milliseconds.
  *   FAKE_LOG         a file that gets a line for each call that matters.
+ *   FAKE_KERNELS     a file with other kernels, whose launches compute nothing and are logged with their arguments: kernels.h.
  *
  * A program that breaks the driver's rules (a call before cuInit or without a context, a handle that is none, a copy past
  * the end of a buffer, a grid that misses elements), that loads a second module on a GPU, or that leaves something behind gets
@@ -20,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels.h"
 #include "log.h"
 
 /* Names, types and numbers of cuda.h. */
@@ -289,7 +291,8 @@ CUresult cuModuleGetFunction(char **out, struct module *module, const char *name
       *out = &module->functions[i];
       return CUDA_SUCCESS;
     }
-  return CUDA_ERROR_NOT_FOUND;
+  *out = (char *)kernel_named(name);
+  return *out ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
 /* ---- Memory ---- */
@@ -392,6 +395,29 @@ CUresult cuEventDestroy_v2(void *event) {
 
 /* ---- The kernels ---- */
 
+enum { BUFFER_END = 0, BUFFER_POINTER = 1, BUFFER_SIZE = 2 };
+
+/* Logs the arguments of a kernel of FAKE_KERNELS, from where a launch of the real driver would read them. */
+static CUresult launch_of_file(const struct listed_kernel *kernel, void **arguments, void **extra) {
+  const char *buffer = NULL;
+  size_t size = 0;
+  for (void **at = extra; at && *at != (void *)BUFFER_END; at += 2)
+    if (*at == (void *)BUFFER_POINTER)
+      buffer = at[1];
+    else if (*at == (void *)BUFFER_SIZE)
+      size = *(size_t *)at[1];
+    else
+      return MISUSE(CUDA_ERROR_INVALID_VALUE, "an unknown word in extra");
+  if (!arguments == !buffer)
+    return MISUSE(CUDA_ERROR_INVALID_VALUE, "arguments by pointers and by a buffer, or by neither");
+  char *text = arguments_text(kernel, arguments, buffer, size);
+  if (!text)
+    return MISUSE(CUDA_ERROR_INVALID_VALUE, "a buffer of %zu bytes, in which not all arguments are", size);
+  log_line("%s by %s:%s", kernel->name, arguments ? "pointers" : "buffer", text);
+  free(text);
+  return CUDA_SUCCESS;
+}
+
 /* Whether vectors of n elements lie where the kernel's arguments say, and the grid has that many threads. */
 static int fits(int n, uint64_t threads, const CUdeviceptr *vectors, int count) {
   for (int i = 0; i < count; ++i)
@@ -411,6 +437,8 @@ CUresult cuLaunchKernel(char *function, unsigned grid_x, unsigned grid_y, unsign
   IN_CONTEXT();
   log_line("cuLaunchKernel: %u blocks of %u threads", grid_x, block_x);
   struct module *module = &modules[current_gpu()];
+  if (module->loaded && is_kernel(function))
+    return launch_of_file((struct listed_kernel *)function, arguments, extra);
   if (!module->loaded || function < module->functions || function >= module->functions + KERNELS)
     return MISUSE(CUDA_ERROR_INVALID_HANDLE, "cuLaunchKernel of what is no function of this GPU");
   if (grid_y != 1 || grid_z != 1 || block_y != 1 || block_z != 1 || block_x > 1024 || shared || stream || extra)

@@ -1,9 +1,10 @@
 /* A stand-in for libhsa-runtime64.so.1, the layer between AMD's HIP runtime and the kernel driver: one CPU and one GPU
  * that is not there. With it the real libamdhip64.so.5 starts, reports the GPU, picks code objects out of bundles and
- * loads them. Kernels do not run: a launch puts a packet into a queue that nobody reads.
+ * loads them. Kernels do not run: of a launch's packet, only the arguments are read.
  *
  *   FAKE_GPU  the GPU's target ID with all its features: "gfx90a:sramecc+:xnack-". Not set or empty: no GPU.
  *   FAKE_LOG  a file that gets a line for each code object and for each kernel that the runtime asks for.
+ *   FAKE_KERNELS  a file with kernels whose launches are logged with the arguments that the runtime has packed: kernels.h.
  *
  * The runtime imports more functions than are needed here. The test generates the others: they do nothing and return 0,
  * which is HSA_STATUS_SUCCESS. */
@@ -17,6 +18,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "kernels.h"
 #include "log.h"
 
 enum { PAGE = 4096, QUEUE_PACKET = 64 };
@@ -53,29 +55,47 @@ hsa_status_t hsa_executable_load_agent_code_object(hsa_executable_t executable, 
   return HSA_STATUS_SUCCESS;
 }
 
+/* The symbol of a kernel that is not in FAKE_KERNELS. */
+enum { UNKNOWN = sizeof kernels / sizeof *kernels };
+static _Alignas(64) char descriptors[UNKNOWN + 1][64];
+
 hsa_status_t hsa_executable_get_symbol_by_name(hsa_executable_t executable, const char *name, const hsa_agent_t *agent,
                                                hsa_executable_symbol_t *symbol) {
+  char kernel[64];
   log_line("symbol: %s", name);
-  symbol->handle = 1;
+  snprintf(kernel, sizeof kernel, "%.*s", (int)(strcspn(name, ".")), name);
+  struct listed_kernel *known = kernel_named(kernel);
+  symbol->handle = 1 + (known ? (uint64_t)(known - kernels) : UNKNOWN);
   return HSA_STATUS_SUCCESS;
 }
 
 /* Any symbol is a kernel, and its descriptor says that it needs no registers, no memory and no arguments. */
 hsa_status_t hsa_executable_symbol_get_info(hsa_executable_symbol_t symbol, hsa_executable_symbol_info_t asked,
                                             void *value) {
-  static _Alignas(64) char descriptor[64];
   switch (asked) {
   case HSA_EXECUTABLE_SYMBOL_INFO_TYPE:
     ANSWER(uint32_t, HSA_SYMBOL_KIND_KERNEL);
     break;
   case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT:
   case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS:
-    ANSWER(uint64_t, descriptor);
+    ANSWER(uint64_t, descriptors[symbol.handle - 1]);
     break;
   default:
     ANSWER(uint32_t, 0);
   }
   return HSA_STATUS_SUCCESS;
+}
+
+/* Logs the arguments of a launch, if the packet is one of a known kernel. */
+static void look_at_packet(const hsa_kernel_dispatch_packet_t *packet) {
+  if ((packet->header & 0xff) != HSA_PACKET_TYPE_KERNEL_DISPATCH)
+    return;
+  for (int i = 0; i < kernel_count; ++i)
+    if (packet->kernel_object == (uint64_t)descriptors[i]) {
+      char *text = arguments_text(&kernels[i], NULL, packet->kernarg_address, SIZE_MAX);
+      log_line("%s by packet:%s", kernels[i].name, text);
+      free(text);
+    }
 }
 
 /* ---- The system ---- */
@@ -363,6 +383,9 @@ hsa_status_t hsa_memory_copy(void *to, const void *from, size_t size) {
 
 /* ---- Signals: HIP looks into them itself, so they have AMD's layout ---- */
 
+/* The queues, of which there are fewer than this. */
+static hsa_queue_t *queues[64];
+
 static amd_signal_t *signal_of(hsa_signal_t handle) { return (amd_signal_t *)handle.handle; }
 
 hsa_status_t hsa_signal_create(hsa_signal_value_t initial, uint32_t count, const hsa_agent_t *consumers,
@@ -390,6 +413,9 @@ void hsa_signal_store_relaxed(hsa_signal_t signal, hsa_signal_value_t value) {
 
 void hsa_signal_store_screlease(hsa_signal_t signal, hsa_signal_value_t value) {
   hsa_signal_store_relaxed(signal, value);
+  for (hsa_queue_t *const *queue = queues; *queue; ++queue)
+    if ((*queue)->doorbell_signal.handle == signal.handle)
+      look_at_packet((hsa_kernel_dispatch_packet_t *)(*queue)->base_address + value % (*queue)->size);
 }
 
 void hsa_signal_silent_store_relaxed(hsa_signal_t signal, hsa_signal_value_t value) {
@@ -415,7 +441,7 @@ hsa_status_t hsa_amd_memory_async_copy(void *to, hsa_agent_t to_agent, const voi
   return HSA_STATUS_SUCCESS;
 }
 
-/* ---- Queues: HIP writes packets into them, and there they stay ---- */
+/* ---- Queues: HIP writes packets into them, each into the first place ---- */
 
 hsa_status_t hsa_queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
                               void (*on_error)(hsa_status_t, hsa_queue_t *, void *), void *data, uint32_t private_size,
@@ -424,6 +450,11 @@ hsa_status_t hsa_queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32
   queue->size = size;
   queue->base_address = pages((size_t)size * QUEUE_PACKET);
   hsa_signal_create(0, 0, NULL, &queue->doorbell_signal);
+  for (size_t i = 0; i + 1 < sizeof queues / sizeof *queues; ++i)
+    if (!queues[i]) {
+      queues[i] = queue;
+      break;
+    }
   *out = queue;
   return HSA_STATUS_SUCCESS;
 }

@@ -1,0 +1,271 @@
+//! Random parameters: where each lies for Rust, for every image, and for compilers that are asked by `static_assert`.
+
+use offload_format::image::{Kernel, Kernels};
+use offload_format::signature::{Content, Field, Record, Signatures, Type};
+use offload_tests::data::read;
+use offload_tests::random_kernels::{RandomKernels, SEEDS};
+use offload_tests::registry::COMPILERS;
+use offload_tests::scenario::Scenario;
+use offload_tests::tools::{cuda, succeed};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::PathBuf;
+
+offload_tests::tests! {
+    COMPILERS.slow() => [random_parameters_lie_where_every_image_has_them],
+}
+
+/// The images whose records of arguments are compared.
+const IMAGES: [&str; 4] = ["gfx90a.hsaco", "gfx1100.hsaco", "sm_80.cubin", "compute_80.ptx"];
+
+fn random_parameters_lie_where_every_image_has_them() {
+    let random = RandomKernels::new(1..=80);
+    let scenario = Scenario::without_sources("signatures_random");
+    scenario
+        .write("kernels/types.h", random.header())
+        .write("kernels/random.cu", random.source())
+        .write("src/main.rs", "fn main() {}")
+        .build_script(BUILD_SCRIPT);
+    scenario.build().passes().lacks("other parameters");
+    let images = images(&scenario);
+    let index = scenario.index("debug", "random");
+    let records = &used(&index.modules[0].signatures);
+    let is_packed = |record: &Record| matches!(record.content, Content::Packed(_));
+    assert!(!random.are_usual() || records.iter().any(is_packed), "some record is packed");
+
+    scenario.write("src/main.rs", random.program("std::ptr::null_mut()", &rest(records)));
+    scenario.build().passes();
+    let printed = scenario.run().passes().stdout;
+    let (calls, layouts): (Vec<&str>, Vec<&str>) = printed.lines().partition(|line| line.starts_with("call "));
+    assert_eq!(calls.len(), random.kernels.len());
+    let without_buffer = compare_with_images(&images, &calls);
+    assert!(
+        !random.are_usual() || (1..calls.len() / 2).contains(&without_buffer),
+        "{without_buffer} kernels have no buffer"
+    );
+
+    // What rustc has laid out, said to the compilers of all images.
+    scenario.write("kernels/check.cu", checks(records, &layouts));
+    scenario.build().passes();
+    compare_with_masks(&scenario, &random, records, &layouts);
+}
+
+/// The records that values of parameters and what they point to are made of, which are those that Rust has.
+fn used(signatures: &Signatures) -> Vec<Record> {
+    let mut used = Vec::new();
+    let mut types: Vec<&Type> =
+        signatures.kernels.iter().flat_map(|kernel| &kernel.parameters).map(|it| &it.ty).collect();
+    while let Some(ty) = types.pop() {
+        match ty {
+            Type::Pointer { to: inner, .. } | Type::Array { of: inner, .. } => types.push(inner),
+            Type::Record(name) => {
+                let record = signatures.records.iter().find(|it| it.name == *name).expect("a record has a line");
+                if !used.contains(record) {
+                    used.push(record.clone());
+                    types.extend(of_fields(record).iter().map(|field| &field.ty));
+                }
+            }
+            Type::Scalar(_) | Type::Void => {}
+        }
+    }
+    used
+}
+
+fn of_fields(record: &Record) -> &[Field] {
+    match &record.content {
+        Content::Fields(fields) | Content::Packed(fields) => fields,
+        Content::Opaque => &[],
+    }
+}
+
+/// Where arguments lie: offset and size of each, for each kernel.
+type Places = BTreeMap<String, Vec<(u64, u64)>>;
+
+/// What each image records, and what ptxas makes of the PTX for GPUs that lay out arguments in other ways.
+fn images(scenario: &Scenario) -> Vec<(String, Places)> {
+    let built = IMAGES.map(|name| (name.to_owned(), scenario.output("debug", &format!("random/{name}"))));
+    let ptx = scenario.output("debug", "random/compute_80.ptx");
+    let of_drivers = ["sm_90", "sm_100"].map(|arch| {
+        let cubin = scenario.folder.join(arch);
+        succeed(cuda("ptxas").arg("-O0").arg(format!("-arch={arch}")).arg(&ptx).arg("-o").arg(&cubin));
+        (arch.to_owned(), cubin)
+    });
+    let places = |(name, path): (String, PathBuf)| {
+        let bytes = read(path);
+        let kernels = Kernels::parse(&bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let of_kernel = |kernel: Kernel<'_>| {
+            let passed = kernel.arguments.filter(|argument| !argument.is_hidden());
+            (kernel.name.to_owned(), passed.map(|it| (it.offset, it.size)).collect())
+        };
+        (name, kernels.map(of_kernel).collect())
+    };
+    built.into_iter().chain(of_drivers).map(places).collect()
+}
+
+const BUILD_SCRIPT: &str = r#"
+    let targets = ["gfx90a", "gfx1100", "sm_80", "compute_80", "cpu"];
+    Build::new().file("kernels/random.cu").archs(targets).compile("random");
+    if std::path::Path::new("kernels/check.cu").exists() {
+        Build::new().file("kernels/check.cu").archs(targets).compile("check");
+    }"#;
+
+/// What the program does with each call: it prints where the arguments lie. At the end it prints the layout of each record.
+fn rest(records: &[Record]) -> String {
+    let mut text = REST.to_owned();
+    for record in records.iter().filter(|record| record.size.is_some()) {
+        let name = &record.name;
+        let field = |Field { name: field, .. }: &Field| {
+            let offset = format!("offset_of!(kernels::{name}, {field})");
+            format!("(\"{field}\", {offset}, of_field(|it: kernels::{name}| it.{field})), ")
+        };
+        let fields: String = of_fields(record).iter().map(field).collect();
+        let _ = writeln!(text, "    layout::<kernels::{name}>(\"{name}\", &[{fields}]);");
+    }
+    text + "}\n"
+}
+
+const REST: &str = r#"
+use std::mem::offset_of;
+
+fn call(kernel: &str, pointers: &mut [*mut c_void], buffer: Option<(*const c_void, usize)>, sizes: &[usize]) {
+    assert_eq!(pointers.len(), sizes.len());
+    match buffer {
+        Some((start, size)) => {
+            let offsets = pointers.iter().map(|pointer| pointer.addr() - start.addr());
+            println!("call {kernel} {size} {:?}", offsets.zip(sizes).collect::<Vec<_>>());
+        }
+        None => println!("call {kernel} sizes {sizes:?}"),
+    }
+}
+
+fn of_field<S, F>(_: impl Fn(S) -> F) -> usize {
+    size_of::<F>()
+}
+
+fn layout<T>(name: &str, fields: &[(&str, usize, usize)]) {
+    print!("{name} {} {}", size_of::<T>(), align_of::<T>());
+    fields.iter().for_each(|(name, offset, size)| print!(" {name}:{offset}:{size}"));
+    println!();
+}
+
+fn end() {
+"#;
+
+/// Each argument is as long as every image says; where all images have the same places, it lies there, too, and where they
+/// have not, there is no buffer. Returns how many kernels have none.
+fn compare_with_images(images: &[(String, Places)], calls: &[&str]) -> usize {
+    let mut without_buffer = 0;
+    for call in calls {
+        let (kernel, of_rust) = call.strip_prefix("call ").and_then(|rest| rest.split_once(' ')).unwrap();
+        let seed = kernel.trim_start_matches('k');
+        let all: Vec<&Vec<(u64, u64)>> = images.iter().map(|(_, image)| &image[kernel]).collect();
+        let has_buffer = all.iter().all(|places| *places == all[0]);
+        without_buffer += usize::from(!has_buffer);
+        for ((image, _), places) in images.iter().zip(all) {
+            let end = places.last().map_or(0, |(offset, size)| offset + size);
+            let of_image = match has_buffer {
+                true => format!("{end} {places:?}"),
+                false => format!("sizes {:?}", places.iter().map(|(_, size)| size).collect::<Vec<_>>()),
+            };
+            assert_eq!(of_rust, of_image, "{kernel} in {image}; {SEEDS}={seed} makes it again");
+        }
+    }
+    assert!(images.iter().all(|(_, image)| image.len() == calls.len()));
+    without_buffer
+}
+
+/// A source that compiles if records have the layout that Rust has printed.
+fn checks(records: &[Record], layouts: &[&str]) -> String {
+    let mut text = CHECKS.to_owned();
+    for (record, layout) in with_layouts(records, layouts) {
+        let ty = cpp(record);
+        let [size, align] = [layout.size, layout.align];
+        let _ =
+            writeln!(text, "    static_assert(sizeof({ty}) == {size});\n    static_assert(alignof({ty}) == {align});");
+        for (field, offset, size) in layout.fields.iter().filter(|field| is_checked(field.0)) {
+            let _ = writeln!(text, "    static_assert(offsetof({ty}, {field}) == {offset});");
+            let _ = writeln!(text, "    static_assert(sizeof({ty}::{field}) == {size});");
+        }
+    }
+    text + "  }\n};\nextern \"C\" __global__ void check() {}\n"
+}
+
+const CHECKS: &str = "\
+#include \"types.h\"
+#undef offsetof
+#define offsetof(type, field) __builtin_offsetof(type, field)
+template <class T> struct Element { typedef T type; };
+template <class T, unsigned long N> struct Element<T[N]> : Element<T> {};
+struct Layout {
+  __device__ static void check() {
+";
+
+/// Bit-fields and bases have no place that C++ tells, and lanes have no name there.
+fn is_checked(field: &str) -> bool {
+    !["bits", "base", "lanes"].iter().any(|start| field.starts_with(start))
+}
+
+/// The type in C++: of a struct without a name by the field that has it.
+fn cpp(record: &Record) -> String {
+    match record.source_name.rsplit_once("::") {
+        Some((outer, field)) => format!("Element<decltype({outer}::{field})>::type"),
+        None => record.source_name.clone(),
+    }
+}
+
+/// What Rust has printed of a record.
+struct Layout<'a> {
+    size: u64,
+    align: u64,
+    /// Name, offset and size.
+    fields: Vec<(&'a str, u64, u64)>,
+}
+
+fn with_layouts<'a>(records: &'a [Record], layouts: &'a [&'a str]) -> impl Iterator<Item = (&'a Record, Layout<'a>)> {
+    let sized = records.iter().filter(|record| record.size.is_some());
+    assert_eq!(sized.clone().count(), layouts.len());
+    sized.zip(layouts).map(|(record, line)| {
+        let mut words = line.split(' ');
+        assert_eq!(words.next(), Some(&*record.name));
+        let mut numbers = words.by_ref().take(2).map(|word| word.parse().unwrap());
+        let (size, align) = (numbers.next().unwrap(), numbers.next().unwrap());
+        let field = |word: &'a str| {
+            let mut parts = word.split(':');
+            let mut next = || parts.next().expect("a field has three parts");
+            (next(), next().parse().unwrap(), next().parse().unwrap())
+        };
+        (record, Layout { size, align, fields: words.map(field).collect() })
+    })
+}
+
+/// The bytes that fields of Rust have are those in which the host's compiler finds bits of values.
+fn compare_with_masks(scenario: &Scenario, random: &RandomKernels, records: &[Record], layouts: &[&str]) {
+    // A struct without a name is masked as a part of the one that has it.
+    let named = || with_layouts(records, layouts).filter(|(record, _)| !record.source_name.contains("::"));
+    let masks = random.masks(&scenario.folder, named().map(|(record, _)| (&*record.name, &*record.source_name)));
+    for (record, layout) in named().filter(|(_, layout)| !layout.fields.is_empty()) {
+        let mask: Vec<bool> = masks[&*record.name].concat().as_bytes().chunks(2).map(|byte| byte != b"00").collect();
+        let shown = || format!("{} ({}): {mask:?}", record.name, record.source_name);
+        let mut rest = mask.clone();
+        for ((name, offset, size), field) in layout.fields.iter().zip(of_fields(record)) {
+            let bytes = *offset as usize..(offset + size) as usize;
+            let of_field = &mask[bytes.clone()];
+            // Padding is within records, and between bit-fields of which some start in a unit of their own.
+            let is_full = match name.starts_with("bits") {
+                true => of_field.first() == Some(&true) && of_field.last() == Some(&true),
+                false => is_record(&field.ty) || !of_field.contains(&false),
+            };
+            assert!(is_full, "{name} of {}", shown());
+            rest[bytes].fill(false);
+        }
+        assert!(!rest.contains(&true), "bytes without a field in {}", shown());
+    }
+}
+
+/// Whether a type is a record, or an array of records.
+fn is_record(ty: &Type) -> bool {
+    match ty {
+        Type::Array { of, .. } => is_record(of),
+        _ => matches!(ty, Type::Record(_)),
+    }
+}

@@ -1,0 +1,280 @@
+//! Calls of `include_kernels!` reach kernels: what a program passes is what each kernel gets, byte by byte, of all types.
+//!
+//! | image | who reads the arguments |
+//! |---|---|
+//! | CPU | the kernel itself, which copies them to an output that the program prints |
+//! | AMD | the HIP runtime, which packs them as the code object says; the stand-in below it logs what it packed |
+//! | NVIDIA | the stand-in for the driver, which reads as many bytes as the image says |
+
+use offload_format::image::Kernels;
+use offload_tests::data::read;
+use offload_tests::random_kernels::{Masks, RandomKernels};
+use offload_tests::registry::needs;
+use offload_tests::scenario::Scenario;
+use offload_tests::scratch;
+use offload_tests::stand_ins::{Staged, compile, hsa};
+use offload_tests::tools::Tool;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+
+offload_tests::tests! {
+    needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::Hip5]).slow() => [kernels_get_the_bytes_that_were_passed],
+}
+
+fn kernels_get_the_bytes_that_were_passed() {
+    let random = RandomKernels::new(1..=48);
+    let scenario = Scenario::without_sources("kernel_arguments");
+    scenario
+        .write("kernels/types.h", random.header())
+        .write("kernels/random.cu", random.source())
+        .write("src/main.rs", random.program("output()", REST))
+        // The runtime takes no newer code objects.
+        .pack(
+            "random",
+            r#".file("kernels/random.cu").archs(["gfx90a", "sm_80", "compute_80", "cpu"]).code_object_version(4)"#,
+        );
+    // Without optimization each kernel has a buffer for messages to the host, which the stand-in has not.
+    scenario.build().release().passes().lacks("other parameters");
+    let program = scenario.program("release", "kernel_arguments");
+    let masks = random.masks(&scenario.folder, []);
+
+    // On the CPU kernels run.
+    let log = scenario.folder.join("log");
+    let ran = Staged::new(&program, &scenario.folder).run(&["cpu"], &log);
+    assert_eq!(ran.status, Some(0), "{ran:#?}");
+    let printed = ran.stdout.lines().filter_map(|line| line.split_once(' '));
+    let got: BTreeMap<&str, &str> = printed.collect();
+    for kernel in &random.kernels {
+        let expected = expected(&random, &masks, &kernel.name);
+        assert_eq!(
+            masked(got[&*kernel.name], &masks[&kernel.name].concat()),
+            expected.concat(),
+            "{} on the CPU",
+            kernel.name
+        );
+    }
+
+    let driver = scratch::folder("kernel_arguments_driver");
+    compile("cuda_driver.c", &["-shared", "-fPIC", "-Wl,-soname,libcuda.so.1"], &driver.join("libcuda.so.1"));
+    for (gpu, image) in [("8.0", "sm_80.cubin"), ("9.0", "compute_80.ptx")] {
+        let log = launch(&scenario, &driver, "cuda", gpu, image);
+        compare(&random, &masks, &log, &["pointers", "buffer"], image);
+    }
+    let runtime = hsa::libraries("kernel_arguments_runtime");
+    let log = launch(&scenario, &runtime, "hip", "gfx90a:sramecc+:xnack-", "gfx90a.hsaco");
+    compare(&random, &masks, &log, &["packet", "packet"], "gfx90a.hsaco");
+}
+
+/// The values of each argument but the first, as text.
+fn expected(random: &RandomKernels, masks: &Masks, name: &str) -> Vec<String> {
+    let kernel = random.kernels.iter().find(|kernel| kernel.name == name).expect("the kernel is one of these");
+    let masks = &masks[name];
+    assert_eq!(kernel.parameters.len(), masks.len() + 1);
+    let value = |(at, mask): (usize, &String)| {
+        let bytes = kernel.passed(at + 1, mask.len() / 2);
+        masked(&bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}")), mask)
+    };
+    masks.iter().enumerate().map(value).collect()
+}
+
+/// The bits that are values.
+fn masked(text: &str, mask: &str) -> String {
+    assert_eq!(text.len(), mask.len(), "{text} {mask}");
+    let digit = |c: char| c.to_digit(16).expect("it is a hexadecimal digit");
+    text.chars().zip(mask.chars()).filter_map(|(c, of_mask)| char::from_digit(digit(c) & digit(of_mask), 16)).collect()
+}
+
+/// Launches all kernels on a pretended GPU; returns what the stand-in has logged.
+fn launch(scenario: &Scenario, libraries: &Path, runtime: &str, gpu: &str, image: &str) -> Vec<String> {
+    let bytes = read(scenario.output("release", &format!("random/{image}")));
+    let mut kernels = String::new();
+    for kernel in Kernels::parse(&bytes).expect("an image that was built") {
+        let passed = kernel.arguments.filter(|argument| !argument.is_hidden());
+        let places: String = passed.map(|it| format!(" {}:{}", it.offset, it.size)).collect();
+        let _ = writeln!(kernels, "{}{places}", kernel.name);
+    }
+    let list = libraries.join(format!("{image}.kernels"));
+    scratch::write(&list, kernels);
+    let program = scenario.program("release", "kernel_arguments");
+    let staged = Staged::new(&program, libraries).with("FAKE_GPU", gpu).with("CUDA_VISIBLE_DEVICES", "");
+    let staged = staged.with("FAKE_KERNELS", list.to_str().expect("the target folder's name is UTF-8"));
+    let target = image.split('.').next().expect("an image's name has a target");
+    let outcome = staged.run(&[runtime, target], &libraries.join(format!("{image}.log")));
+    outcome.succeeds();
+    assert!(!outcome.log.iter().any(|line| line.contains("misuse")), "{outcome:#?}");
+    outcome.log
+}
+
+/// Each kernel has got its arguments by `ways`: the first of which each has, the second those that have a buffer.
+fn compare(random: &RandomKernels, masks: &Masks, log: &[String], ways: &[&str; 2], image: &str) {
+    let mut buffers = 0;
+    for kernel in &random.kernels {
+        let name = &kernel.name;
+        let launches: Vec<&str> =
+            log.iter().filter_map(|line| line.strip_prefix(name.as_str())?.strip_prefix(" by ")).collect();
+        assert!(matches!(launches.len(), 1 | 2), "{name} in {image}: {launches:?}");
+        buffers += launches.len() - 1;
+        for (launch, way) in launches.iter().zip(ways) {
+            let mut words = launch.split(' ');
+            assert_eq!(words.next(), Some(&*format!("{way}:")), "{name} in {image}");
+            assert_eq!(words.next(), Some(OUTPUT), "{name} in {image}");
+            let got: Vec<String> = words.zip(&masks[name]).map(|(word, mask)| masked(word, mask)).collect();
+            assert_eq!(got, expected(random, masks, name), "{name} in {image} by {way}");
+        }
+    }
+    assert!(!random.are_usual() || buffers * 2 > random.kernels.len(), "{buffers} kernels have a buffer");
+}
+
+/// The first argument on GPUs.
+const OUTPUT: &str = "efbeadde00000000";
+
+/// Launches kernels on the CPU or by a runtime, as the program's first argument says; a GPU's image is the second.
+const REST: &str = r#"
+use std::cell::Cell;
+use std::ptr::null_mut;
+use std::sync::OnceLock;
+
+unsafe extern "C" {
+    fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void;
+    fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
+}
+
+fn library(name: &str) -> usize {
+    let name = CString::new(name).unwrap();
+    let library = unsafe { dlopen(name.as_ptr(), 2) };
+    assert!(!library.is_null(), "{name:?} does not load");
+    library.addr()
+}
+
+/// A function of a library.
+fn function<F: Copy>(library: usize, name: &str) -> F {
+    let c_name = CString::new(name).unwrap();
+    let function = unsafe { dlsym(std::ptr::with_exposed_provenance_mut(library), c_name.as_ptr()) };
+    assert!(!function.is_null(), "no {name}");
+    unsafe { std::mem::transmute_copy(&function) }
+}
+
+fn argument(number: usize) -> String {
+    std::env::args().nth(number).unwrap()
+}
+
+const SIZE: usize = 1 << 13;
+
+thread_local! {
+    static MEMORY: *mut u8 = vec![0xaa_u8; SIZE].leak().as_mut_ptr();
+    static KERNEL: Cell<Option<(unsafe extern "C" fn(*mut *mut c_void), *mut *mut c_void)>> = const { Cell::new(None) };
+}
+
+fn output() -> *mut u8 {
+    match &*argument(1) {
+        "cpu" => MEMORY.with(|memory| *memory),
+        _ => std::ptr::without_provenance_mut(0xdeadbeef),
+    }
+}
+
+/// The image, loaded as a library.
+static CPU: OnceLock<usize> = OnceLock::new();
+
+fn on_cpu(kernel: &str, pointers: &mut [*mut c_void], sizes: &[usize]) {
+    let library = *CPU.get_or_init(|| {
+        let image = kernels::PACK.select(&offload::DeviceInfo::cpu()).unwrap();
+        let file = std::env::current_exe().unwrap().with_file_name("kernel_arguments.so");
+        std::fs::write(&file, image.bytes()).unwrap();
+        let library = library(file.to_str().unwrap());
+        std::fs::remove_file(file).unwrap();
+        library
+    });
+    type Launch = unsafe extern "C" fn(*const c_uint, *const c_uint, unsafe extern "C" fn(*mut c_void), *mut c_void);
+    unsafe extern "C" fn thread(_: *mut c_void) {
+        let (kernel, pointers) = KERNEL.get().unwrap();
+        unsafe { kernel(pointers) };
+    }
+    let one = [1, 1, 1];
+    KERNEL.set(Some((function(library, &format!("{kernel}_from")), pointers.as_mut_ptr())));
+    let launch: Launch = function(library, "offload_cpu_launch");
+    unsafe { launch(one.as_ptr(), one.as_ptr(), thread, null_mut()) };
+    let size: usize = sizes[1..].iter().sum();
+    let written = unsafe { std::slice::from_raw_parts(output(), size) };
+    println!("{kernel} {}", written.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
+}
+
+/// The functions of a runtime, which NVIDIA's and AMD's have alike.
+type Get = unsafe extern "C" fn(*mut *mut c_void, *mut c_void, *const c_char) -> c_int;
+type Launch = unsafe extern "C" fn(
+    *mut c_void, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, *mut c_void, *mut *mut c_void, *mut *mut c_void,
+) -> c_int;
+
+/// The module, the function that finds kernels in it, and the one that launches them.
+static GPU: OnceLock<(usize, Get, Launch)> = OnceLock::new();
+
+fn image() -> *const c_void {
+    let target = argument(2);
+    let image = kernels::PACK.images().find(|image| image.target() == target).unwrap();
+    image.as_ptr().cast()
+}
+
+fn load() -> (usize, Get, Launch) {
+    let mut module = null_mut();
+    if argument(1) == "cuda" {
+        let library = library("libcuda.so.1");
+        let (mut device, mut context) = (0, null_mut::<c_void>());
+        let init: unsafe extern "C" fn(c_uint) -> c_int = function(library, "cuInit");
+        let get: unsafe extern "C" fn(*mut c_int, c_int) -> c_int = function(library, "cuDeviceGet");
+        let retain: unsafe extern "C" fn(*mut *mut c_void, c_int) -> c_int = function(library, "cuDevicePrimaryCtxRetain");
+        let set: unsafe extern "C" fn(*mut c_void) -> c_int = function(library, "cuCtxSetCurrent");
+        let load: unsafe extern "C" fn(*mut *mut c_void, *const c_void) -> c_int = function(library, "cuModuleLoadData");
+        unsafe {
+            assert_eq!((init(0), get(&mut device, 0), retain(&mut context, device), set(context)), (0, 0, 0, 0));
+            assert_eq!(load(&mut module, image()), 0);
+        }
+        (module.addr(), function(library, "cuModuleGetFunction"), function(library, "cuLaunchKernel"))
+    } else {
+        let library = library("libamdhip64.so");
+        let init: unsafe extern "C" fn(c_uint) -> c_int = function(library, "hipInit");
+        let load: unsafe extern "C" fn(*mut *mut c_void, *const c_void) -> c_int = function(library, "hipModuleLoadData");
+        unsafe { assert_eq!((init(0), load(&mut module, image())), (0, 0)) };
+        (module.addr(), function(library, "hipModuleGetFunction"), function(library, "hipModuleLaunchKernel"))
+    }
+}
+
+fn call(kernel: &str, pointers: &mut [*mut c_void], buffer: Option<(*const c_void, usize)>, sizes: &[usize]) {
+    if argument(1) == "cpu" {
+        return on_cpu(kernel, pointers, sizes);
+    }
+    let (module, get, launch) = *GPU.get_or_init(load);
+    let mut kernel_function = null_mut();
+    let name = CString::new(kernel).unwrap();
+    unsafe {
+        let module = std::ptr::with_exposed_provenance_mut(module);
+        assert_eq!(get(&mut kernel_function, module, name.as_ptr()), 0);
+        let none = null_mut();
+        assert_eq!(launch(kernel_function, 1, 1, 1, 1, 1, 1, 0, none, pointers.as_mut_ptr(), null_mut()), 0);
+        if let Some((start, mut size)) = buffer {
+            let end = if argument(1) == "cuda" { 0 } else { 3 };
+            let mut extra = [
+                std::ptr::without_provenance_mut(1),
+                start.cast_mut(),
+                std::ptr::without_provenance_mut(2),
+                (&raw mut size).cast(),
+                std::ptr::without_provenance_mut(end),
+            ];
+            assert_eq!(launch(kernel_function, 1, 1, 1, 1, 1, 1, 0, none, null_mut(), extra.as_mut_ptr()), 0);
+        }
+    }
+}
+
+fn end() {
+    if argument(1) == "cuda" {
+        let library = library("libcuda.so.1");
+        let unload: unsafe extern "C" fn(*mut c_void) -> c_int = function(library, "cuModuleUnload");
+        let release: unsafe extern "C" fn(c_int) -> c_int = function(library, "cuDevicePrimaryCtxRelease_v2");
+        let get: unsafe extern "C" fn(*mut c_int, c_int) -> c_int = function(library, "cuDeviceGet");
+        let mut device = 0;
+        unsafe {
+            assert_eq!(unload(std::ptr::with_exposed_provenance_mut(GPU.get().unwrap().0)), 0);
+            assert_eq!((get(&mut device, 0), release(device)), (0, 0));
+        }
+    }
+}
+"#;

@@ -1,0 +1,236 @@
+//! Random kernels: sources whose parameters have types of all kinds, and programs that call them.
+//!
+//! A seed makes one kernel, `k<seed>`, and the records that it takes, so that a failure names all that makes it come back. The same
+//! sources are CUDA for GPUs and C++17 for a CPU:
+//!
+//! | file | has |
+//! |---|---|
+//! | [`RandomKernels::header`] | the types |
+//! | [`RandomKernels::source`] | the kernels: each copies the bytes of its arguments to the first of them |
+//! | [`RandomKernels::program`] | a Rust program that calls each |
+//! | [`RandomKernels::masks`] | a C++ program for the host, which says what is padding |
+
+mod numbers;
+mod program;
+mod records;
+mod scalars;
+
+use crate::scratch;
+use crate::tools::{stdout, succeed};
+use numbers::Numbers;
+use records::{Records, Value};
+use std::collections::BTreeMap;
+use std::env;
+use std::fmt::Write;
+use std::ops::RangeInclusive;
+use std::path::Path;
+use std::process::Command;
+
+/// The variable that asks for other seeds than a test's own: `17`, or `100-200`.
+pub const SEEDS: &str = "OFFLOAD_TEST_SEEDS";
+
+/// Kernels with random parameters, and the types of these.
+#[derive(Debug)]
+pub struct RandomKernels {
+    header: String,
+    /// Functions that set the bits of a value, for the program of masks.
+    ones: String,
+    /// All kernels.
+    pub kernels: Vec<RandomKernel>,
+}
+
+/// Words of hexadecimal digits, by the names of kernels and records.
+pub type Masks = BTreeMap<String, Vec<String>>;
+
+/// A kernel with random parameters.
+#[derive(Debug)]
+pub struct RandomKernel {
+    /// Its name.
+    pub name: String,
+    /// Its parameters, in order.
+    pub parameters: Vec<RandomParameter>,
+}
+
+/// A parameter of a random kernel.
+#[derive(Debug)]
+pub struct RandomParameter {
+    /// Its type in C++.
+    pub cpp: String,
+    /// The type of a value that Rust passes for it. Records are in the module `kernels`.
+    pub rust: String,
+}
+
+/// The most bytes that parameters take: NVIDIA's limit is 4096.
+const MOST_BYTES: u64 = 3000;
+
+/// The most parameters of a kernel.
+const MOST_PARAMETERS: u64 = 24;
+
+impl RandomKernels {
+    /// Makes a kernel for each of these seeds, or of those in [`SEEDS`].
+    ///
+    /// # Panics
+    /// If the variable has no seeds.
+    pub fn new(seeds: RangeInclusive<u64>) -> Self {
+        let asked = env::var(SEEDS).ok().map(|text| {
+            let (first, last) = text.split_once('-').unwrap_or((&text, &text));
+            first.parse().ok().zip(last.parse().ok()).unwrap_or_else(|| panic!("{SEEDS} is {text}, not 17 or 100-200"))
+        });
+        let seeds = asked.map_or(seeds, |(first, last)| first..=last);
+        let mut this = Self { header: scalars::vectors(), ones: String::new(), kernels: Vec::new() };
+        seeds.for_each(|seed| this.add(seed));
+        this
+    }
+
+    /// Returns whether the seeds are the test's own: those that are asked for may be few.
+    pub fn are_usual(&self) -> bool {
+        env::var_os(SEEDS).is_none()
+    }
+
+    fn add(&mut self, seed: u64) {
+        let mut numbers = Numbers::new(seed);
+        let mut records = Records::new(seed);
+        let others = numbers.below(MOST_PARAMETERS);
+        let mut parameters = vec![RandomParameter { cpp: "unsigned char *".to_owned(), rust: "*mut u8".to_owned() }];
+        let mut bytes = 8;
+        for _ in 0..others {
+            let Value { cpp, parameter, size, align, .. } = records.parameter(&mut numbers);
+            if (align > 16 || cpp == "__int128") && !seed.is_multiple_of(4) {
+                continue;
+            }
+            bytes += size + align;
+            if bytes > MOST_BYTES {
+                break;
+            }
+            parameters.push(RandomParameter { cpp, rust: parameter });
+        }
+        self.header += &records.cpp;
+        self.ones += &records.ones;
+        self.kernels.push(RandomKernel { name: format!("k{seed}"), parameters });
+    }
+
+    /// Returns the types, C++17 that clang compiles for GPUs and g++ for a CPU.
+    pub fn header(&self) -> String {
+        format!("#pragma once\n{}", self.header)
+    }
+
+    /// Returns the kernels, with the types in `types.h`. A CPU has `<kernel>_from`, too, which takes the addresses of all
+    /// arguments, as drivers of GPUs do.
+    pub fn source(&self) -> String {
+        let mut text = SOURCE.to_owned();
+        for RandomKernel { name, parameters } in &self.kernels {
+            let list: Vec<String> =
+                parameters.iter().enumerate().map(|(at, it)| declaration(&it.cpp, &format!("a{at}"))).collect();
+            let put = |(at, it): (usize, &RandomParameter)| match it.cpp.ends_with('&') {
+                true => format!("  put(a0, &a{at});\n"),
+                false => format!("  put(a0, a{at});\n"),
+            };
+            let puts: String = parameters.iter().enumerate().skip(1).map(put).collect();
+            let _ =
+                writeln!(text, "extern \"C\" __global__ void {name}({}) {{\n{puts}  (void)a0;\n}}", list.join(", "));
+            let from: Vec<String> =
+                parameters.iter().enumerate().map(|(at, it)| format!("from<{}>(a[{at}])", it.cpp)).collect();
+            let from = from.join(", ");
+            let _ = writeln!(text, "#if OFFLOAD_CPU\nKERNEL_FROM({name}) {{ {name}({from}); }}\n#endif");
+        }
+        text
+    }
+
+    /// Returns which bits are values and not padding, in hexadecimal digits: of each argument of a kernel but the first, and of
+    /// each of these records, which are pairs of a name and a type of C++. A program says it that is made in this folder, where
+    /// `kernels/types.h` is.
+    ///
+    /// # Panics
+    /// If g++ does not compile it.
+    pub fn masks<'a>(&self, folder: &Path, records: impl IntoIterator<Item = (&'a str, &'a str)>) -> Masks {
+        let mut text = format!("{MASKS}{}int main() {{\n", self.ones);
+        for RandomKernel { name, parameters } in &self.kernels {
+            let shows: String = parameters[1..].iter().map(|it| format!("  show<{}>();\n", it.cpp)).collect();
+            let _ = write!(text, "  printf(\"{name}\");\n{shows}  puts(\"\");\n");
+        }
+        for (name, ty) in records {
+            // The compiler's name, which g++ has not.
+            let ty = ty.replace("__bf16", "bf16_t");
+            let _ = write!(text, "  printf(\"{name}\");\n  show<{ty}>();\n  puts(\"\");\n");
+        }
+        let [source, program] = ["masks.cc", "masks"].map(|name| folder.join(name));
+        scratch::write(&source, text + "}\n");
+        let mut gcc = Command::new("g++");
+        gcc.args(["-std=c++17", "-w", "-I"]).arg(folder.join("kernels")).arg("-include");
+        gcc.arg(scratch::workspace().join("offload-build/include/offload/kernel.h"));
+        succeed(gcc.arg(source).arg("-o").arg(&program));
+        let printed = stdout(&succeed(&mut Command::new(program)));
+        let mask = |line: &str| {
+            let mut words = line.split_whitespace().map(str::to_owned);
+            (words.next().expect("a line has a name"), words.collect())
+        };
+        printed.lines().map(mask).collect()
+    }
+}
+
+/// A name behind its type, or within it.
+fn declaration(ty: &str, name: &str) -> String {
+    match ty.split_once("(*)") {
+        Some((before, behind)) => format!("{before}(*{name}){behind}"),
+        None => format!("{ty} {name}"),
+    }
+}
+
+const SOURCE: &str = r#"#include "types.h"
+
+template <class T> __device__ inline void put(unsigned char *&to, const T &value) {
+  __builtin_memcpy(to, &value, sizeof value);
+  to += sizeof value;
+}
+#if OFFLOAD_CPU
+template <class T> struct Passed {
+  static T &from(void *at) { return *static_cast<T *>(at); }
+};
+template <class T> struct Passed<T &> {
+  static T &from(void *at) { return **static_cast<T **>(at); }
+};
+template <class T> decltype(auto) from(void *at) { return Passed<T>::from(at); }
+#define KERNEL_FROM(name) extern "C" __attribute__((visibility("default"))) void name##_from(void **a)
+#endif
+"#;
+
+const MASKS: &str = r#"#include "types.h"
+#include <stdio.h>
+#include <string.h>
+#include <type_traits>
+
+template <class T> void ones(T &value) { memset(&value, 255, sizeof value); }
+/* A value may lie anywhere in a packed record. */
+template <class T, class Ones> void set_by(void *at, Ones by) {
+  T value;
+  memset(static_cast<void *>(&value), 0, sizeof value);
+  by(value);
+  memcpy(at, &value, sizeof value);
+}
+/* The fields of a union share bytes. */
+template <class T, class Ones> void add_by(T &all, Ones by) {
+  T value;
+  memset(static_cast<void *>(&value), 0, sizeof value);
+  by(value);
+  for (size_t i = 0; i < sizeof value; ++i)
+    reinterpret_cast<unsigned char *>(&all)[i] |= reinterpret_cast<unsigned char *>(&value)[i];
+}
+template <class T> void set(void *at) {
+  set_by<T>(at, [](T &value) { ones(value); });
+}
+#define ONES(type, base, count) inline void ones(type &value) { memset(&value, 255, sizeof(base) * count); }
+VECTORS(ONES)
+
+template <class T> void show_value() {
+  T value;
+  memset(static_cast<void *>(&value), 0, sizeof value);
+  ones(value);
+  putchar(' ');
+  for (size_t i = 0; i < sizeof value; ++i)
+    printf("%02x", reinterpret_cast<unsigned char *>(&value)[i]);
+}
+/* A reference is passed as a pointer. */
+template <class T> void show() {
+  show_value<std::conditional_t<std::is_reference_v<T>, void *, std::remove_cv_t<T>>>();
+}
+"#;

@@ -1,0 +1,87 @@
+//! The part of Rust programs that call random kernels: a call of each, and the values that are passed.
+
+use super::{RandomKernel, RandomKernels};
+use std::fmt::Write;
+
+impl RandomKernels {
+    /// Returns a program that calls `call(kernel, pointers, buffer, sizes)` for each kernel of the pack `random`, and then `end()`.
+    /// Both are in `rest`, which may use the names of `std::ffi`; `output` is what each kernel gets first, a `*mut u8`.
+    pub fn program(&self, output: &str, rest: &str) -> String {
+        let mut text = format!("{PROGRAM}{rest}");
+        let mut main = String::new();
+        for kernel in &self.kernels {
+            let RandomKernel { name, parameters } = kernel;
+            let sizes: String = parameters.iter().map(|it| format!("size_of::<{}>(), ", it.rust)).collect();
+            let _ = write!(
+                text,
+                "fn {name}() {{\n    let it = {};\n    \
+                     call(it.kernel().name(), &mut it.pointers(), (&Of(&it)).buffer(), &[{sizes}]);\n}}\n",
+                kernel.call(output)
+            );
+            let _ = writeln!(main, "    {name}();");
+        }
+        format!("{text}fn main() {{\n{main}    end();\n}}\n")
+    }
+}
+
+impl RandomKernel {
+    /// Returns a call of the kernel in Rust; `output` is the first argument.
+    pub fn call(&self, output: &str) -> String {
+        let values = self.parameters.iter().enumerate().skip(1).map(|(at, it)| match it.rust.as_str() {
+            "bool" => format!(", value::<u8>({at}) % 2 == 1"),
+            ty => format!(", value::<{ty}>({at})"),
+        });
+        format!("kernels::{}({output}{})", self.name, values.collect::<String>())
+    }
+
+    /// Returns the bytes of the argument of this number, from 1, that the program passes, padding and all.
+    pub fn passed(&self, number: usize, size: usize) -> Vec<u8> {
+        // As `value` in the program.
+        let byte = |at: usize| (number * 53 + at * 29 + 11) as u8;
+        match self.parameters[number].rust.as_str() {
+            "bool" => vec![byte(0) % 2],
+            _ => (0..size).map(byte).collect(),
+        }
+    }
+}
+
+const PROGRAM: &str = r#"
+#![allow(dead_code)]
+use offload::{Call, Plain};
+use std::ffi::*;
+use std::mem::MaybeUninit;
+
+mod kernels {
+    offload::include_kernels!("random");
+}
+
+/// Bytes that tell parameters apart, and their places.
+fn value<T>(number: usize) -> T {
+    let mut value = MaybeUninit::<T>::uninit();
+    for at in 0..size_of::<T>() {
+        unsafe { value.as_mut_ptr().cast::<u8>().add(at).write((number * 53 + at * 29 + 11) as u8) };
+    }
+    unsafe { value.assume_init() }
+}
+
+/// A call, which may have a buffer: the compiler prefers the first of these traits.
+struct Of<T>(T);
+
+trait HasBuffer {
+    fn buffer(&self) -> Option<(*const c_void, usize)>;
+}
+
+impl<const N: usize, const BYTES: usize> HasBuffer for Of<&Call<N, BYTES>> {
+    fn buffer(&self) -> Option<(*const c_void, usize)> {
+        Some(self.0.buffer())
+    }
+}
+
+trait HasPointersAlone {
+    fn buffer(&self) -> Option<(*const c_void, usize)> {
+        None
+    }
+}
+
+impl<const N: usize, const BYTES: usize> HasPointersAlone for &Of<&Call<N, BYTES, Plain, false>> {}
+"#;

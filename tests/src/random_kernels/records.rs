@@ -1,0 +1,285 @@
+//! Random types: records of all kinds, and what holds them.
+
+use super::numbers::Numbers;
+use super::scalars::{BIT_FIELDS, SCALARS, vector};
+use std::fmt::Write;
+
+/// A type of a parameter or field.
+#[derive(Debug, Clone)]
+pub(super) struct Value {
+    /// In C++.
+    pub(super) cpp: String,
+    /// In Rust: of a parameter.
+    pub(super) parameter: String,
+    /// In Rust: in memory.
+    memory: String,
+    /// At most so many bytes, aligned to at most so many.
+    pub(super) size: u64,
+    pub(super) align: u64,
+    is_union: bool,
+}
+
+/// The records of a kernel, as they are made.
+#[derive(Debug)]
+pub(super) struct Records {
+    seed: u64,
+    count: u64,
+    /// How many packed ones the next one lies in.
+    packed: u64,
+    /// Their definitions.
+    pub(super) cpp: String,
+    /// For each, a function `ones`, which sets all bits of its values.
+    pub(super) ones: String,
+}
+
+impl Value {
+    fn new(cpp: &str, rust: &str, size: u64) -> Self {
+        let (cpp, rust) = (cpp.to_owned(), rust.to_owned());
+        Self { cpp, parameter: rust.clone(), memory: rust, size, align: size, is_union: false }
+    }
+
+    fn record(cpp: &str, name: &str, (size, align): (u64, u64)) -> Self {
+        Self { size, align, ..Self::new(cpp, &format!("kernels::{name}"), size) }
+    }
+}
+
+impl Records {
+    pub(super) fn new(seed: u64) -> Self {
+        Self { seed, count: 0, packed: 0, cpp: String::new(), ones: String::new() }
+    }
+
+    /// A type of a parameter.
+    pub(super) fn parameter(&mut self, numbers: &mut Numbers) -> Value {
+        match numbers.weighted(&[38, 8, 14, 28, 12]) {
+            0 => scalar(numbers),
+            1 => self.enumeration(numbers),
+            2 => self.pointer(numbers, true),
+            3 => self.record(numbers, 0),
+            _ => of_vector(numbers),
+        }
+    }
+
+    fn name(&mut self, letter: char) -> String {
+        self.count += 1;
+        format!("{letter}{}_{}", self.seed, self.count)
+    }
+
+    fn enumeration(&mut self, numbers: &mut Numbers) -> Value {
+        let name = self.name('E');
+        let (head, values, rust, size) = *numbers.pick(&[
+            ("enum", "A, B", "u32", 4),
+            ("enum", "A = -1, B", "i32", 4),
+            ("enum class", "A, B", "i32", 4),
+            ("enum class : unsigned char", "A, B", "u8", 1),
+            ("enum : short", "A, B", "i16", 2),
+            ("enum class : unsigned long long", "A, B", "u64", 8),
+        ]);
+        let (head, base) = head.split_once(" : ").unwrap_or((head, ""));
+        let colon = if base.is_empty() { "" } else { " : " };
+        let values = values.replace('A', &format!("A{name}")).replace('B', &format!("B{name}"));
+        let _ = writeln!(self.cpp, "{head} {name}{colon}{base} {{ {values} }};");
+        Value::new(&name, rust, size)
+    }
+
+    fn pointer(&mut self, numbers: &mut Numbers, is_parameter: bool) -> Value {
+        let is_const = numbers.percent(40);
+        let (cpp, to) = match numbers.weighted(&[30, 15, 10, 10, 10, 15, 10]) {
+            0 => {
+                let value = scalar(numbers);
+                (value.cpp, value.memory)
+            }
+            1 => ("void".to_owned(), "u8".to_owned()),
+            2 => {
+                let value = of_vector(numbers);
+                (value.cpp, value.memory)
+            }
+            3 => {
+                // Nothing is known of it.
+                let name = self.name('O');
+                let _ = writeln!(self.cpp, "struct {name};");
+                (name.clone(), format!("kernels::{name}"))
+            }
+            4 => {
+                let Value { cpp, memory, .. } = scalar(numbers);
+                return Value::new(&format!("{cpp} **"), &format!("*mut *mut {memory}"), 8);
+            }
+            5 => {
+                let value = self.record(numbers, 1);
+                (value.cpp, value.memory)
+            }
+            _ if is_parameter => {
+                let Value { cpp, memory, .. } = scalar(numbers);
+                let count = numbers.between(2, 9);
+                return Value::new(&format!("{cpp} (*)[{count}]"), &format!("*mut [{memory}; {count}]"), 8);
+            }
+            _ => return Value::new("void *", "*mut u8", 8),
+        };
+        let sign = if is_parameter && cpp != "void" && numbers.percent(15) { '&' } else { '*' };
+        match is_const {
+            true => Value::new(&format!("const {cpp} {sign}"), &format!("*const {to}"), 8),
+            false => Value::new(&format!("{cpp} {sign}"), &format!("*mut {to}"), 8),
+        }
+    }
+
+    /// A record; `depth` is how many others it lies in.
+    fn record(&mut self, numbers: &mut Numbers, depth: u64) -> Value {
+        const UNION: usize = 4;
+        // Compilers differ in whether a packed struct packs what is no plain old data.
+        let kind = match self.packed {
+            0 => numbers.weighted(&[46, 12, 10, 6, 8, 8, 5, 3, 2]),
+            _ => numbers.weighted(&[46, 12, 10, 6, 8, 0, 5, 3]),
+        };
+        let name = self.name('S');
+        let mut body = Body::default();
+        let (mut head, mut behind, mut base) = (format!("struct {name}"), String::new(), String::new());
+        let (mut before, mut after, mut align) = (String::new(), "", 0);
+        let (mut own, mut rust) = (name.clone(), name.clone());
+        match kind {
+            0 => {}
+            1 => behind = " __attribute__((packed))".to_owned(),
+            2 => align = *numbers.pick(&[16, 32, 64]),
+            3 => {
+                before = format!("#pragma pack(push, {})\n", numbers.pick(&[2, 4]));
+                after = "\n#pragma pack(pop)";
+            }
+            UNION => head = format!("union {name}"),
+            5 => {
+                let of = self.record(numbers, depth + 1);
+                if !of.is_union {
+                    let _ = writeln!(body.ones, "  ones(static_cast<{} &>(s));", of.cpp);
+                    body.place((of.size, of.align));
+                    base = format!(" : {}", of.cpp);
+                }
+            }
+            6 => {
+                let Value { cpp, size, align, .. } = scalar(numbers);
+                let count = numbers.between(1, 4);
+                before = "template <class T, int N> ".to_owned();
+                body.text = "  T first;\n  T items[N];\n".to_owned();
+                body.ones = "  ones(s.first);\n  for (auto &it : s.items) ones(it);\n".to_owned();
+                body.place((size * (count + 1), align));
+                own = format!("{name}<{cpp}, {count}>");
+                // Debug information has the type behind a name.
+                let argument = if cpp == "bf16_t" { "__bf16" } else { &cpp };
+                rust = format!("{name}_{}_{count}", argument.replace(' ', "_"));
+            }
+            7 => {}
+            _ => {
+                // What is private is in its layout all the same.
+                head = format!("class {name}");
+                body.text = format!("  friend void ones({name} &);\n  friend struct Layout;\n");
+            }
+        }
+        let fields = if matches!(kind, 6 | 7) { 0 } else { numbers.between(1, 6) };
+        self.packed += u64::from(kind == 1);
+        for at in 0..fields {
+            let before = body.ones.len();
+            self.field(numbers, depth, &format!("f{at}"), kind == UNION, &mut body);
+            if kind == UNION {
+                let own = body.ones.split_off(before);
+                let _ = write!(body.ones, "  add_by(s, [](auto &s) {{\n{own}  }});\n");
+            }
+        }
+        self.packed -= u64::from(kind == 1);
+        let Body { text, ones, size, align: natural } = body;
+        if kind == 2 {
+            // No less than the fields need.
+            align = align.max(natural);
+            head = format!("struct alignas({align}) {name}");
+        }
+        let _ = writeln!(self.cpp, "{before}{head}{base} {{\n{text}}}{behind};{after}");
+        let _ = write!(self.ones, "inline void ones({own} &s) {{\n{ones}}}\n");
+        let align = natural.max(align).max(1);
+        let size = size.max(1).next_multiple_of(align);
+        Value { is_union: kind == UNION, ..Value::record(&own, &rust, (size, align)) }
+    }
+
+    fn field(&mut self, numbers: &mut Numbers, depth: u64, name: &str, in_union: bool, body: &mut Body) {
+        let choice = numbers.weighted(&[34, 6, 10, 12, 8, 12, 14, 4]);
+        match choice {
+            // Several in a row, so that they share bytes.
+            6 if !in_union => return bit_fields(numbers, name, body),
+            7 if depth < 2 => {
+                let mut inner = Body::default();
+                for at in 0..numbers.between(1, 3) {
+                    self.field(numbers, 2, &format!("f{at}"), false, &mut inner);
+                }
+                let _ = writeln!(body.text, "  struct {{\n{}  }} {name};", inner.text);
+                let _ = writeln!(
+                    body.ones,
+                    "  set_by<decltype(s.{name})>(&s.{name}, [](auto &s) {{\n{}  (void)s;\n  }});",
+                    inner.ones
+                );
+                return body.place((inner.size, inner.align));
+            }
+            _ => {}
+        }
+        let value = match choice {
+            1 => self.enumeration(numbers),
+            2 => self.pointer(numbers, false),
+            3 => of_vector(numbers),
+            5 if depth < 2 => self.record(numbers, depth + 1),
+            _ => scalar(numbers),
+        };
+        let Value { cpp, size, align: value_align, .. } = value;
+        let counts: Vec<u64> = match choice {
+            4 if numbers.percent(25) => vec![numbers.between(1, 3), numbers.between(2, 3)],
+            4 => vec![numbers.between(1, 9)],
+            5 if numbers.percent(30) => vec![numbers.between(1, 3)],
+            _ => Vec::new(),
+        };
+        let align = if !in_union && numbers.percent(4) { value_align.max(32) } else { value_align };
+        let aligned = if align > value_align { format!("alignas({align}) ") } else { String::new() };
+        let suffix: String = counts.iter().map(|count| format!("[{count}]")).collect();
+        let count: u64 = counts.iter().product();
+        let _ = writeln!(body.text, "  {aligned}{cpp} {name}{suffix};");
+        let _ = writeln!(
+            body.ones,
+            "  for (int i = 0; i < {count}; ++i) set<{cpp}>((char *)&s.{name} + i * sizeof({cpp}));"
+        );
+        body.place((size * count, align));
+    }
+}
+
+/// The fields of a record.
+#[derive(Debug, Default)]
+struct Body {
+    text: String,
+    /// Statements that set all bits of the fields of `s`.
+    ones: String,
+    size: u64,
+    align: u64,
+}
+
+impl Body {
+    fn place(&mut self, (size, align): (u64, u64)) {
+        self.size = self.size.next_multiple_of(align.max(1)) + size;
+        self.align = self.align.max(align);
+    }
+}
+
+fn bit_fields(numbers: &mut Numbers, name: &str, body: &mut Body) {
+    for at in 0..numbers.between(1, 4) {
+        let (ty, most) = *numbers.pick(&BIT_FIELDS);
+        let bits = numbers.between(1, most);
+        if numbers.percent(10) {
+            let _ = writeln!(body.text, "  {ty} : {};", if numbers.percent(50) { 0 } else { bits });
+            body.place((most.div_ceil(8), most.div_ceil(8)));
+            continue;
+        }
+        let _ = writeln!(body.text, "  {ty} {name}_{at} : {bits};");
+        let _ = writeln!(body.ones, "  s.{name}_{at} = ({ty})-1;");
+        body.place((most.div_ceil(8), most.div_ceil(8)));
+    }
+}
+
+fn scalar(numbers: &mut Numbers) -> Value {
+    let (cpp, rust, size) = *numbers.pick(&SCALARS);
+    let memory = if rust == "bool" { "u8" } else { rust };
+    Value { memory: memory.to_owned(), ..Value::new(cpp, rust, size) }
+}
+
+fn of_vector(numbers: &mut Numbers) -> Value {
+    let (name, size, align) = vector(numbers);
+    Value::record(name, name, (size, align))
+}

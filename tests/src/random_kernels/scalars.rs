@@ -1,0 +1,106 @@
+//! Numbers and vectors of C++, and what they are in Rust.
+
+use super::numbers::Numbers;
+
+/// A number: its type in C++, in Rust, and its size. Those of `bool` in memory are a `u8`.
+pub(super) type Scalar = (&'static str, &'static str, u64);
+
+pub(super) const SCALARS: [Scalar; 20] = [
+    ("bool", "bool", 1),
+    ("char", "i8", 1),
+    ("signed char", "i8", 1),
+    ("unsigned char", "u8", 1),
+    ("short", "i16", 2),
+    ("unsigned short", "u16", 2),
+    ("char16_t", "u16", 2),
+    ("int", "i32", 4),
+    ("unsigned int", "u32", 4),
+    ("wchar_t", "i32", 4),
+    ("char32_t", "u32", 4),
+    ("long", "i64", 8),
+    ("unsigned long", "u64", 8),
+    ("long long", "i64", 8),
+    ("unsigned long long", "u64", 8),
+    ("__int128", "i128", 16),
+    ("_Float16", "u16", 2),
+    ("bf16_t", "u16", 2),
+    ("float", "f32", 4),
+    ("double", "f64", 8),
+];
+
+/// Integers of bit-fields, with their bits.
+pub(super) const BIT_FIELDS: [(&str, u64); 9] = [
+    ("bool", 1),
+    ("char", 8),
+    ("unsigned char", 8),
+    ("short", 16),
+    ("unsigned short", 16),
+    ("int", 32),
+    ("unsigned", 32),
+    ("long", 64),
+    ("unsigned long long", 64),
+];
+
+/// Clang's vectors: name, element, count. g++ has them as structs.
+const VECTORS: [(&str, &str, u64); 16] = [
+    ("v2_char", "signed char", 2),
+    ("v3_char", "signed char", 3),
+    ("v4_uchar", "unsigned char", 4),
+    ("v16_char", "signed char", 16),
+    ("v2_short", "short", 2),
+    ("v3_short", "short", 3),
+    ("v2_half", "_Float16", 2),
+    ("v8_half", "_Float16", 8),
+    ("v2_int", "int", 2),
+    ("v3_int", "int", 3),
+    ("v2_float", "float", 2),
+    ("v3_float", "float", 3),
+    ("v4_float", "float", 4),
+    ("v8_float", "float", 8),
+    ("v3_double", "double", 3),
+    ("v16_double", "double", 16),
+];
+
+/// CUDA's vectors, which `offload/kernel.h` has: name, size and alignment.
+const STRUCTS: [(&str, u64, u64); 7] = [
+    ("char3", 3, 1),
+    ("uchar4", 4, 4),
+    ("short3", 6, 2),
+    ("int2", 8, 8),
+    ("float3", 12, 4),
+    ("float4", 16, 16),
+    ("double4", 32, 16),
+];
+
+/// The size of a number.
+fn size(cpp: &str) -> u64 {
+    SCALARS.iter().find(|(name, ..)| *name == cpp).map_or(0, |(.., size)| *size)
+}
+
+/// A vector: its name, which is that in Rust, size and alignment.
+pub(super) fn vector(numbers: &mut Numbers) -> (&'static str, u64, u64) {
+    if numbers.percent(35) {
+        return *numbers.pick(&STRUCTS);
+    }
+    let (name, element, count) = *numbers.pick(&VECTORS);
+    let bytes = (size(element) * count).next_power_of_two();
+    (name, bytes, bytes)
+}
+
+/// Returns clang's vectors, and `VECTORS(DO)`, which calls a macro for each of them.
+pub(super) fn vectors() -> String {
+    let each = VECTORS.iter().map(|(name, element, count)| format!(" DO({name}, {element}, {count})"));
+    format!("#define VECTORS(DO){}\n{TYPES}VECTORS(VECTOR)\n", each.collect::<String>())
+}
+
+/// g++ 12 has neither of them.
+const TYPES: &str = "\
+#if defined(__clang__)
+typedef __bf16 bf16_t;
+#define VECTOR(name, type, count) typedef type name __attribute__((ext_vector_type(count)));
+#else
+typedef unsigned short bf16_t;
+constexpr unsigned long power_of_two(unsigned long least) { return least <= 1 ? 1 : 2 * power_of_two((least + 1) / 2); }
+#define VECTOR(name, type, count) struct alignas(power_of_two(sizeof(type) * count)) name { type lanes[count]; };
+#endif
+";
