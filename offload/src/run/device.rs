@@ -17,12 +17,12 @@ use std::env;
 /// A device that kernels run on, with what is loaded onto it. Clones are the same device.
 ///
 /// Images stay loaded as long as any clone is there: keep one. It may be used on any thread; drivers serialize what they have
-/// to. After a `fork` the child has no devices, as drivers have it: start processes with `exec`.
+/// to. After a `fork` the child cannot use GPUs, as no driver works there: start processes with `exec`.
 #[derive(Clone)]
 pub struct Device(pub(super) Arc<Context>);
 
 impl Device {
-    /// The first device that an image of the pack fits: NVIDIA's GPUs, AMD's, the CPU. The variable `OFFLOAD_DEVICE` names another
+    /// The first device that an image of each module of the pack fits: NVIDIA's GPUs, AMD's, the CPU. The variable `OFFLOAD_DEVICE` names another
     /// one, for the program's user: `cuda:1`, `hip:0`, `cpu`.
     ///
     /// Returns an error that says for each device why no image fits, and which kinds of devices are absent.
@@ -196,7 +196,7 @@ impl Devices {
         &self.absent
     }
 
-    /// The first that an image of the pack fits, or the one that `OFFLOAD_DEVICE` names: [`Device::best_for`].
+    /// The first that an image of each module of the pack fits, or the one that `OFFLOAD_DEVICE` names: [`Device::best_for`].
     pub fn best_for<F: Form>(&self, pack: &KernelPack<F>) -> Result<Device> {
         if let Some(name) = env::var_os("OFFLOAD_DEVICE").filter(|name| !name.is_empty()) {
             let name = name.to_string_lossy();
@@ -208,9 +208,9 @@ impl Devices {
         }
         let mut refusals: Vec<String> = Vec::new();
         for device in &self.list {
-            match pack.select(device.info()) {
-                Ok(_) => return Ok(device.clone()),
-                Err(error) => refusals.push(error.to_string()),
+            match pack.modules().find_map(|module| module.select(device.info()).err()) {
+                None => return Ok(device.clone()),
+                Some(error) => refusals.push(error.to_string()),
             }
         }
         // Two GPUs of a kind are refused in the same words.
