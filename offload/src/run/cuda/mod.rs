@@ -122,6 +122,8 @@ fn open(driver: &'static Driver, ordinal: c_int, foreign: Option<ForeignContext>
         grid: three(driver::MAX_GRID_DIM_X)?,
         shared_memory,
         shared_memory_on_request: attribute(driver::MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?.into(),
+        // From 9.0 on ptxas counts the KiB of each block that the driver has; that of 8.0, which has it too, does not.
+        reserved_shared_memory: if capability.major >= 9 { 1024 } else { 0 },
     };
     let context = OnceLock::new();
     if let Some(foreign) = foreign {

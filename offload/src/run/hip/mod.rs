@@ -49,6 +49,7 @@ fn open(hip: &'static Hip, ordinal: c_int) -> Result<Context> {
             grid: properties.grid(),
             shared_memory,
             shared_memory_on_request: shared_memory,
+            reserved_shared_memory: 0,
         },
         foreign: None,
         backend: Box::new(Gpu { hip, ordinal }),
