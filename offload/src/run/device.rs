@@ -22,7 +22,7 @@ use std::env;
 pub struct Device(pub(super) Arc<Context>);
 
 impl Device {
-    /// The first device that an image of the pack fits: NVIDIA's GPUs, AMD's, the CPU. The variable `OFFLOAD_DEVICE` names another
+    /// The first device that an image of each module of the pack fits: NVIDIA's GPUs, AMD's, the CPU. The variable `OFFLOAD_DEVICE` names another
     /// one, for the program's user: `cuda:1`, `hip:0`, `cpu`.
     ///
     /// Returns an error that says for each device why no image fits, and which kinds of devices are absent.
@@ -196,7 +196,7 @@ impl Devices {
         &self.absent
     }
 
-    /// The first that an image of the pack fits, or the one that `OFFLOAD_DEVICE` names: [`Device::best_for`].
+    /// The first that an image of each module of the pack fits, or the one that `OFFLOAD_DEVICE` names: [`Device::best_for`].
     pub fn best_for<F: Form>(&self, pack: &KernelPack<F>) -> Result<Device> {
         if let Some(name) = env::var_os("OFFLOAD_DEVICE").filter(|name| !name.is_empty()) {
             let name = name.to_string_lossy();
@@ -208,14 +208,14 @@ impl Devices {
         }
         let mut refusals: Vec<String> = Vec::new();
         for device in &self.list {
-            match pack.select(device.info()) {
-                Ok(_) => return Ok(device.clone()),
-                Err(error) => refusals.push(error.to_string()),
+            match pack.modules().find_map(|module| module.select(device.info()).err()) {
+                None => return Ok(device.clone()),
+                Some(error) => refusals.push(error.to_string()),
             }
         }
         // Two GPUs of a kind are refused in the same words.
         refusals.dedup();
-        refusals.extend(self.absent.iter().map(|Absent { kind, why }| format!("no {kind} device: {why}")));
+        refusals.extend(self.absent.iter().map(|absent| absent.why.clone()));
         let attempted = format!("find a device for the pack \"{}\"", pack.name());
         Err(RunError::refused(attempted, format!("no image fits\n{}", refusals.join("\n"))))
     }
