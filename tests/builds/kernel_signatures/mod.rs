@@ -5,9 +5,11 @@ mod declared;
 mod random;
 
 use offload_tests::data::{assert_as_checked_in, read};
+use offload_tests::own;
 use offload_tests::registry::CLANG;
 use offload_tests::scenario::Scenario;
 use offload_tests::scratch::{self, workspace};
+use offload_tests::tools::{stdout, succeed};
 use std::path::PathBuf;
 
 offload_tests::tests! {
@@ -68,6 +70,13 @@ fn a_kernel_that_differs_between_images_cannot_be_called() {
         "kernels/types.cu:6 has (x: *mut f32, n: i64, m: i32): 3 parameters; bytes of each: 8 at 0, 8 at 8, 4 at 16",
     );
     printed.once("the image for compute_80 has 3 parameters; bytes of each: 8 at 0, 4 at 8, 4 at 12");
+    // `offload verify` finds the same in the pack.
+    let pack = scenario.output("debug", "pack.pack");
+    let verified = stdout(&succeed(own::offload(&["verify", "--notes"]).arg(&pack)));
+    let of_parameters: Vec<&str> = verified.lines().filter(|line| line.ends_with(" [parameters]")).collect();
+    let expected = "compute_80: the kernel k has the parameters (8 bytes, 4 bytes, 4 bytes), \
+                    and (8 bytes, 8 bytes, 4 bytes) in the image for gfx90a [parameters]";
+    assert!(of_parameters.len() == 1 && of_parameters[0].ends_with(expected), "{verified}");
     let main = |call: &str| {
         format!("mod kernels {{ offload::include_kernels!(\"pack\"); }}\nfn main() {{ let _ = kernels::{call}; }}")
     };
