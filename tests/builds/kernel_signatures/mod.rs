@@ -1,8 +1,11 @@
 //! Signatures of kernels: what the build reads from sources, and the functions that programs get of it. Judges: clang, whose
 //! images record offsets and sizes of all arguments, and rustc, which lays out the structs.
 
+mod all;
 mod declared;
 mod random;
+
+pub use all::assert_each_kernel_has_a_function;
 
 use offload_tests::data::{assert_as_checked_in, read};
 use offload_tests::own;
@@ -15,6 +18,7 @@ use std::path::PathBuf;
 offload_tests::tests! {
     CLANG => [a_change_of_a_source_changes_its_signatures, a_kernel_that_differs_between_images_cannot_be_called, without_one_layout_for_all_images_there_is_no_buffer],
     CLANG.slow() => [every_type_has_a_counterpart, builds_without_compilers_have_the_same_functions, functions_of_all_kinds_of_packs];
+    all::tests(),
     declared::tests(),
     random::tests(),
 }
