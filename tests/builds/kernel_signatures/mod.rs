@@ -17,7 +17,7 @@ use std::path::PathBuf;
 
 offload_tests::tests! {
     CLANG => [a_change_of_a_source_changes_its_signatures, a_kernel_that_differs_between_images_cannot_be_called, without_one_layout_for_all_images_there_is_no_buffer],
-    CLANG.slow() => [every_type_has_a_counterpart, builds_without_compilers_have_the_same_functions, functions_of_all_kinds_of_packs];
+    CLANG.slow() => [every_type_has_a_counterpart, builds_without_compilers_have_the_same_functions, functions_of_all_kinds_of_packs, functions_of_a_dependency];
     all::tests(),
     declared::tests(),
     random::tests(),
@@ -177,4 +177,53 @@ fn functions_of_all_kinds_of_packs() {
     scenario.build().fails();
     scenario.write("src/main.rs", CALL.replace("kernels::saxpy", "kernels::types::saxpy"));
     scenario.build().passes();
+}
+
+/// A library with kernels has functions that another package calls, and a package that embeds the library's pack has its own.
+fn functions_of_a_dependency() {
+    let depends = "signatures_library = { path = \"../signatures_library\" }";
+    let workspace = Scenario::workspace(
+        "signatures_dependency",
+        &[
+            ("signatures_library", "links = \"signatures\"", ""),
+            ("signatures_caller", "", depends),
+            ("signatures_embedder", "", depends),
+        ],
+    );
+    let [library, caller, embedder] =
+        ["signatures_library", "signatures_caller", "signatures_embedder"].map(|name| workspace.member(name));
+    library.write("kernels/saxpy.cu", SAXPY).write(
+        "src/lib.rs",
+        "pub mod own {\n    offload::include_kernels!(\"saxpy\");\n}\npub use own::{PACK, saxpy};\n",
+    );
+    library.pack("saxpy", r#".file("kernels/saxpy.cu").archs(["gfx90a", "compute_80"])"#);
+    embedder.build_script(r#"embed_from("signatures", "saxpy");"#);
+    let main = |module: &str| {
+        format!(
+            "{module}fn main() {{\n    \
+             let call = kernels::saxpy(1, 2.0_f32, std::ptr::null::<f32>(), std::ptr::null_mut());\n    \
+             println!(\"{{}} {{}} {{:?}}\", call.kernel().name(), call.pointers().len(), \
+             kernels::PACK.images().map(|image| image.target()).collect::<Vec<_>>());\n}}\n"
+        )
+    };
+    caller.write("src/main.rs", main("use signatures_library as kernels;\n"));
+    embedder.write("src/main.rs", main("mod kernels {\n    offload::include_kernels!(\"saxpy\");\n}\n"));
+    let runs = |variable: &[(&str, &str)], expected: &str| {
+        for package in [&caller, &embedder] {
+            let printed = package.run().envs(variable.iter().copied()).passes();
+            assert_eq!(printed.stdout, format!("saxpy 4 {expected}\n"), "{variable:?}");
+        }
+    };
+    const BUILT: &str = "[\"gfx90a\", \"compute_80\"]";
+    runs(&[], BUILT);
+    runs(&[("OFFLOAD_FROM_DISK", "1")], BUILT);
+    runs(&[("OFFLOAD_SKIP", "1")], "[]");
+    runs(&[], BUILT);
+
+    // A change of the source reaches both.
+    library.write("kernels/saxpy.cu", SAXPY.replace("float a", "double a"));
+    for package in [&caller, &embedder] {
+        let printed = package.check().fails();
+        printed.has("error[E0277]: parameter 2, `a`, of the kernel `saxpy` is `f64` (8 bytes): `f32` cannot be passed");
+    }
 }
