@@ -7,6 +7,7 @@ mod examples;
 mod guide;
 mod hip_runtime;
 mod kernel_arguments;
+mod run;
 mod saxpy;
 
 fn main() -> std::process::ExitCode {
@@ -18,6 +19,7 @@ fn main() -> std::process::ExitCode {
         guide::tests(),
         hip_runtime::tests(),
         kernel_arguments::tests(),
+        run::tests(),
         saxpy::tests(),
     ])
 }

@@ -17,7 +17,7 @@ use std::env;
 /// A device that kernels run on, with what is loaded onto it. Clones are the same device.
 ///
 /// Images stay loaded as long as any clone is there: keep one. It may be used on any thread; drivers serialize what they have
-/// to. After a `fork` the child has no devices, as drivers have it: start processes with `exec`.
+/// to. After a `fork` the child cannot use GPUs, as no driver works there: start processes with `exec`.
 #[derive(Clone)]
 pub struct Device(pub(super) Arc<Context>);
 

@@ -52,6 +52,8 @@ pub(super) struct DeviceLimits {
     pub(super) shared_memory: u64,
     /// The same, if the kernel is allowed to.
     pub(super) shared_memory_on_request: u64,
+    /// Bytes that the driver has beside them, and that images count among those of a kernel.
+    pub(super) reserved_shared_memory: u64,
 }
 
 /// How a kernel is launched: a grid of blocks of threads.
@@ -121,7 +123,7 @@ impl Launch {
                 return Some(format!("a {what} of {of}; the device takes at most {most} in {in_dimension}"));
             }
         }
-        let fixed = limits.shared_memory.unwrap_or(0);
+        let fixed = limits.shared_memory.unwrap_or(0).saturating_sub(device.reserved_shared_memory);
         let shared = fixed.saturating_add(self.shared_memory as u64);
         let most = device.shared_memory_on_request.max(device.shared_memory);
         (shared > most).then(|| {
@@ -152,6 +154,7 @@ mod tests {
         grid: [2_147_483_647, 65_535, 65_535],
         shared_memory: 49_152,
         shared_memory_on_request: 101_376,
+        reserved_shared_memory: 0,
     };
 
     const IMAGE: Limits =
@@ -166,6 +169,15 @@ mod tests {
         assert_eq!(problem(Launch::new(1_000_000, 256).shared_memory(100_352), IMAGE), None);
         assert_eq!(problem(Launch::new((3, 65_535), (16, 16)), IMAGE), None);
         assert_eq!(problem(Launch::new(1, (8, 4)), Limits { required_block: Some([8, 4, 1]), ..IMAGE }), None);
+    }
+
+    #[test]
+    fn what_the_driver_has_is_not_the_kernels() {
+        let device = DeviceLimits { reserved_shared_memory: 1024, ..DEVICE };
+        let launch = |bytes| Launch::new(1, 32).shared_memory(bytes).problem("sm_90", &IMAGE, &device);
+        assert_eq!(launch(101_376), None);
+        let expected = "101377 bytes of shared memory (0 of the kernel, 101377 of the launch); the device has 101376";
+        assert_eq!(launch(101_377).as_deref(), Some(expected));
     }
 
     #[test]

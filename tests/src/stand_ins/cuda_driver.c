@@ -1,100 +1,48 @@
-/* A stand-in for NVIDIA's driver library, libcuda.so.1: the functions that the examples call, themselves or through cudarc,
- * for GPUs that are not there. Memory is the host's. A launch of the function `saxpy` computes y = a * x + y, one of
+/* A stand-in for NVIDIA's driver library, libcuda.so.1: the functions that offload's run time and the examples call, themselves or
+ * through cudarc, for GPUs that are not there. Memory is the host's. A launch of the function `saxpy` computes y = a * x + y, one of
  * `vector_add` sum = a + b. Calls from several threads follow one another.
  *
  *   FAKE_GPU         compute capabilities of the GPUs: "8.6,9.0". Not set or empty: no GPU.
  *   FAKE_DRIVER      what cuDriverGetVersion says. Not set: 12080.
  *   FAKE_ERROR       FUNCTION=CODE: this function fails with this code.
+ *   FAKE_FAIL_CALL   N: the N-th call fails with CUDA_ERROR_UNKNOWN, as if earlier work had failed. The log names the function.
  *   FAKE_KERNEL_END  the kernel leaves out all elements from this index on.
  *   FAKE_SLOW        loading a module takes this many milliseconds.
  *   FAKE_LOG         a file that gets a line for each call that matters.
  *   FAKE_KERNELS     a file with other kernels, whose launches compute nothing and are logged with their arguments: kernels.h.
  *
- * A program that breaks the driver's rules (a call before cuInit or without a context, a handle that is none, a copy past
- * the end of a buffer, a grid that misses elements), that loads a second module on a GPU, or that leaves something behind gets
- * a line "misuse: ..." in the log.
+ * A program that breaks the driver's rules gets a line "misuse: ..." in the log: a call before cuInit or without a context, a handle
+ * that is none, that is gone or that belongs to another context, a copy past the end of a buffer, a grid that misses elements,
+ * shared memory that was not asked for, contexts that are pushed and not popped. So does one that loads an image twice into a
+ * context, that ends a context with something in it, or that leaves something behind.
  *
- * The macro LACKING leaves out a function that came late into the driver. */
-#include <pthread.h>
+ * Macros leave out functions that came late into the driver: LACKING one of CUDA 7, BEFORE_CUDA_12 those of CUDA 12. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda_calls.h"
+#include "cuda_contexts.h"
 #include "kernels.h"
 #include "log.h"
 
-/* Names, types and numbers of cuda.h. */
-typedef int CUresult;
-typedef int CUdevice;
 typedef unsigned long long CUdeviceptr;
 enum {
-  CUDA_SUCCESS = 0,
-  CUDA_ERROR_INVALID_VALUE = 1,
-  CUDA_ERROR_OUT_OF_MEMORY = 2,
-  CUDA_ERROR_NOT_INITIALIZED = 3,
-  CUDA_ERROR_NO_DEVICE = 100,
-  CUDA_ERROR_INVALID_DEVICE = 101,
-  CUDA_ERROR_INVALID_IMAGE = 200,
-  CUDA_ERROR_INVALID_CONTEXT = 201,
-  CUDA_ERROR_INVALID_HANDLE = 400,
-  CUDA_ERROR_NOT_FOUND = 500,
-  CUDA_ERROR_LAUNCH_FAILED = 719,
+  MAX_THREADS_PER_BLOCK = 1,
+  MAX_BLOCK_DIM_X,
+  MAX_BLOCK_DIM_Y,
+  MAX_BLOCK_DIM_Z,
+  MAX_GRID_DIM_X,
+  MAX_GRID_DIM_Y,
+  MAX_GRID_DIM_Z,
+  MAX_SHARED_MEMORY_PER_BLOCK,
+  COMPUTE_CAPABILITY_MAJOR = 75,
+  COMPUTE_CAPABILITY_MINOR = 76,
+  MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
+  MEMORY_POOLS_SUPPORTED = 115,
 };
-enum { COMPUTE_CAPABILITY_MAJOR = 75, COMPUTE_CAPABILITY_MINOR = 76, MEMORY_POOLS_SUPPORTED = 115 };
-
-static const struct {
-  CUresult code;
-  const char *name, *text;
-} errors[] = {
-    {CUDA_SUCCESS, "CUDA_SUCCESS", "no error"},
-    {CUDA_ERROR_INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
-    {CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
-    {CUDA_ERROR_NOT_INITIALIZED, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
-    {CUDA_ERROR_NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
-    {CUDA_ERROR_INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
-    {CUDA_ERROR_INVALID_IMAGE, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
-    {CUDA_ERROR_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
-    {CUDA_ERROR_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
-    {CUDA_ERROR_NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
-    {CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
-};
-
-/* ---- The log, and what is wrong ---- */
-
-/* `return MISUSE(code, "format", ...)` */
-#define MISUSE(code, ...) (log_line("misuse: " __VA_ARGS__), (code))
-
-/* The code that FAKE_ERROR asks this function for, or 0. */
-static CUresult asked_for(const char *function) {
-  const char *wish = getenv("FAKE_ERROR");
-  size_t length = strlen(function);
-  return wish && !strncmp(wish, function, length) && wish[length] == '=' ? atoi(wish + length + 1) : CUDA_SUCCESS;
-}
-
-static int initialized;
-/* The context that is current on this thread; it is the address of its device's entry in `retained`. */
-static __thread int *current;
-
-/* One call at a time. */
-static pthread_mutex_t calls = PTHREAD_MUTEX_INITIALIZER;
-static int enter(void) { return pthread_mutex_lock(&calls); }
-static void leave(int *unused) { pthread_mutex_unlock(&calls); }
-
-/* What begins all functions, those that only work after cuInit, and those that need a context. */
-#define FAIL_IF_ASKED()                                                                                                \
-  __attribute__((cleanup(leave), unused)) int entered = enter();                                                       \
-  CUresult asked = asked_for(__func__);                                                                                \
-  if (asked)                                                                                                           \
-  return asked
-#define AFTER_INIT()                                                                                                   \
-  FAIL_IF_ASKED();                                                                                                     \
-  if (!initialized)                                                                                                    \
-  return MISUSE(CUDA_ERROR_NOT_INITIALIZED, "%s before cuInit", __func__)
-#define IN_CONTEXT()                                                                                                   \
-  AFTER_INIT();                                                                                                        \
-  if (!current)                                                                                                        \
-  return MISUSE(CUDA_ERROR_INVALID_CONTEXT, "%s without a context", __func__)
+enum { MAX_DYNAMIC_SHARED_SIZE_BYTES = 8, SHARED_MEMORY = 48 << 10 };
 
 CUresult cuInit(unsigned flags) {
   FAIL_IF_ASKED();
@@ -103,7 +51,10 @@ CUresult cuInit(unsigned flags) {
   const char *gpus = getenv("FAKE_GPU");
   if (!gpus || !*gpus)
     return CUDA_ERROR_NO_DEVICE;
-  initialized = 1;
+  /* As the real one does, before what a program has registered earlier. */
+  if (!initialized)
+    atexit(look_for_leaks);
+  initialized = getpid();
   return CUDA_SUCCESS;
 }
 
@@ -126,12 +77,7 @@ CUresult cuDriverGetVersion(int *out) {
   return CUDA_SUCCESS;
 }
 
-/* ---- Devices and contexts ---- */
-
-enum { MOST_GPUS = 16 };
-/* Handles differ from indices, so that taking one for the other shows. */
-enum { FIRST_HANDLE = 40 };
-static int retained[MOST_GPUS];
+/* ---- Devices ---- */
 
 static int gpu_count(void) {
   int count = 1;
@@ -176,12 +122,58 @@ CUresult cuDeviceGetName(char *out, int size, CUdevice device) {
   return CUDA_SUCCESS;
 }
 
+CUresult cuDeviceTotalMem_v2(size_t *out, CUdevice device) {
+  AFTER_INIT();
+  CHECK_DEVICE(device);
+  *out = (size_t)80 << 30;
+  return CUDA_SUCCESS;
+}
+
+/* What a block may have of shared memory: the CUDA programming guide, "Technical Specifications per Compute Capability". */
+static int most_shared_memory(int gpu) {
+  int major, minor;
+  compute_capability(gpu, &major, &minor);
+  switch (10 * major + minor) {
+  case 75:
+    return 64 << 10;
+  case 80:
+  case 87:
+    return 163 << 10;
+  case 90:
+  case 100:
+    return 227 << 10;
+  default:
+    return 99 << 10;
+  }
+}
+
 CUresult cuDeviceGetAttribute(int *out, int attribute, CUdevice device) {
   int major, minor;
   AFTER_INIT();
   CHECK_DEVICE(device);
   compute_capability(device - FIRST_HANDLE, &major, &minor);
   switch (attribute) {
+  case MAX_THREADS_PER_BLOCK:
+  case MAX_BLOCK_DIM_X:
+  case MAX_BLOCK_DIM_Y:
+    *out = 1024;
+    return CUDA_SUCCESS;
+  case MAX_BLOCK_DIM_Z:
+    *out = 64;
+    return CUDA_SUCCESS;
+  case MAX_GRID_DIM_X:
+    *out = INT32_MAX;
+    return CUDA_SUCCESS;
+  case MAX_GRID_DIM_Y:
+  case MAX_GRID_DIM_Z:
+    *out = 65535;
+    return CUDA_SUCCESS;
+  case MAX_SHARED_MEMORY_PER_BLOCK:
+    *out = SHARED_MEMORY;
+    return CUDA_SUCCESS;
+  case MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
+    *out = most_shared_memory(device - FIRST_HANDLE);
+    return CUDA_SUCCESS;
   case COMPUTE_CAPABILITY_MAJOR:
     *out = major;
     return CUDA_SUCCESS;
@@ -196,119 +188,274 @@ CUresult cuDeviceGetAttribute(int *out, int attribute, CUdevice device) {
   }
 }
 
-CUresult cuDevicePrimaryCtxRetain(int **out, CUdevice device) {
+/* ---- Contexts ---- */
+
+CUresult cuDevicePrimaryCtxRetain(struct context **out, CUdevice device) {
   AFTER_INIT();
   CHECK_DEVICE(device);
-  *out = &retained[device - FIRST_HANDLE];
-  ++**out;
-  log_line("cuDevicePrimaryCtxRetain: GPU %d", device - FIRST_HANDLE);
+  struct context *context = &contexts[device - FIRST_HANDLE];
+  context->gpu = device - FIRST_HANDLE;
+  if (!context->retained++)
+    context->id = ++last_id;
+  *out = context;
+  log_line("cuDevicePrimaryCtxRetain: GPU %d", context->gpu);
   return CUDA_SUCCESS;
 }
 
 #ifndef LACKING
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
-  AFTER_INIT();
+  ENDING();
+  INITIALIZED();
   CHECK_DEVICE(device);
-  int *context = &retained[device - FIRST_HANDLE];
-  if (!*context)
-    return MISUSE(CUDA_ERROR_INVALID_CONTEXT, "context of GPU %d released too often", device - FIRST_HANDLE);
-  if (!--*context && current == context)
-    current = NULL;
-  return CUDA_SUCCESS;
+  struct context *context = &contexts[device - FIRST_HANDLE];
+  if (!context->retained)
+    return MISUSE(CUDA_ERROR_INVALID_CONTEXT, "%s released too often", name_of(context));
+  if (!--context->retained)
+    end_context(context);
+  return asked;
 }
 #endif
 
-CUresult cuCtxSetCurrent(int *context) {
+/* Contexts that are no primary ones. */
+CUresult cuCtxCreate_v2(struct context **out, unsigned flags, CUdevice device) {
   AFTER_INIT();
-  if (context < retained || context >= retained + MOST_GPUS || !*context)
+  CHECK_DEVICE(device);
+  for (struct context *it = contexts + MOST_GPUS; it < contexts + MOST_CONTEXTS; ++it)
+    if (!it->retained && depth < MOST_PUSHED) {
+      *it = (struct context){1, device - FIRST_HANDLE, ++last_id};
+      /* It is current, in addition to those before. */
+      stack[depth++] = *out = it;
+      log_line("cuCtxCreate: GPU %d", it->gpu);
+      return CUDA_SUCCESS;
+    }
+  return MISUSE(CUDA_ERROR_OUT_OF_MEMORY, "too many contexts");
+}
+
+CUresult cuCtxCreate_v3(struct context **out, void *affinity, int count, unsigned flags, CUdevice device) {
+  return cuCtxCreate_v2(out, flags, device);
+}
+
+CUresult cuCtxDestroy_v2(struct context *context) {
+  ENDING();
+  INITIALIZED();
+  if (!is_context(context) || is_primary(context))
+    return MISUSE(CUDA_ERROR_INVALID_CONTEXT, "cuCtxDestroy_v2 of what is no context");
+  if (current() == context)
+    --depth;
+  end_context(context);
+  context->retained = 0;
+  return asked;
+}
+
+CUresult cuCtxSetCurrent(struct context *context) {
+  AFTER_INIT();
+  if (context && !is_context(context))
     return MISUSE(CUDA_ERROR_INVALID_CONTEXT, "cuCtxSetCurrent of what is no context");
-  current = context;
+  depth -= depth > 0;
+  if (context)
+    stack[depth++] = context;
   return CUDA_SUCCESS;
 }
 
-CUresult cuCtxGetCurrent(int **out) {
+CUresult cuCtxGetCurrent(struct context **out) {
   AFTER_INIT();
-  *out = current;
+  *out = current();
   return CUDA_SUCCESS;
 }
+
+CUresult cuCtxPushCurrent_v2(struct context *context) {
+  AFTER_INIT();
+  if (!is_context(context))
+    return MISUSE(CUDA_ERROR_INVALID_CONTEXT, "cuCtxPushCurrent_v2 of what is no context");
+  if (depth == MOST_PUSHED)
+    return MISUSE(CUDA_ERROR_OUT_OF_MEMORY, "%d contexts pushed on a thread", depth);
+  stack[depth++] = context;
+  ++pushed;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxPopCurrent_v2(struct context **out) {
+  ENDING();
+  INITIALIZED();
+  if (!depth)
+    return MISUSE(CUDA_ERROR_INVALID_CONTEXT, "cuCtxPopCurrent_v2 without a context");
+  *out = stack[--depth];
+  --pushed;
+  return asked;
+}
+
+CUresult cuCtxGetDevice(CUdevice *out) {
+  IN_CONTEXT();
+  *out = FIRST_HANDLE + current()->gpu;
+  return CUDA_SUCCESS;
+}
+
+#ifndef BEFORE_CUDA_12
+CUresult cuCtxGetId(struct context *context, unsigned long long *out) {
+  AFTER_INIT();
+  context = context ? context : current();
+  /* That a context is gone may be asked. */
+  if (!context || !is_context(context))
+    return CUDA_ERROR_INVALID_CONTEXT;
+  *out = context->id;
+  return CUDA_SUCCESS;
+}
+#endif
 
 CUresult cuCtxSynchronize(void) {
   IN_CONTEXT();
   return CUDA_SUCCESS;
 }
 
-/* ---- Modules ---- */
+/* ---- Modules and libraries ---- */
 
-/* One module on each GPU at a time is all that the examples have; its handle is its address, and those of its functions are
- * the addresses of their kernels' places in it. */
-enum kernel { SAXPY, VECTOR_ADD, KERNELS };
+enum known_kernel { SAXPY, VECTOR_ADD, KERNELS };
 static const char *const kernel_names[KERNELS] = {"saxpy", "vector_add"};
-static struct module {
-  int loaded;
-  char functions[KERNELS];
-} modules[MOST_GPUS];
 
-static int current_gpu(void) { return current - retained; }
-
-CUresult cuModuleLoadData(void **out, const void *image) {
-  take_time();
-  IN_CONTEXT();
-  const char *kind = "PTX";
+/* A module or library of an image. */
+static CUresult load(struct object **out, enum kind kind, const void *image, const char *function) {
+  const char *form = "PTX";
   size_t size;
   if (!memcmp(image, ELFMAG, SELFMAG)) {
-    kind = "cubin";
+    form = "cubin";
     size = elf_size(image);
   } else {
     size = strlen(image);
     if (!strstr(image, ".version") || !strstr(image, ".visible .entry "))
       return CUDA_ERROR_INVALID_IMAGE;
   }
-  struct module *module = &modules[current_gpu()];
-  if (module->loaded)
-    return MISUSE(CUDA_ERROR_OUT_OF_MEMORY, "a second module on GPU %d", current_gpu());
-  log_line("cuModuleLoadData: GPU %d, %s, %zu bytes, fnv1a %016llx", current_gpu(), kind, size,
-           (unsigned long long)fnv1a(image, size));
-  module->loaded = 1;
-  *out = module;
+  uint64_t hash = fnv1a(image, size);
+  for (struct object *it = objects; it; it = it->next)
+    if ((it->kind == MODULE || it->kind == LIBRARY) && !it->is_gone && it->hash == hash && belongs_to(it, current()))
+      return MISUSE(CUDA_ERROR_OUT_OF_MEMORY, "a second load of an image on GPU %d", current()->gpu);
+  log_line("%s: GPU %d, %s, %zu bytes, fnv1a %016llx", function, current()->gpu, form, size, (unsigned long long)hash);
+  *out = make(kind);
+  (*out)->hash = hash;
   return CUDA_SUCCESS;
 }
 
-CUresult cuModuleUnload(struct module *module) {
-  IN_CONTEXT();
-  if (module != &modules[current_gpu()] || !module->loaded)
-    return MISUSE(CUDA_ERROR_INVALID_HANDLE, "cuModuleUnload of what is no module of this GPU");
-  module->loaded = 0;
-  return CUDA_SUCCESS;
-}
-
-CUresult cuModuleGetFunction(char **out, struct module *module, const char *name) {
-  IN_CONTEXT();
-  if (module != &modules[current_gpu()] || !module->loaded)
-    return MISUSE(CUDA_ERROR_INVALID_HANDLE, "cuModuleGetFunction of what is no module of this GPU");
-  log_line("cuModuleGetFunction: %s", name);
-  for (int i = 0; i < KERNELS; ++i)
-    if (!strcmp(name, kernel_names[i])) {
-      *out = &module->functions[i];
+/* A function of a module, or a kernel of a library. */
+static CUresult named(struct object **out, enum kind kind, struct object *owner, const char *name) {
+  const struct listed_kernel *listed = kernel_named(name);
+  for (int i = 0; i <= KERNELS; ++i)
+    if (i < KERNELS ? !strcmp(name, kernel_names[i]) : listed != NULL) {
+      *out = make(kind);
+      (*out)->owner = owner;
+      (*out)->known = i;
+      (*out)->listed = listed;
       return CUDA_SUCCESS;
     }
-  *out = (char *)kernel_named(name);
-  return *out ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+  return CUDA_ERROR_NOT_FOUND;
+}
+
+/* A module or library ends, and what came of it. */
+static void unload(struct object *module) {
+  for (struct object *it = objects; it; it = it->next)
+    if (it == module || it->owner == module || (it->owner && it->owner->owner == module))
+      it->is_gone = 1;
+}
+
+CUresult cuModuleLoadData(struct object **out, const void *image) {
+  take_time();
+  IN_CONTEXT();
+  return load(out, MODULE, image, __func__);
+}
+
+CUresult cuModuleUnload(struct object *module) {
+  ENDING();
+  HAS_CONTEXT();
+  if (!is_usable(module, MODULE, __func__))
+    return CUDA_ERROR_INVALID_HANDLE;
+  if (module->owner)
+    return MISUSE(CUDA_ERROR_INVALID_HANDLE, "cuModuleUnload of the module of a library");
+  unload(module);
+  return asked;
+}
+
+CUresult cuModuleGetFunction(struct object **out, struct object *module, const char *name) {
+  IN_CONTEXT();
+  if (!is_usable(module, MODULE, __func__))
+    return CUDA_ERROR_INVALID_HANDLE;
+  log_line("cuModuleGetFunction: %s", name);
+  return named(out, FUNCTION, module, name);
+}
+
+#ifndef BEFORE_CUDA_12
+/* The real one needs no context; offload's run time has one. */
+CUresult cuLibraryLoadData(struct object **out, const void *image, int *options, void **values, unsigned count,
+                           int *library_options, void **library_values, unsigned library_count) {
+  take_time();
+  IN_CONTEXT();
+  if (count || library_count)
+    return MISUSE(CUDA_ERROR_INVALID_VALUE, "cuLibraryLoadData with options");
+  return load(out, LIBRARY, image, __func__);
+}
+
+CUresult cuLibraryUnload(struct object *library) {
+  ENDING();
+  INITIALIZED();
+  if (!is_usable(library, LIBRARY, __func__))
+    return CUDA_ERROR_INVALID_HANDLE;
+  unload(library);
+  return asked;
+}
+
+CUresult cuLibraryGetKernel(struct object **out, struct object *library, const char *name) {
+  AFTER_INIT();
+  if (!is_usable(library, LIBRARY, __func__))
+    return CUDA_ERROR_INVALID_HANDLE;
+  log_line("cuLibraryGetKernel: %s", name);
+  return named(out, KERNEL, library, name);
+}
+
+/* The module in the current context. It goes with the library. */
+CUresult cuLibraryGetModule(struct object **out, struct object *library) {
+  IN_CONTEXT();
+  if (!is_usable(library, LIBRARY, __func__))
+    return CUDA_ERROR_INVALID_HANDLE;
+  *out = make(FUNCTION);
+  (*out)->kind = MODULE;
+  (*out)->owner = library;
+  return CUDA_SUCCESS;
+}
+
+/* The function in the current context. */
+CUresult cuKernelGetFunction(struct object **out, struct object *kernel) {
+  IN_CONTEXT();
+  if (!is_usable(kernel, KERNEL, __func__) || !is_usable(kernel->owner, LIBRARY, __func__))
+    return CUDA_ERROR_INVALID_HANDLE;
+  *out = make(FUNCTION);
+  (*out)->owner = kernel->owner;
+  (*out)->known = kernel->known;
+  (*out)->listed = kernel->listed;
+  return CUDA_SUCCESS;
+}
+#endif
+
+/* Whether it is a function of this context whose module is there. */
+static int is_function(struct object *function, const char *called) {
+  return is_usable(function, FUNCTION, called) && is_usable(function->owner, function->owner->kind, called);
+}
+
+CUresult cuFuncSetAttribute(struct object *function, int attribute, int value) {
+  IN_CONTEXT();
+  if (!is_function(function, __func__))
+    return CUDA_ERROR_INVALID_HANDLE;
+  if (attribute != MAX_DYNAMIC_SHARED_SIZE_BYTES || value < 0 || value > most_shared_memory(current()->gpu))
+    return MISUSE(CUDA_ERROR_INVALID_VALUE, "cuFuncSetAttribute of %d to %d", attribute, value);
+  log_line("cuFuncSetAttribute: %d bytes of shared memory", value);
+  function->shared_memory = value;
+  return CUDA_SUCCESS;
 }
 
 /* ---- Memory ---- */
 
-static struct buffer {
-  char *start;
-  size_t size;
-  int *context;
-  struct buffer *next;
-} *buffers;
-
 static char *host(CUdeviceptr address) { return (char *)(uintptr_t)address; }
 
 static int is_inside_a_buffer(CUdeviceptr address, size_t size) {
-  for (struct buffer *it = buffers; it; it = it->next)
-    if (it->context == current && host(address) >= it->start && host(address) + size <= it->start + it->size)
+  for (struct object *it = objects; it; it = it->next)
+    if (it->kind == BUFFER && !it->is_gone && belongs_to(it, current()) && host(address) >= it->start &&
+        host(address) + size <= it->start + it->size)
       return 1;
   return 0;
 }
@@ -317,26 +464,36 @@ CUresult cuMemAlloc_v2(CUdeviceptr *out, size_t size) {
   IN_CONTEXT();
   if (!size)
     return CUDA_ERROR_INVALID_VALUE;
-  struct buffer *buffer = malloc(sizeof *buffer);
-  *buffer = (struct buffer){malloc(size), size, current, buffers};
-  buffers = buffer;
+  char *start = malloc(size);
+  if (!start)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  struct object *buffer = make(BUFFER);
+  buffer->start = start;
+  buffer->size = size;
   /* NaNs, for whoever forgets to copy. */
-  memset(buffer->start, 0xff, size);
-  *out = (uintptr_t)buffer->start;
+  memset(start, 0xff, size);
+  *out = (uintptr_t)start;
   return CUDA_SUCCESS;
 }
 
 CUresult cuMemFree_v2(CUdeviceptr address) {
-  IN_CONTEXT();
-  for (struct buffer **it = &buffers; *it; it = &(*it)->next)
-    if ((*it)->start == host(address)) {
-      struct buffer *gone = *it;
-      *it = gone->next;
-      free(gone->start);
-      free(gone);
-      return CUDA_SUCCESS;
+  ENDING();
+  HAS_CONTEXT();
+  int was_there = 0;
+  for (struct object *it = objects; it; it = it->next) {
+    if (it->kind != BUFFER || it->start != host(address))
+      continue;
+    if (it->is_gone) {
+      was_there = 1;
+      continue;
     }
-  return MISUSE(CUDA_ERROR_INVALID_VALUE, "cuMemFree_v2 of what is no buffer");
+    if (!belongs_to(it, current()))
+      return MISUSE(CUDA_ERROR_INVALID_VALUE, "cuMemFree_v2 of a buffer of another context");
+    it->is_gone = 1;
+    free(it->start);
+    return asked;
+  }
+  return MISUSE(CUDA_ERROR_INVALID_VALUE, "cuMemFree_v2 of what is no buffer%s", was_there ? " any more" : "");
 }
 
 CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t size) {
@@ -355,7 +512,7 @@ CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t size) {
   return CUDA_SUCCESS;
 }
 
-/* What is asynchronous is done at once. All streams are the default one. */
+/* What is asynchronous is done at once. */
 
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t size, void *stream) {
   return cuMemcpyHtoD_v2(to, from, size);
@@ -373,24 +530,62 @@ CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t size, void 
   return CUDA_SUCCESS;
 }
 
-CUresult cuStreamSynchronize(void *stream) {
+/* ---- Streams and events ---- */
+
+/* The number of a stream, 0 of the default one, or -1 if it is none of this context. */
+static int stream_number(struct object *stream, const char *function) {
+  if (!stream)
+    return 0;
+  return is_usable(stream, STREAM, function) ? stream->number : -1;
+}
+
+CUresult cuStreamCreate(struct object **out, unsigned flags) {
   IN_CONTEXT();
+  *out = make(STREAM);
   return CUDA_SUCCESS;
 }
 
-static int events;
+CUresult cuStreamDestroy_v2(struct object *stream) {
+  ENDING();
+  HAS_CONTEXT();
+  if (!is_usable(stream, STREAM, __func__))
+    return CUDA_ERROR_INVALID_HANDLE;
+  stream->is_gone = 1;
+  return asked;
+}
 
-CUresult cuEventCreate(void **out, unsigned flags) {
+CUresult cuStreamSynchronize(struct object *stream) {
   IN_CONTEXT();
-  ++events;
-  *out = &events;
+  return stream_number(stream, __func__) < 0 ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
+}
+
+CUresult cuStreamWaitEvent(struct object *stream, struct object *event, unsigned flags) {
+  IN_CONTEXT();
+  if (stream_number(stream, __func__) < 0 || !is_usable(event, EVENT, __func__))
+    return CUDA_ERROR_INVALID_HANDLE;
   return CUDA_SUCCESS;
 }
 
-CUresult cuEventDestroy_v2(void *event) {
+CUresult cuEventCreate(struct object **out, unsigned flags) {
   IN_CONTEXT();
-  --events;
+  *out = make(EVENT);
   return CUDA_SUCCESS;
+}
+
+CUresult cuEventRecord(struct object *event, struct object *stream) {
+  IN_CONTEXT();
+  if (stream_number(stream, __func__) < 0 || !is_usable(event, EVENT, __func__))
+    return CUDA_ERROR_INVALID_HANDLE;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventDestroy_v2(struct object *event) {
+  ENDING();
+  HAS_CONTEXT();
+  if (!is_usable(event, EVENT, __func__))
+    return CUDA_ERROR_INVALID_HANDLE;
+  event->is_gone = 1;
+  return asked;
 }
 
 /* ---- The kernels ---- */
@@ -428,20 +623,26 @@ static int fits(int n, uint64_t threads, const CUdeviceptr *vectors, int count) 
   return 1;
 }
 
-CUresult cuLaunchKernel(char *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                        unsigned block_y, unsigned block_z, unsigned shared, void *stream, void **arguments,
+CUresult cuLaunchKernel(struct object *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                        unsigned block_y, unsigned block_z, unsigned shared, struct object *stream, void **arguments,
                         void **extra) {
   int n;
   float a;
   CUdeviceptr at[3];
   IN_CONTEXT();
   log_line("cuLaunchKernel: %u blocks of %u threads", grid_x, block_x);
-  struct module *module = &modules[current_gpu()];
-  if (module->loaded && is_kernel(function))
-    return launch_of_file((struct listed_kernel *)function, arguments, extra);
-  if (!module->loaded || function < module->functions || function >= module->functions + KERNELS)
-    return MISUSE(CUDA_ERROR_INVALID_HANDLE, "cuLaunchKernel of what is no function of this GPU");
-  if (grid_y != 1 || grid_z != 1 || block_y != 1 || block_z != 1 || block_x > 1024 || shared || stream || extra)
+  int number = stream_number(stream, __func__);
+  if (number < 0 || !is_function(function, __func__))
+    return CUDA_ERROR_INVALID_HANDLE;
+  if (number)
+    log_line("on stream %d", number);
+  if (shared > SHARED_MEMORY && shared > (unsigned)function->shared_memory)
+    return MISUSE(CUDA_ERROR_INVALID_VALUE, "%u bytes of shared memory, which were not asked for", shared);
+  if ((uint64_t)block_x * block_y * block_z > 1024)
+    return MISUSE(CUDA_ERROR_INVALID_VALUE, "%u x %u x %u threads in a block", block_x, block_y, block_z);
+  if (function->known == KERNELS)
+    return launch_of_file(function->listed, arguments, extra);
+  if (grid_y != 1 || grid_z != 1 || block_y != 1 || block_z != 1 || shared || extra)
     return MISUSE(CUDA_ERROR_INVALID_VALUE, "cuLaunchKernel with a shape that the kernels do not have");
   memcpy(&n, arguments[0], sizeof n);
   uint64_t threads = (uint64_t)grid_x * block_x;
@@ -451,7 +652,7 @@ CUresult cuLaunchKernel(char *function, unsigned grid_x, unsigned grid_y, unsign
     end = threads;
   if (end > (uint64_t)n)
     end = n;
-  switch ((enum kernel)(function - module->functions)) {
+  switch ((enum known_kernel)function->known) {
   case SAXPY:
     memcpy(&a, arguments[1], sizeof a);
     memcpy(&at[0], arguments[2], sizeof *at);
@@ -471,18 +672,5 @@ CUresult cuLaunchKernel(char *function, unsigned grid_x, unsigned grid_y, unsign
     return CUDA_SUCCESS;
   default:
     return CUDA_ERROR_NOT_FOUND;
-  }
-}
-
-__attribute__((destructor)) static void look_for_leaks(void) {
-  for (struct buffer *it = buffers; it; it = it->next)
-    (void)MISUSE(0, "a buffer of %zu bytes is left", it->size);
-  if (events)
-    (void)MISUSE(0, "%d events are left", events);
-  for (int i = 0; i < MOST_GPUS; ++i) {
-    if (modules[i].loaded)
-      (void)MISUSE(0, "the module of GPU %d is left", i);
-    if (retained[i])
-      (void)MISUSE(0, "the context of GPU %d is left", i);
   }
 }

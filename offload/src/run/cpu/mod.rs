@@ -29,6 +29,7 @@ pub(super) fn device() -> Arc<Context> {
         grid: [i32::MAX as u64, 65_535, 65_535],
         shared_memory: u64::from(u32::MAX),
         shared_memory_on_request: u64::from(u32::MAX),
+        reserved_shared_memory: 0,
     };
     let context = || {
         Ok(Context::new(ContextParts {

@@ -27,8 +27,10 @@ pub(super) type CUstream = *mut c_void;
 pub(super) type CUlibrary = *mut c_void;
 pub(super) type CUkernel = *mut c_void;
 
-const CUDA_SUCCESS: CUresult = 0;
+pub(super) const CUDA_SUCCESS: CUresult = 0;
 const CUDA_ERROR_NO_DEVICE: CUresult = 100;
+pub(super) const CUDA_ERROR_INVALID_CONTEXT: CUresult = 201;
+pub(super) const CUDA_ERROR_CONTEXT_IS_DESTROYED: CUresult = 709;
 
 // CUdevice_attribute.
 pub(super) const MAX_THREADS_PER_BLOCK: c_int = 1;

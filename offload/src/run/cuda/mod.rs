@@ -23,10 +23,7 @@ use std::sync::OnceLock;
 /// Returns an error in words if there is no driver or no GPU.
 pub(super) fn devices() -> core::result::Result<Vec<Arc<Context>>, String> {
     let driver = Driver::get()?;
-    let mut count = 0;
-    // SAFETY: it writes one int.
-    let code = unsafe { (driver.cuDeviceGetCount)(&mut count) };
-    driver.check("cuDeviceGetCount", code, || "count the GPUs".to_string()).map_err(|error| error.to_string())?;
+    let count = count(driver).map_err(|error| error.to_string())?;
     if count == 0 {
         return Err(driver.no_gpu());
     }
@@ -52,20 +49,48 @@ pub(super) unsafe fn foreign(context: CUcontext) -> Result<Arc<Context>> {
         driver.check("cuCtxGetDevice", code, attempted)
     });
     found?;
-    let mut id = 0;
-    // SAFETY: it writes one number.
-    let has_id = driver.cuCtxGetId.is_some_and(|get_id| unsafe { get_id(context, &mut id) } == 0);
-    let foreign = ForeignContext { handle, id: has_id.then_some(id) };
-    // A device is its number in all drivers so far; `cuDeviceGet` is what says so.
-    shared(DeviceKind::Cuda, device, Some(foreign), || open(driver, device, Some(foreign)))
+    let mut id = None;
+    if let Some(get_id) = driver.cuCtxGetId {
+        let id = id.insert(0);
+        // SAFETY: it writes one number.
+        driver.check("cuCtxGetId", unsafe { get_id(context, id) }, attempted)?;
+    }
+    let foreign = ForeignContext { handle, id };
+    let ordinal = ordinal(driver, device)?;
+    shared(DeviceKind::Cuda, ordinal, Some(foreign), || open(driver, ordinal, Some(foreign)))
 }
 
-/// Asks for all that is known of a GPU. No context is made yet.
-fn open(driver: &'static Driver, ordinal: c_int, foreign: Option<ForeignContext>) -> Result<Context> {
+/// The number of GPUs.
+fn count(driver: &Driver) -> Result<c_int> {
+    let mut count = 0;
+    // SAFETY: it writes one int.
+    let code = unsafe { (driver.cuDeviceGetCount)(&mut count) };
+    driver.check("cuDeviceGetCount", code, || "count the GPUs".to_string())?;
+    Ok(count)
+}
+
+/// The GPU of this number.
+fn device(driver: &Driver, ordinal: c_int) -> Result<CUdevice> {
     let mut device = 0;
     // SAFETY: it writes one CUdevice; a number that is out of range is an error.
     let code = unsafe { (driver.cuDeviceGet)(&mut device, ordinal) };
     driver.check("cuDeviceGet", code, || format!("open cuda:{ordinal}"))?;
+    Ok(device)
+}
+
+/// The number of a GPU. So far drivers have made it the handle too, and promise nothing.
+fn ordinal(driver: &Driver, wanted: CUdevice) -> Result<c_int> {
+    for ordinal in 0..count(driver)? {
+        if device(driver, ordinal)? == wanted {
+            return Ok(ordinal);
+        }
+    }
+    Err(RunError::refused("use a CUDA context", "its GPU is none of those that the driver lists"))
+}
+
+/// Asks for all that is known of a GPU. No context is made yet.
+fn open(driver: &'static Driver, ordinal: c_int, foreign: Option<ForeignContext>) -> Result<Context> {
+    let device = device(driver, ordinal)?;
     let attempted = || format!("ask for the properties of cuda:{ordinal}");
     let attribute = |attribute: c_int| {
         let mut value = 0;
@@ -97,6 +122,8 @@ fn open(driver: &'static Driver, ordinal: c_int, foreign: Option<ForeignContext>
         grid: three(driver::MAX_GRID_DIM_X)?,
         shared_memory,
         shared_memory_on_request: attribute(driver::MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?.into(),
+        // From 9.0 on ptxas counts the KiB of each block that the driver has; that of 8.0, which has it too, does not.
+        reserved_shared_memory: if capability.major >= 9 { 1024 } else { 0 },
     };
     let context = OnceLock::new();
     if let Some(foreign) = foreign {
@@ -110,7 +137,7 @@ fn open(driver: &'static Driver, ordinal: c_int, foreign: Option<ForeignContext>
         memory: Some(memory as u64),
         limits,
         foreign,
-        backend: Box::new(Cuda { driver, device, context, is_foreign: foreign.is_some() }),
+        backend: Box::new(Cuda { driver, device, context, foreign }),
     }))
 }
 
@@ -120,7 +147,7 @@ struct Cuda {
     device: CUdevice,
     /// The GPU's primary context, once it is needed; or that of another library.
     context: OnceLock<Handle>,
-    is_foreign: bool,
+    foreign: Option<ForeignContext>,
 }
 
 /// A context that is current on this thread, until it is dropped: then it is the one from before again.
@@ -174,6 +201,23 @@ impl Cuda {
         Current::new(self.driver, context)
     }
 
+    /// Makes the context current to give something back: `None` if that is gone with the context, or if the driver fails.
+    fn current_to_end(&self) -> Option<Current> {
+        if let (Some(ForeignContext { handle, id: Some(id) }), Some(get_id)) = (self.foreign, self.driver.cuCtxGetId) {
+            let mut now = 0;
+            // SAFETY: it writes one number. It is what drivers have for telling whether a context is there.
+            let code = unsafe { get_id(handle.0, &mut now) };
+            if code == driver::CUDA_ERROR_INVALID_CONTEXT
+                || code == driver::CUDA_ERROR_CONTEXT_IS_DESTROYED
+                || now != id && code == driver::CUDA_SUCCESS
+            {
+                return None;
+            }
+        }
+        // Any function may return the error of a launch before, once.
+        self.current().or_else(|_| self.current()).ok()
+    }
+
     /// Whether the driver has libraries, which belong to no context.
     fn has_libraries(&self) -> bool {
         let Driver { cuLibraryUnload, cuLibraryGetKernel, cuLibraryGetModule, cuKernelGetFunction, .. } = self.driver;
@@ -187,7 +231,7 @@ impl Cuda {
 
 impl Drop for Cuda {
     fn drop(&mut self) {
-        if let (Some(_), false) = (self.context.get(), self.is_foreign) {
+        if let (Some(_), None) = (self.context.get(), self.foreign) {
             // SAFETY: retained once; what was made in it is gone. Nothing is left to do about an error.
             unsafe { (self.driver.cuDevicePrimaryCtxRelease_v2)(self.device) };
         }
@@ -218,13 +262,13 @@ impl Backend for Cuda {
     }
 
     fn unload(&self, module: Handle) {
-        let unload = match self.driver.cuLibraryUnload.filter(|_| self.has_libraries()) {
-            Some(unload) => unload,
-            None => self.driver.cuModuleUnload,
-        };
-        if let Ok(_current) = self.current() {
-            // SAFETY: it was loaded in this way, and is unloaded once.
+        let current = self.current_to_end();
+        if let Some(unload) = self.driver.cuLibraryUnload.filter(|_| self.has_libraries()) {
+            // SAFETY: it was loaded in this way, and is unloaded once. A library is of no context.
             unsafe { unload(module.0) };
+        } else if current.is_some() {
+            // SAFETY: as above, and its context is there.
+            unsafe { (self.driver.cuModuleUnload)(module.0) };
         }
     }
 
@@ -296,7 +340,7 @@ impl Backend for Cuda {
     }
 
     unsafe fn free(&self, memory: Handle) {
-        if let Ok(_current) = self.current() {
+        if let Some(_current) = self.current_to_end() {
             // SAFETY: the caller answers for it.
             unsafe { (self.driver.cuMemFree_v2)(memory.0.addr() as CUdeviceptr) };
         }

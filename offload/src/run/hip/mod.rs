@@ -49,6 +49,7 @@ fn open(hip: &'static Hip, ordinal: c_int) -> Result<Context> {
             grid: properties.grid(),
             shared_memory,
             shared_memory_on_request: shared_memory,
+            reserved_shared_memory: 0,
         },
         foreign: None,
         backend: Box::new(Gpu { hip, ordinal }),
@@ -89,6 +90,12 @@ impl Gpu {
         hip.check("hipSetDevice", unsafe { (hip.hipSetDevice)(self.ordinal) }, attempted)?;
         Ok(Current { hip, before: Some(before) })
     }
+
+    /// Makes the GPU current to give something back: `None` if the runtime fails.
+    fn current_to_end(&self) -> Option<Current> {
+        // Any function may return the error of a launch before, once.
+        self.current().or_else(|_| self.current()).ok()
+    }
 }
 
 /// What helps where the runtime does not take an image that was selected for it.
@@ -106,7 +113,7 @@ impl Backend for Gpu {
     }
 
     fn unload(&self, module: Handle) {
-        if let Ok(_current) = self.current() {
+        if let Some(_current) = self.current_to_end() {
             // SAFETY: it was loaded on this GPU, and is unloaded once.
             unsafe { (self.hip.hipModuleUnload)(module.0) };
         }
@@ -145,7 +152,7 @@ impl Backend for Gpu {
     }
 
     unsafe fn free(&self, memory: Handle) {
-        if let Ok(_current) = self.current() {
+        if let Some(_current) = self.current_to_end() {
             // SAFETY: the caller answers for it.
             unsafe { (self.hip.hipFree)(memory.0) };
         }

@@ -1,0 +1,119 @@
+//! On the CPU, with no driver or one that cannot be used.
+
+use super::{assert_expected, on_driver, run, transcript};
+use offload_tests::registry::COMPILERS;
+use offload_tests::scratch;
+use offload_tests::stand_ins::{Outcome, Staged};
+use offload_tests::tools::succeed;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+
+offload_tests::tests! {
+    COMPILERS => [
+        a_machine_without_drivers_has_reasons,
+        libraries_that_are_no_drivers_are_told,
+        images_for_the_cpu_do_not_pass_for_each_other,
+        an_image_with_debug_information_is_a_file,
+        threads_do_not_change_the_bits,
+        several_modules_are_loaded_by_name,
+        a_kernel_that_an_image_lacks_is_an_error,
+    ],
+}
+
+/// A folder with an empty library under each of the drivers' names: what a machine has to link with.
+static STUBS: LazyLock<PathBuf> = LazyLock::new(|| {
+    let folder = scratch::folder("run_time_stubs");
+    scratch::write(folder.join("empty.c"), "");
+    for name in ["libcuda.so.1", "libamdhip64.so.7"] {
+        succeed(Command::new("gcc").current_dir(&folder).args(["-shared", "empty.c", "-o", name]));
+    }
+    folder
+});
+
+/// A folder with files under the drivers' names that are no libraries.
+static BROKEN: LazyLock<PathBuf> = LazyLock::new(|| {
+    let folder = scratch::folder("run_time_broken");
+    for name in ["libcuda.so.1", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"] {
+        scratch::write(folder.join(name), "this is no library");
+    }
+    folder
+});
+
+fn on_cpu() -> Staged {
+    on_driver(&STUBS, "").with("OFFLOAD_CPU_THREADS", "2")
+}
+
+fn devices(libraries: &Path) -> Outcome {
+    let outcome = run(&on_driver(libraries, ""), &["devices"]);
+    outcome.succeeds();
+    outcome
+}
+
+/// The loader of this machine may find real drivers: what it says then is not compared.
+fn a_machine_without_drivers_has_reasons() {
+    let outcome = devices(&scratch::folder("run_time_nothing"));
+    outcome.prints("cpu (linux x86_64): the CPU, None bytes\n");
+    for (kind, library, reason) in [
+        ("cuda", "libcuda.so.1", "no CUDA driver: the system's loader finds no libcuda.so.1\n"),
+        ("hip", "", "no HIP runtime: the system's loader finds no libamdhip64.so.7, libamdhip64.so.6, "),
+    ] {
+        let line = outcome.stdout.lines().find(|line| line.starts_with(&format!("no {kind} device: ")));
+        let line = format!("{}\n", line.unwrap_or_else(|| panic!("{outcome:#?}")));
+        let is_there = line.contains("finds no GPU");
+        assert!(is_there || line.contains(reason), "{library}: {line}");
+    }
+    run(&on_driver(&scratch::folder("run_time_nowhere"), ""), &["saxpy"])
+        .succeeds()
+        .prints("cpu (linux x86_64): the cpu shared object computed 1000 of 1000\n");
+}
+
+fn libraries_that_are_no_drivers_are_told() {
+    let broken = devices(&BROKEN);
+    broken
+        .prints("no cuda device: no CUDA driver: libcuda.so.1 does not load: ")
+        .prints("libcuda.so.1: file too short");
+    broken.prints("no hip device: no HIP runtime: libamdhip64.so.7 does not load: ");
+    let missing = run(&on_cpu().with("OFFLOAD_DEVICE", "cuda:0"), &["saxpy"]);
+    let text = transcript("stubs", &devices(&STUBS)) + &transcript("a stub is asked for", &missing);
+    assert_expected("stubs", &text);
+}
+
+fn images_for_the_cpu_do_not_pass_for_each_other() {
+    run(&on_cpu(), &["in-turn"]).succeeds().prints("[1] [2] [1] [2] [1] [2] [1] [2]\n");
+}
+
+/// Debuggers read it from the file; other images are in memory.
+fn an_image_with_debug_information_is_a_file() {
+    let folder = scratch::folder("run_time_tmp");
+    let folder = folder.to_str().expect("the target folder's name is UTF-8");
+    run(&on_cpu().with("TMPDIR", folder), &["debug"])
+        .succeeds()
+        .prints("[2], memory: false, files: 1\n[1], memory: true, files: 1\nfiles: 0\n");
+}
+
+fn threads_do_not_change_the_bits() {
+    let bits = |threads: &str| {
+        let outcome = run(&on_cpu().with("OFFLOAD_CPU_THREADS", threads), &["bits"]);
+        outcome.succeeds();
+        outcome.stdout
+    };
+    let one = bits("1");
+    assert!(one.matches(',').count() == 63, "{one}");
+    for threads in ["2", "3", "64", "0", "nonsense"] {
+        assert_eq!(one, bits(threads), "{threads}");
+    }
+}
+
+fn several_modules_are_loaded_by_name() {
+    run(&on_cpu(), &["modules"])
+        .succeeds()
+        .prints("could not load the pack \"modules\": it has several modules: first, second;");
+    run(&on_cpu(), &["modules"]).prints_last("[1] [2]\n");
+}
+
+fn a_kernel_that_an_image_lacks_is_an_error() {
+    run(&on_cpu(), &["lacking"]).fails_with(
+        "error: cpu (linux x86_64): could not find the kernel on_gpus_only: the image for the CPU has none of this name\n",
+    );
+}

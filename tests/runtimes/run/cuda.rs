@@ -1,0 +1,129 @@
+//! On pretended GPUs of NVIDIA.
+
+use super::{DRIVER, PROGRAM, assert_expected, count, driver, on_driver, on_gpus, run, transcript};
+use offload_tests::data::read;
+use offload_tests::registry::COMPILERS;
+use offload_tests::stand_ins::described;
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
+offload_tests::tests! {
+    COMPILERS => [
+        each_gpu_gets_its_image_as_a_library,
+        an_old_driver_gets_a_module,
+        each_of_three_gpus_loads_once_for_24_threads,
+        launches_beyond_a_limit_do_not_reach_the_driver,
+        shared_memory_is_asked_for_once,
+        a_variable_names_the_device,
+        what_the_driver_says_of_its_gpus_is_told,
+        modules_are_loaded_one_by_one,
+    ],
+}
+
+/// A driver of CUDA 11.
+static OLD: LazyLock<PathBuf> = LazyLock::new(|| driver("run_time_old_driver", &["-DBEFORE_CUDA_12"]));
+
+/// How the log speaks of the image for a target.
+fn image(file: &str) -> String {
+    let kind = if file.ends_with("ptx") { "PTX" } else { "cubin" };
+    format!("{kind}, {}", described(&read(PROGRAM.scenario.output("debug", &format!("math/math.{file}")))))
+}
+
+fn each_gpu_gets_its_image_as_a_library() {
+    for (gpu, target, kind, file) in [
+        ("8.0", "sm_80", "cubin", "sm_80.cubin"),
+        ("9.0", "sm_90", "cubin", "sm_90.cubin"),
+        ("12.0", "compute_80", "PTX", "compute_80.ptx"),
+    ] {
+        let outcome = run(&on_gpus(gpu), &["saxpy"]);
+        outcome.succeeds().prints(&format!("cuda:0 (Fake GPU {gpu}): the {target} {kind} computed 1000 of 1000\n"));
+        let expected = [
+            "cuDevicePrimaryCtxRetain: GPU 0".to_owned(),
+            format!("cuLibraryLoadData: GPU 0, {}", image(file)),
+            "cuLibraryGetKernel: saxpy".to_owned(),
+            "cuLaunchKernel: 4 blocks of 256 threads".to_owned(),
+        ];
+        assert_eq!(outcome.log, expected, "{gpu}");
+    }
+}
+
+fn an_old_driver_gets_a_module() {
+    let old = |gpus: &str| on_driver(&OLD, gpus).with("FAKE_DRIVER", "11040");
+    let outcome = run(&old("9.0"), &["saxpy"]);
+    outcome.succeeds().prints("cuda:0 (Fake GPU 9.0): the sm_90 cubin computed 1000 of 1000\n");
+    assert!(outcome.log.contains(&format!("cuModuleLoadData: GPU 0, {}", image("sm_90.cubin"))), "{outcome:#?}");
+    assert!(outcome.log.contains(&"cuModuleGetFunction: saxpy".to_owned()), "{outcome:#?}");
+    let outcome = run(&old("8.0,9.0,8.6"), &["threads", "1000"]);
+    outcome.succeeds();
+    assert_eq!(count(&outcome, "cuModuleLoadData"), 3, "{outcome:#?}");
+}
+
+fn each_of_three_gpus_loads_once_for_24_threads() {
+    let outcome = run(&on_gpus("8.0,9.0,8.6").with("FAKE_SLOW", "20"), &["threads", "1000"]);
+    outcome.succeeds().prints("2400 loads on 3 devices\n");
+    for gpu in 0..3 {
+        assert_eq!(count(&outcome, &format!("cuLibraryLoadData: GPU {gpu}, ")), 1, "{outcome:#?}");
+        assert_eq!(count(&outcome, &format!("cuDevicePrimaryCtxRetain: GPU {gpu}")) >= 1, true, "{outcome:#?}");
+    }
+    assert_eq!(count(&outcome, "cuLaunchKernel"), 24, "{outcome:#?}");
+}
+
+fn launches_beyond_a_limit_do_not_reach_the_driver() {
+    let mut text = String::new();
+    for gpu in ["8.0", "9.0", "12.0"] {
+        let outcome = run(&on_gpus(gpu), &["limits"]);
+        assert_eq!(count(&outcome, "cuLaunchKernel"), 0, "{outcome:#?}");
+        text += &transcript(gpu, &outcome);
+    }
+    text += &transcript("the CPU", &run(&on_gpus(""), &["limits"]));
+    assert_expected("limits", &text);
+}
+
+/// Above 48 KiB the driver is asked, whenever a launch needs more than all before.
+fn shared_memory_is_asked_for_once() {
+    for libraries in [&*DRIVER, &*OLD] {
+        let outcome = run(&on_driver(libraries, "9.0"), &["shared-memory"]);
+        outcome.succeeds();
+        let asked: Vec<&str> =
+            outcome.log.iter().filter_map(|line| line.strip_prefix("cuFuncSetAttribute: ")).collect();
+        assert_eq!(
+            asked,
+            ["60000 bytes of shared memory", "90000 bytes of shared memory", "232448 bytes of shared memory"],
+            "{outcome:#?}"
+        );
+        assert_eq!(count(&outcome, "cuLaunchKernel"), 7, "{outcome:#?}");
+    }
+    run(&on_gpus(""), &["shared-memory"]).succeeds().prints("true\n");
+}
+
+fn a_variable_names_the_device() {
+    let mut text = String::new();
+    for name in ["", "cpu", "cuda:1", "cuda", "cuda:3", "cuda:x", "cuda:-1", "hip:0", "nonsense", "CUDA:0"] {
+        let outcome = run(&on_gpus("8.0,9.0").with("OFFLOAD_DEVICE", name), &["saxpy"]);
+        text += &transcript(&format!("OFFLOAD_DEVICE={name:?}"), &outcome);
+    }
+    // AMD's runtime is there or not.
+    let hip = text.lines().position(|line| line.starts_with("error: could not use the device \"hip:0\": "));
+    let text: Vec<&str> = text.lines().enumerate().filter(|(at, _)| Some(*at) != hip).map(|(_, line)| line).collect();
+    assert!(hip.is_some(), "{text:#?}");
+    assert_expected("offload_device", &(text.join("\n") + "\n"));
+}
+
+/// It has chosen among `CUDA_VISIBLE_DEVICES`; nothing here reads that.
+fn what_the_driver_says_of_its_gpus_is_told() {
+    let outcome = run(&on_gpus("7.5,12.1"), &["devices"]);
+    outcome.succeeds().prints(
+        "cuda:0 (Fake GPU 7.5): sm_75 (CUDA driver 12.8), Some(85899345920) bytes\n\
+         cuda:1 (Fake GPU 12.1): sm_121 (CUDA driver 12.8), Some(85899345920) bytes\n",
+    );
+    assert_eq!(outcome.log, [""; 0], "nothing is made that was not asked for");
+    run(&on_gpus(""), &["devices"]).succeeds().prints("no cuda device: the CUDA driver, libcuda.so.1, finds no GPU\n");
+    run(&on_gpus("7.5"), &["saxpy"]).succeeds().prints("cpu (linux x86_64): the cpu shared object computed 1000");
+}
+
+/// A pack of several modules has a device that an image of each fits; each is loaded when it is asked for.
+fn modules_are_loaded_one_by_one() {
+    let outcome = run(&on_gpus("8.0"), &["modules"]);
+    outcome.succeeds().prints_last("sm_80\nsm_80\n");
+    assert_eq!(count(&outcome, "cuLibraryLoadData"), 2, "{outcome:#?}");
+}

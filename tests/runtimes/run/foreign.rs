@@ -1,0 +1,3 @@
+//! Contexts, memory and streams of other crates.
+
+offload_tests::tests! {}

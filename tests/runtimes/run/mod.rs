@@ -1,0 +1,140 @@
+//! The run time, `offload::run`: one program, `program/main.rs`, on the CPU and on pretended GPUs of both vendors. The stand-ins
+//! report what breaks a driver's rules; no run here may.
+
+mod cpu;
+mod cuda;
+mod fail_each_call;
+mod foreign;
+mod hip;
+mod process;
+
+use offload_tests::data::assert_as_checked_in;
+use offload_tests::scenario::Scenario;
+use offload_tests::scratch;
+use offload_tests::stand_ins::{Outcome, Staged, compile};
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+offload_tests::tests! {
+    ;
+    cpu::tests(),
+    cuda::tests(),
+    fail_each_call::tests(),
+    foreign::tests(),
+    hip::tests(),
+    process::tests(),
+}
+
+/// The program. A panic ends it by a signal: none is hidden in a thread.
+static PROGRAM: LazyLock<Program> = LazyLock::new(|| {
+    let scenario = Scenario::without_sources("run_time");
+    let manifest = scenario.text("Cargo.toml");
+    scenario
+        .write("Cargo.toml", manifest + "\n[profile.dev]\npanic = \"abort\"\n")
+        .write("src/main.rs", include_str!("program/main.rs"))
+        .write("stand_in_kernels", KERNELS)
+        .write("kernels/math.cu", include_str!("program/kernels.cu"))
+        .write("kernels/first.cu", value("value", 1))
+        .write("kernels/second.cu", value("other", 2))
+        .write("kernels/one.cu", value("value", 1))
+        .write("kernels/two.cu", value("value", 2))
+        .build_script(BUILD);
+    // No image has debug information that was not asked for.
+    scenario.build().env("CARGO_PROFILE_DEV_DEBUG", "0").passes();
+    let path = scenario.program("debug", scenario.name());
+    Program { scenario, path }
+});
+
+struct Program {
+    scenario: Scenario,
+    path: PathBuf,
+}
+
+/// A kernel that writes a number.
+fn value(name: &str, value: i32) -> String {
+    format!("extern \"C\" __global__ void {name}(int *y) {{ *y = {value}; }}\n")
+}
+
+/// What the stand-in for NVIDIA's driver reads of kernels that it does not compute: tests/src/stand_ins/kernels.h.
+const KERNELS: &str = "\
+reverse 0:8 8:8
+block_sum 0:8 8:8
+on_gpus_only 0:8
+value 0:8
+other 0:8
+";
+
+// Signatures come from images for GPUs. HIP's runtime of version 5 takes code objects of version 4, and without optimization kernels ask the host for a service that the
+// stand-in lacks.
+const BUILD: &str = r#"
+    let pack = |name: &str, files: &[&str], archs: &[&str], flags: &[&str]| {
+        let mut build = Build::new();
+        build.modules(files.iter().map(|file| format!("kernels/{file}.cu"))).archs(archs.iter().copied());
+        for flag in flags {
+            build.flag(*flag);
+        }
+        build.opt_level(2).code_object_version(4).compile(name);
+    };
+    pack("math", &["math"], &["sm_80", "sm_90", "compute_80", "gfx90a", "gfx1030", "gfx1100", "cpu"], &[]);
+    pack("modules", &["first", "second"], &["sm_80", "cpu"], &[]);
+    pack("one", &["one"], &["compute_80", "cpu"], &[]);
+    pack("two", &["two"], &["compute_80", "cpu"], &[]);
+    pack("traced", &["two"], &["compute_80", "cpu"], &["-g"]);
+"#;
+
+/// A folder with the stand-in for NVIDIA's driver, compiled with these flags.
+fn driver(name: &str, flags: &[&str]) -> PathBuf {
+    let folder = scratch::folder(name);
+    let flags = [&["-shared", "-fPIC", "-Wl,-soname,libcuda.so.1"], flags].concat();
+    compile("cuda_driver.c", &flags, &folder.join("libcuda.so.1"));
+    folder
+}
+
+/// The stand-in with all functions.
+static DRIVER: LazyLock<PathBuf> = LazyLock::new(|| driver("run_time_driver", &[]));
+
+/// The program on NVIDIA's GPUs that are not there; there is none of AMD.
+fn on_gpus(capabilities: &str) -> Staged {
+    on_driver(&DRIVER, capabilities)
+}
+
+fn on_driver(libraries: &Path, capabilities: &str) -> Staged {
+    let kernels = PROGRAM.scenario.folder.join("stand_in_kernels");
+    Staged::new(&PROGRAM.path, libraries)
+        .with("FAKE_GPU", capabilities)
+        .with("FAKE_KERNELS", kernels.to_str().expect("the target folder's name is UTF-8"))
+        .with("HIP_VISIBLE_DEVICES", "-1")
+}
+
+/// Runs the program and checks that it breaks no rule of a driver.
+#[track_caller]
+fn run(staged: &Staged, args: &[&str]) -> Outcome {
+    let outcome = run_loosely(staged, args);
+    assert!(!outcome.log.iter().any(|line| line.contains("misuse")), "{args:?}: {outcome:#?}");
+    outcome
+}
+
+fn run_loosely(staged: &Staged, args: &[&str]) -> Outcome {
+    static RUNS: AtomicUsize = AtomicUsize::new(0);
+    let number = RUNS.fetch_add(1, Ordering::Relaxed);
+    staged.run(args, &PROGRAM.scenario.folder.join(format!("log-{number}")))
+}
+
+/// How often a line of the log starts with this.
+fn count(outcome: &Outcome, start: &str) -> usize {
+    outcome.log.iter().filter(|line| line.starts_with(start)).count()
+}
+
+/// Compares what runs have printed with what is checked in: `BLESS=1` writes it anew.
+#[track_caller]
+fn assert_expected(name: &str, text: &str) {
+    let path = scratch::workspace().join("tests/runtimes/run/expected").join(format!("{name}.txt"));
+    assert_as_checked_in(&path, text);
+}
+
+/// A run as text: what the program was asked, what it printed, how it ended.
+fn transcript(title: &str, outcome: &Outcome) -> String {
+    let status = outcome.status.map_or("a signal".to_owned(), |status| status.to_string());
+    format!("--- {title}\n{}{}status: {status}\n", outcome.stdout, outcome.stderr)
+}

@@ -1,0 +1,40 @@
+//! What a process does to it: forks, and the order in which it ends.
+
+use super::{assert_expected, on_gpus, run, run_loosely, transcript};
+use offload_tests::registry::COMPILERS;
+
+offload_tests::tests! {
+    COMPILERS => [
+        a_child_gets_an_error,
+        a_device_that_is_never_dropped_is_no_error,
+        a_device_may_be_dropped_after_main,
+        a_device_may_be_dropped_after_the_driver,
+    ],
+}
+
+/// The child's errors are those of the driver, and the parent goes on.
+fn a_child_gets_an_error() {
+    let text = transcript("a GPU", &run(&on_gpus("9.0"), &["fork"]));
+    let text = text + &transcript("the CPU", &run(&on_gpus("").with("OFFLOAD_CPU_THREADS", "2"), &["fork"]));
+    assert_expected("fork", &text);
+}
+
+fn a_device_that_is_never_dropped_is_no_error() {
+    let outcome = run_loosely(&on_gpus("9.0"), &["static"]);
+    outcome.succeeds().prints("1000\n");
+    // The driver ends what is left, as it does of all programs.
+    let misuse: Vec<&String> = outcome.log.iter().filter(|line| line.contains("misuse")).collect();
+    assert_eq!(misuse, ["misuse: the library of GPU 0 is left", "misuse: the context of GPU 0 is left"]);
+}
+
+fn a_device_may_be_dropped_after_main() {
+    run(&on_gpus("9.0"), &["thread-local"]).succeeds().prints("1000\n");
+    run(&on_gpus(""), &["thread-local"]).succeeds().prints("1000\n");
+}
+
+fn a_device_may_be_dropped_after_the_driver() {
+    let outcome = run_loosely(&on_gpus("9.0"), &["late"]);
+    outcome.succeeds().prints_last("dropped\n");
+    assert_expected("late", &transcript("late", &outcome));
+    run(&on_gpus(""), &["late"]).succeeds().prints_last("a buffer\ndropped\n");
+}

@@ -1,0 +1,335 @@
+//! Does what its first argument says, on the device that the run time chooses, and prints what came of it.
+
+use offload::run::{Device, DeviceKind, Launch, RunError, devices};
+use std::cell::RefCell;
+use std::error::Error;
+use std::ffi::c_int;
+use std::process::ExitCode;
+use std::sync::{Mutex, OnceLock};
+use std::{env, fs, thread};
+
+mod kernels {
+    offload::include_kernels!("math");
+}
+mod one {
+    offload::include_kernels!("one");
+}
+mod two {
+    offload::include_kernels!("two");
+}
+mod modules {
+    offload::include_kernels!("modules");
+}
+mod traced {
+    offload::include_kernels!("traced");
+}
+
+type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let result = match &*arguments[0] {
+        "devices" => list(),
+        "named" => Device::named(&arguments[1]).map(|device| println!("{device}")).map_err(Into::into),
+        "saxpy" => saxpy(),
+        "all" => all(),
+        "threads" => threads(arguments[1].parse().unwrap()),
+        "limits" => limits(),
+        "shared-memory" => shared_memory(),
+        "bits" => bits(),
+        "in-turn" => in_turn(),
+        "modules" => several_modules(),
+        "lacking" => lacking(),
+        "debug" => debug(),
+        "null-context" => null_context(),
+        "fork" => fork(),
+        "static" => in_static(),
+        "thread-local" => in_thread_local(),
+        "late" => late(),
+        other => Err(format!("no such command: {other}").into()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn list() -> Result {
+    let devices = devices();
+    for device in devices.list() {
+        println!("{device}: {}, {:?} bytes", device.info(), device.memory());
+    }
+    for absent in devices.absent() {
+        println!("no {} device: {}", absent.kind, absent.why);
+    }
+    Ok(())
+}
+
+/// The chosen device computes 1000 elements. A stand-in for a GPU of AMD computes none.
+fn saxpy() -> Result {
+    let device = Device::best_for(&kernels::PACK)?;
+    let right = saxpy_on(&device)?;
+    let image = kernels::PACK.on(&device)?.image();
+    println!("{device}: the {} {} computed {right} of 1000", image.target(), image.kind());
+    Ok(())
+}
+
+fn saxpy_on(device: &Device) -> std::result::Result<usize, RunError> {
+    let numbers: Vec<f32> = (0..1000_u16).map(f32::from).collect();
+    let x = device.buffer(&numbers)?;
+    let mut y = device.zeros::<f32>(1000)?;
+    // SAFETY: the kernel touches the first 1000 elements of `x` and `y`, which is how many each has.
+    unsafe { kernels::saxpy(1000, 3.0, &x, &mut y).launch(device, 4, 256)? };
+    device.synchronize()?;
+    let y = y.to_vec()?;
+    Ok(numbers.iter().zip(y).filter(|(x, y)| *x * 3.0 == *y).count())
+}
+
+/// All that there is to do on a device, so that each call of a driver is made.
+fn all() -> Result {
+    let device = Device::best_for(&kernels::PACK)?;
+    let loaded = kernels::PACK.on(&device)?;
+    println!("{}", loaded.raw_module()?.is_null());
+    println!("{}", loaded.raw_function(&kernels::PACK.kernel("saxpy"))?.is_null());
+    println!("{}", saxpy_on(&device)?);
+    reverse(&device, 60_000)?;
+    println!("done");
+    Ok(())
+}
+
+/// All GPUs, 8 threads for each, 100 loads in each. So many elements are right.
+fn threads(right: usize) -> Result {
+    let devices = devices();
+    let gpus: Vec<&Device> = devices.list().iter().filter(|device| device.kind() != DeviceKind::Cpu).collect();
+    let loads = Mutex::new(0);
+    let work = |gpu: &Device| -> std::result::Result<(), RunError> {
+        for _ in 0..100 {
+            let loaded = kernels::PACK.on(gpu)?;
+            assert!(!loaded.raw_function(&kernels::PACK.kernel("saxpy"))?.is_null());
+            *loads.lock().unwrap() += 1;
+        }
+        // What another GPU has does not get in the way.
+        assert_eq!(saxpy_on(gpu)?, right);
+        Ok(())
+    };
+    thread::scope(|scope| {
+        let started: Vec<_> = gpus.iter().flat_map(|gpu| (0..8).map(|_| scope.spawn(|| work(gpu)))).collect();
+        started.into_iter().try_for_each(|thread| thread.join().unwrap())
+    })?;
+    println!("{} loads on {} devices", loads.lock().unwrap(), gpus.len());
+    Ok(())
+}
+
+fn limits() -> Result {
+    let device = Device::best_for(&kernels::PACK)?;
+    let x = device.zeros::<f32>(1)?;
+    let mut y = device.zeros::<f32>(1)?;
+    let launches = [
+        ("a wide block", Launch::new(1, 2048)),
+        ("a deep block", Launch::new(1, (1, 1, 128))),
+        ("a tall grid", Launch::new((1, 70_000), 1)),
+        ("an empty grid", Launch::new(0, 256)),
+        ("shared memory", Launch::new(1, 1).shared_memory(5 << 30)),
+    ];
+    for (name, launch) in launches {
+        // SAFETY: the kernel touches nothing.
+        let result = unsafe { kernels::saxpy(0, 1.0, &x, &mut y).launch_as(&device, &launch) };
+        println!("{name}: {}", result.map_or_else(|error| error.to_string(), |()| "launched".to_owned()));
+    }
+    let x = device.zeros::<f32>(512)?;
+    let mut y = device.zeros::<f32>(512)?;
+    // SAFETY: the kernel touches 512 elements of each.
+    let result = unsafe { kernels::reverse(&x, &mut y).launch_as(&device, &Launch::new(1, 512).shared_memory(2048)) };
+    println!("launch bounds: {}", result.map_or_else(|error| error.to_string(), |()| "launched".to_owned()));
+    Ok(())
+}
+
+fn reverse(device: &Device, bytes: usize) -> std::result::Result<bool, RunError> {
+    let numbers: Vec<f32> = (0..256_u16).map(f32::from).collect();
+    let x = device.buffer(&numbers)?;
+    let mut y = device.zeros::<f32>(256)?;
+    let launch = Launch::new(1, 256).shared_memory(bytes);
+    // SAFETY: the kernel touches 256 elements of `x`, `y` and of the shared memory.
+    unsafe { kernels::reverse(&x, &mut y).launch_as(device, &launch)? };
+    Ok(y.to_vec()?.into_iter().rev().eq(numbers))
+}
+
+fn shared_memory() -> Result {
+    let device = Device::best_for(&kernels::PACK)?;
+    // The last is all that an H100 has.
+    for bytes in [1024, 40_000, 60_000, 50_000, 60_000, 90_000, 227 << 10] {
+        reverse(&device, bytes)?;
+    }
+    println!("{}", if device.kind() == DeviceKind::Cpu { reverse(&device, 60_000)? } else { true });
+    Ok(())
+}
+
+/// The bits of 64 sums, of which blocks compute one each.
+fn bits() -> Result {
+    let device = Device::cpu();
+    let numbers: Vec<f32> = (0..64 * 256_u16).map(|number| f32::from(number) * 0.37).collect();
+    let (x, mut sums) = (device.buffer(&numbers)?, device.zeros::<f32>(64)?);
+    // SAFETY: blocks read 256 elements and write one.
+    unsafe { kernels::block_sum(&x, &mut sums).launch(&device, 64, 256)? };
+    let bits: Vec<u32> = sums.to_vec()?.into_iter().map(f32::to_bits).collect();
+    println!("{bits:x?}");
+    Ok(())
+}
+
+/// Two images for the CPU, one after the other, and both at once.
+fn in_turn() -> Result {
+    for _ in 0..3 {
+        let device = Device::cpu();
+        let mut y = device.zeros::<i32>(1)?;
+        // SAFETY: the kernel writes one element.
+        unsafe { one::value(&mut y).launch(&device, 1, 1)? };
+        print!("{:?} ", y.to_vec()?);
+        drop((device, y));
+        let device = Device::cpu();
+        let mut y = device.zeros::<i32>(1)?;
+        // SAFETY: the kernel writes one element.
+        unsafe { two::value(&mut y).launch(&device, 1, 1)? };
+        print!("{:?} ", y.to_vec()?);
+    }
+    let device = Device::cpu();
+    let mut y = device.zeros::<i32>(1)?;
+    // SAFETY: the kernels write one element.
+    unsafe {
+        one::value(&mut y).launch(&device, 1, 1)?;
+        print!("{:?} ", y.to_vec()?);
+        two::value(&mut y).launch(&device, 1, 1)?;
+        println!("{:?}", y.to_vec()?);
+    }
+    Ok(())
+}
+
+fn several_modules() -> Result {
+    let device = Device::best_for(&modules::PACK)?;
+    if let Err(error) = modules::PACK.on(&device) {
+        println!("{error}");
+    }
+    for name in ["first", "second"] {
+        println!("{}", modules::PACK.module(name).on(&device)?.image().target());
+    }
+    let mut y = device.zeros::<i32>(1)?;
+    if device.kind() == DeviceKind::Cpu {
+        // SAFETY: the kernels write one element.
+        unsafe {
+            modules::first::value(&mut y).launch(&device, 1, 1)?;
+            print!("{:?} ", y.to_vec()?);
+            modules::second::other(&mut y).launch(&device, 1, 1)?;
+            println!("{:?}", y.to_vec()?);
+        }
+    }
+    Ok(())
+}
+
+/// A kernel that some images lack.
+fn lacking() -> Result {
+    let device = Device::best_for(&kernels::PACK)?;
+    let mut y = device.zeros::<f32>(1)?;
+    // SAFETY: the kernel writes one element.
+    unsafe { kernels::on_gpus_only(&mut y).launch(&device, 1, 1)? };
+    Ok(())
+}
+
+/// Where the system has an image with debug information from, and one without.
+fn debug() -> Result {
+    let device = Device::cpu();
+    let mut y = device.zeros::<i32>(1)?;
+    let in_memory = |maps: String| maps.lines().any(|line| line.contains("/memfd:offload"));
+    let files = || -> Result<usize> {
+        let entries = fs::read_dir(env::temp_dir())?.flatten();
+        Ok(entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("offload-")).count())
+    };
+    // SAFETY: the kernels write one element.
+    unsafe { traced::value(&mut y).launch(&device, 1, 1)? };
+    println!("{:?}, memory: {}, files: {}", y.to_vec()?, in_memory(fs::read_to_string("/proc/self/maps")?), files()?);
+    // SAFETY: as above.
+    unsafe { one::value(&mut y).launch(&device, 1, 1)? };
+    println!("{:?}, memory: {}, files: {}", y.to_vec()?, in_memory(fs::read_to_string("/proc/self/maps")?), files()?);
+    drop((device, y));
+    println!("files: {}", files()?);
+    Ok(())
+}
+
+fn null_context() -> Result {
+    // SAFETY: it is an error.
+    unsafe { Device::from_cuda_context(std::ptr::null_mut()) }?;
+    Ok(())
+}
+
+unsafe extern "C" {
+    #[link_name = "fork"]
+    fn sys_fork() -> c_int;
+    fn waitpid(child: c_int, status: *mut c_int, options: c_int) -> c_int;
+    fn atexit(function: extern "C" fn()) -> c_int;
+    fn alarm(seconds: u32) -> u32;
+}
+
+/// What a child of the process has of the device, and whether the parent keeps it.
+fn fork() -> Result {
+    let device = Device::best_for(&kernels::PACK)?;
+    saxpy_on(&device)?;
+    // SAFETY: this process has one thread.
+    let child = unsafe { sys_fork() };
+    if child == 0 {
+        // SAFETY: a child that hangs ends.
+        unsafe { alarm(20) };
+        match saxpy_on(&device) {
+            Ok(right) => println!("child: {right} of 1000"),
+            Err(error) => println!("child: {error}"),
+        }
+        match Device::named("cuda:0") {
+            Ok(device) => println!("child: {device}"),
+            Err(error) => println!("child: {error}"),
+        }
+        drop(device);
+        return Ok(());
+    }
+    let mut status = 0;
+    // SAFETY: it waits for the child and writes one int.
+    unsafe { waitpid(child, &mut status, 0) };
+    println!("child's status: {status}");
+    println!("parent: {} of 1000", saxpy_on(&device)?);
+    Ok(())
+}
+
+/// A device that is never dropped.
+fn in_static() -> Result {
+    static DEVICE: OnceLock<Device> = OnceLock::new();
+    let device = DEVICE.get_or_init(|| Device::best_for(&kernels::PACK).unwrap());
+    println!("{}", saxpy_on(device)?);
+    Ok(())
+}
+
+/// A device that is dropped after `main`.
+fn in_thread_local() -> Result {
+    thread_local!(static DEVICE: RefCell<Option<Device>> = const { RefCell::new(None) });
+    let device = Device::best_for(&kernels::PACK)?;
+    println!("{}", saxpy_on(&device)?);
+    DEVICE.set(Some(device));
+    Ok(())
+}
+
+/// A device that is dropped after the driver has ended.
+fn late() -> Result {
+    static DEVICE: Mutex<Option<(Device, offload::run::Buffer<f32>)>> = Mutex::new(None);
+    extern "C" fn end() {
+        let (device, buffer) = DEVICE.lock().unwrap().take().unwrap();
+        println!("{}", buffer.to_vec().map_or_else(|error| error.to_string(), |_| "a buffer".to_owned()));
+        drop((buffer, device));
+        println!("dropped");
+    }
+    // SAFETY: the function may be called when the program ends.
+    unsafe { atexit(end) };
+    let device = Device::best_for(&kernels::PACK)?;
+    println!("{}", saxpy_on(&device)?);
+    let buffer = device.zeros(10)?;
+    *DEVICE.lock().unwrap() = Some((device, buffer));
+    Ok(())
+}
+

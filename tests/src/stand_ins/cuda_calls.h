@@ -1,0 +1,112 @@
+/* What all functions of the stand-in for NVIDIA's driver begin with: one call at a time, the errors that a test asks for, and the
+ * rules that hold for every call. cuda_driver.c says which variables there are. */
+#ifndef CUDA_CALLS_H
+#define CUDA_CALLS_H
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "log.h"
+
+/* Names, types and numbers of cuda.h. */
+typedef int CUresult;
+enum {
+  CUDA_SUCCESS = 0,
+  CUDA_ERROR_INVALID_VALUE = 1,
+  CUDA_ERROR_OUT_OF_MEMORY = 2,
+  CUDA_ERROR_NOT_INITIALIZED = 3,
+  CUDA_ERROR_DEINITIALIZED = 4,
+  CUDA_ERROR_NO_DEVICE = 100,
+  CUDA_ERROR_INVALID_DEVICE = 101,
+  CUDA_ERROR_INVALID_IMAGE = 200,
+  CUDA_ERROR_INVALID_CONTEXT = 201,
+  CUDA_ERROR_INVALID_HANDLE = 400,
+  CUDA_ERROR_NOT_FOUND = 500,
+  CUDA_ERROR_LAUNCH_FAILED = 719,
+  CUDA_ERROR_UNKNOWN = 999,
+};
+
+static const struct {
+  CUresult code;
+  const char *name, *text;
+} errors[] = {
+    {CUDA_SUCCESS, "CUDA_SUCCESS", "no error"},
+    {CUDA_ERROR_INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
+    {CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+    {CUDA_ERROR_NOT_INITIALIZED, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
+    {CUDA_ERROR_DEINITIALIZED, "CUDA_ERROR_DEINITIALIZED", "driver shutting down"},
+    {CUDA_ERROR_NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
+    {CUDA_ERROR_INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
+    {CUDA_ERROR_INVALID_IMAGE, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
+    {CUDA_ERROR_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
+    {CUDA_ERROR_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
+    {CUDA_ERROR_NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
+    {CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
+    {CUDA_ERROR_UNKNOWN, "CUDA_ERROR_UNKNOWN", "unknown error"},
+};
+
+/* `return MISUSE(code, "format", ...)` */
+#define MISUSE(code, ...) (log_line("misuse: " __VA_ARGS__), (code))
+
+/* The process that has initialized the driver: 0 before. A child of it has no driver. */
+static pid_t initialized;
+/* Whether the program is ending. The real driver returns an error from then on, too. */
+static int is_over;
+
+/* One call at a time. A child of a process may have the lock for ever, and gets no further than to the error. */
+static pthread_mutex_t calls = PTHREAD_MUTEX_INITIALIZER;
+static int enter(void) { return initialized && initialized != getpid() ? 0 : !pthread_mutex_lock(&calls); }
+static void leave(int *entered) {
+  if (*entered)
+    pthread_mutex_unlock(&calls);
+}
+
+/* The code that FAKE_ERROR or FAKE_FAIL_CALL asks this function for, or 0. */
+static CUresult asked_for(const char *function) {
+  static int count;
+  const char *number = getenv("FAKE_FAIL_CALL");
+  if (number && ++count == atoi(number)) {
+    log_line("fails: %s", function);
+    return CUDA_ERROR_UNKNOWN;
+  }
+  const char *wish = getenv("FAKE_ERROR");
+  size_t length = strlen(function);
+  return wish && !strncmp(wish, function, length) && wish[length] == '=' ? atoi(wish + length + 1) : CUDA_SUCCESS;
+}
+
+/* What begins all functions, those that only work after cuInit, and those that need a context. */
+#define ENTER()                                                                                                        \
+  __attribute__((cleanup(leave), unused)) int entered = enter();                                                       \
+  if (initialized && initialized != getpid())                                                                          \
+    return CUDA_ERROR_NOT_INITIALIZED;                                                                                 \
+  if (is_over)                                                                                                         \
+    return CUDA_ERROR_DEINITIALIZED;                                                                                   \
+  CUresult asked = asked_for(__func__)
+#define FAIL_IF_ASKED()                                                                                                \
+  ENTER();                                                                                                             \
+  if (asked)                                                                                                           \
+  return asked
+#define INITIALIZED()                                                                                                  \
+  if (!initialized)                                                                                                    \
+  return MISUSE(CUDA_ERROR_NOT_INITIALIZED, "%s before cuInit", __func__)
+#define HAS_CONTEXT()                                                                                                  \
+  INITIALIZED();                                                                                                       \
+  if (!current())                                                                                                      \
+  return MISUSE(CUDA_ERROR_INVALID_CONTEXT, "%s without a context", __func__)
+#define AFTER_INIT()                                                                                                   \
+  FAIL_IF_ASKED();                                                                                                     \
+  INITIALIZED()
+#define IN_CONTEXT()                                                                                                   \
+  FAIL_IF_ASKED();                                                                                                     \
+  HAS_CONTEXT()
+
+/* A function that ends something can return the error of earlier work. It has done its own then: FAKE_FAIL_CALL asks for this, and
+ * FAKE_ERROR for one that has not. */
+#define ENDING()                                                                                                       \
+  ENTER();                                                                                                             \
+  if (asked && asked != CUDA_ERROR_UNKNOWN)                                                                            \
+  return asked
+
+#endif
