@@ -165,7 +165,7 @@ fn script(targets: &str) -> String {
 }
 
 /// A kernel that takes compilers about as long as one of a real project: unrolled loops of a template.
-fn kernel(name: &str, round: usize) -> String {
+pub fn kernel(name: &str, round: usize) -> String {
     format!(
         "template <int N> __device__ float step_{name}(float x, const float *y) {{\n  \
            #pragma unroll\n  for (int i = 0; i < 24; i++) x = x * y[i * N] + y[i + N] * {round}.5f;\n  \

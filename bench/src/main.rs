@@ -8,6 +8,7 @@
 //! | `select` | one image among 16 of a pack, by the rules; an early image of a compressed pack of 149 MB | decompressing the whole pack |
 //! | `tools` | `clang-offload-bundler`: bundle, unbundle, list, compress; time and memory of whole processes | LLVM's |
 //! | `build` | a build script with 16 images, `-j2` beside `-j1`; run again with nothing changed beside one that does nothing; the cold compile of offload-build as a build dependency | bindgen_cuda, cudaforge, cc, cxx-build |
+//! | `kernels` | the signatures of sources that are compiled; `include_kernels!` of 2,000 kernels | the same builds without them; `include_offload!` |
 //! | `candle` | the published candle-kernels: all, nothing to do, a header edited, what the program grows by, how many compilers run at once with `-j1`; minutes, so only if asked for | cudaforge |
 //! | `embed` | `include_offload!` of a 256 MiB image: cold build, build after an edit, memory | `include_bytes!`; a plain link of an object |
 //!
@@ -20,6 +21,7 @@ mod comgr;
 mod data;
 mod embed;
 mod find;
+mod kernels;
 mod list;
 mod measure;
 mod package;
@@ -47,6 +49,7 @@ fn main() -> ExitCode {
             select::bench();
             measure::show(&mut measure::child("tools", "".as_ref()));
             build::bench();
+            kernels::bench();
             embed::bench(false);
         }
         ["list"] => list::bench(),
@@ -55,12 +58,15 @@ fn main() -> ExitCode {
         ["select"] => select::bench(),
         ["tools"] => tools::bench(),
         ["build"] => build::bench(),
+        ["kernels"] => kernels::bench(),
         ["candle"] => candle::bench(true),
         ["candle", "some"] => candle::bench(false),
         ["embed"] => embed::bench(false),
         ["embed", "--json"] => embed::bench(true),
         _ => {
-            eprintln!("usage: cargo xtask bench [list|table|find|select|tools|build|candle [some]|embed [--json]]");
+            eprintln!(
+                "usage: cargo xtask bench [list|table|find|select|tools|build|kernels|candle [some]|embed [--json]]"
+            );
             return ExitCode::from(2);
         }
     }

@@ -1,7 +1,7 @@
 //! What the expansion of `include_offload!` uses. Nothing in here is kept from one version to the next: macro and crate have
 //! the same version, which the macro checks.
 
-pub use crate::call::{AnyConst, AnyMut, Argument, Call, Invoke};
+pub use crate::call::{AnyConst, AnyMut, Argument, Call, DeclaredArgument, Invoke, Passed};
 pub use crate::call::{Declaration, Recorded, check};
 pub use crate::call::{DeclaredParameter, Layout, Parameter, ParameterLayout, layout};
 pub use crate::pack::disk::load as load_from_disk;

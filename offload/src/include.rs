@@ -181,7 +181,7 @@ macro_rules! include_offload {
 /// | item | is |
 /// |---|---|
 /// | `PACK` | the pack, a [`KernelPack`](crate::KernelPack) |
-/// | a function for each kernel | it takes the arguments of a launch, each an [`Argument`](crate::Argument), and returns a [`Call`](crate::Call). Its documentation is the comment above the kernel |
+/// | a function for each kernel | it takes the arguments of a launch, each an [`Argument`](crate::Argument), and returns a [`Call`](crate::Call). Its signature has `n: impl n_1_4<i32>` for parameter 1, `int n`: any `Argument<i32>`. Its documentation is the comment above the kernel |
 /// | a `struct` for each record | with the fields, the size and the alignment that the device's compiler has; a union or a class that Rust cannot lay out has its bytes |
 /// | a constant for each kernel whose parameters are not known | a [`Kernel`](crate::Kernel) |
 /// | a `mod` for each module that has a name of its own | the same, of that module |

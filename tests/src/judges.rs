@@ -2,6 +2,7 @@
 
 use crate::data::read;
 use crate::tools::{cuda, llvm, roc_obj_ls, stdout, succeed};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -140,4 +141,20 @@ pub fn image_file_name(target: &str) -> String {
         _ => "ptx",
     };
     format!("{target}.{extension}")
+}
+
+/// The symbols of the kernels in a code object, as `llvm-readelf --notes` lists them, or in a cubin, as `cuobjdump` does.
+///
+/// # Panics
+/// If the tool fails.
+pub fn kernel_symbols(image: &Path) -> BTreeSet<String> {
+    let is_cubin = image.extension().is_some_and(|extension| extension == "cubin");
+    let (mut tool, option, prefix) = match is_cubin {
+        true => (cuda("cuobjdump"), "--dump-resource-usage", "Function "),
+        false => (llvm("llvm-readelf"), "--notes", ".symbol:"),
+    };
+    let output = stdout(&succeed(tool.arg(option).arg(image)));
+    let names = output.lines().filter_map(|line| line.trim().strip_prefix(prefix));
+    // `Function name:`, and the descriptor's symbol.
+    names.map(|name| name.trim().trim_matches('\'').trim_end_matches(':').trim_end_matches(".kd").to_owned()).collect()
 }

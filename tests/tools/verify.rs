@@ -21,6 +21,7 @@ offload_tests::tests! {
         what_tools_write_has_no_findings,
         lines_and_statuses,
         notes,
+        parameters,
         damaged_files,
     ],
     LLVM => [what_clang_writes_has_no_findings],
@@ -201,6 +202,8 @@ fn each_check() {
         assert!(lines.iter().all(|line| line.starts_with(bad_path.to_str().unwrap())), "{check}: {lines:#?}");
         covered.insert(check.to_owned());
     }
+    // What an `#ifdef` can make is only a note: `parameters` tests it.
+    covered.insert("parameters".to_owned());
     // That is all of them.
     let listed = stdout(&succeed(Command::new(own::tool("offload")).args(["verify", "--checks"])));
     let listed = listed.lines().map(|line| line.split_whitespace().next().unwrap().to_owned());
@@ -320,6 +323,62 @@ fn notes() {
             "{lines:#?}"
         );
     }
+}
+
+/// Kernels of one name beside each other, in the images of a pack.
+fn parameters() {
+    let folder = scratch::folder("offload-verify-parameters");
+    let file = folder.join("pack");
+    let notes = |images: &[(&str, &str, &[u8])]| {
+        let mut pack = Vec::new();
+        for (module, target, image) in images {
+            let mut builder = OffloadBinaryBuilder::new();
+            let is_amd = target.starts_with("gfx");
+            let kind = if is_amd { OffloadKind::HIP } else { OffloadKind::CUDA };
+            let entry = builder.image(ImageKind::NONE, kind, image.len() as u64).string("arch", target);
+            if !module.is_empty() {
+                entry.string("module", module);
+            }
+            pack.extend(builder.layout(Version::V1).to_vec(&[image]));
+        }
+        scratch::write(&file, pack);
+        let (status, lines) = verify(&["-n"], &[&file]);
+        assert_eq!(status, 0, "{lines:#?}");
+        let is_one = |line: &&String| line.ends_with(" [parameters]");
+        let lines: Vec<String> = lines.iter().filter(is_one).cloned().collect();
+        assert!(lines.iter().all(|line| line.contains(": note: ")), "{lines:#?}");
+        lines
+    };
+
+    // The hidden arguments of AMD's, and names and types, which not all have, are no difference.
+    let (amd, cubin, ptx) = (image("saxpy.gfx90a.hsaco"), image("saxpy.sm_90.cubin"), image("saxpy.compute_80.ptx"));
+    let alike: [(&str, &str, &[u8]); 3] = [("", "gfx90a", &amd), ("", "sm_90", &cubin), ("", "compute_80", &ptx)];
+    assert_eq!(notes(&alike), [""; 0]);
+    let wide = replaced(&ptx, ".param .u32 saxpy_param_0", ".param .u64 saxpy_param_0");
+    let pack = [("", "gfx90a", &amd[..]), ("", "compute_80", &wide), ("", "sm_90", &cubin)];
+    let text = "offload-binary [1]: compute_80: the kernel saxpy has the parameters \
+                (8 bytes, 4 bytes, 8 bytes at 16, 8 bytes), and (4 bytes, 4 bytes, 8 bytes, 8 bytes) in the image for gfx90a";
+    assert_eq!(notes(&pack), [format!("{}: note: {text} [parameters]", file.display())]);
+    // Without --notes there is nothing to report.
+    assert!(passes(&[], &file).contains(": ok: "));
+    // Another module, and another pack behind the first.
+    assert_eq!(notes(&[("one", "gfx90a", &amd), ("two", "compute_80", &wide)]), [""; 0]);
+    let packs = [("", "gfx90a", &amd[..]), ("", "sm_90", &cubin), ("", "gfx90a", b"none"), ("", "compute_80", &wide)];
+    assert_eq!(notes(&packs), [""; 0]);
+
+    let compiled = |arch: u32, parameters: &str| {
+        format!(".version 8.0\n.target sm_{arch}\n.address_size 64\n.visible .entry k({parameters}) {{ ret; }}\n")
+    };
+    let pair = |parameters: [&str; 2]| {
+        let [one, two] = [compiled(80, parameters[0]), compiled(90, parameters[1])];
+        notes(&[("", "compute_80", one.as_bytes()), ("", "compute_90", two.as_bytes())])
+    };
+    // What is aligned to more than 16 bytes is elsewhere on other architectures.
+    let over_aligned = ".param .u32 a, .param .align 128 .b8 s[128], .param .u32 b";
+    assert_eq!(pair([over_aligned; 2]), [""; 0]);
+    assert_eq!(pair([".param .u32 a", ".param .u32 a, .param .u32 b"]).len(), 1);
+    assert_eq!(pair([".param .u32 a, .param .b8 b[4]", ".param .u32 a, .param .align 8 .b8 b[4]"]).len(), 1);
+    assert_eq!(pair([".param .u32 a, .param .b8 b[4]", ".param .align 4 .b8 a[4], .param .f32 b"]), [""; 0]);
 }
 
 /// Whatever is in a file, the program ends by itself and prints something.

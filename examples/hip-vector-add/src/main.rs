@@ -1,26 +1,25 @@
-//! Adds two vectors on the first AMD GPU: four threads, each with a quarter of them, and one module.
-
-mod modules;
+//! Adds two vectors on the first AMD GPU, in a program that uses cubecl-hip-sys: its memory. Four threads have a
+//! quarter of the vectors each, and one module.
 
 use std::error::Error;
-use std::ffi::{c_int, c_void};
+use std::ffi::{CStr, c_void};
 use std::process::ExitCode;
 use std::{ptr, thread};
 
 use cubecl_hip_sys as hip;
-use modules::{LoadError, Modules, check};
 use offload::DeviceBuffer;
+use offload::run::Device;
 
 /// The pack, and a function for each kernel, whose arguments the compiler checks.
 mod kernels {
     offload::include_kernels!("vector_add");
 }
 
-static MODULES: Modules = Modules::new(&kernels::PACK);
-
 const THREADS: usize = 4;
 const LEN: usize = 1 << 20;
 const BLOCK: u32 = 256;
+
+type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 fn main() -> ExitCode {
     match run() {
@@ -32,9 +31,9 @@ fn main() -> ExitCode {
     }
 }
 
-fn run() -> Result<(), Box<dyn Error>> {
-    modules::gpu_count()?;
-    let gpu = 0;
+fn run() -> Result<()> {
+    // Without a runtime, any call of cubecl-hip-sys would panic. This says what was looked for.
+    let gpu = Device::from_hip_device(0)?;
 
     // Small whole numbers: their sums are exact.
     let a: Vec<f32> = (1..=1009_u16).map(f32::from).cycle().take(LEN).collect();
@@ -43,50 +42,41 @@ fn run() -> Result<(), Box<dyn Error>> {
     let part = LEN / THREADS;
     thread::scope(|scope| {
         let parts = a.chunks(part).zip(b.chunks(part)).zip(sum.chunks_mut(part));
+        let gpu = &gpu;
         let threads: Vec<_> = parts.map(|((a, b), sum)| scope.spawn(move || add(gpu, a, b, sum))).collect();
         threads.into_iter().try_for_each(|thread| thread.join().expect("`add` does not panic"))
     })?;
 
-    let image = MODULES.on(gpu)?.image;
     if let Some(i) = (0..LEN).find(|&i| sum[i] != a[i] + b[i]) {
         return Err(format!("wrong result: element {i} is {}, not {}", sum[i], a[i] + b[i]).into());
     }
-    println!("GPU {gpu}: the {} {} computed {LEN} sums, all right.", image.target(), image.kind());
+    let image = kernels::PACK.on(&gpu)?.image();
+    println!("{}: the {} {} computed {LEN} sums, all right.", gpu.name(), image.target(), image.kind());
     Ok(())
 }
 
 /// sum = a + b, on the GPU.
-fn add(gpu: c_int, a: &[f32], b: &[f32], sum: &mut [f32]) -> Result<(), LoadError> {
-    let module = MODULES.on(gpu)?.module;
-    let mut kernel = ptr::null_mut();
-    // SAFETY: it writes the handle; the name ends with a NUL.
-    let found = unsafe { hip::hipModuleGetFunction(&mut kernel, module, c"vector_add".as_ptr()) };
-    check("hipModuleGetFunction", found)?;
-
+fn add(gpu: &Device, a: &[f32], b: &[f32], sum: &mut [f32]) -> Result<()> {
+    // SAFETY: a number that is out of range is an error.
+    check("hipSetDevice", unsafe { hip::hipSetDevice(gpu.ordinal()) })?;
     let (a, b, mut result) = (Buffer::with_contents(a)?, Buffer::with_contents(b)?, Buffer::with_contents(sum)?);
     let threads = u32::try_from(sum.len()).expect("it is a part of LEN");
     let call = kernels::vector_add(threads.cast_signed(), &a, &b, &mut result);
-    let (blocks, mut arguments) = (threads.div_ceil(BLOCK), call.pointers());
-    // SAFETY: the runtime copies the arguments before it returns. The kernel touches the first `n` elements of the three
-    // vectors, which is how many each has; they live until it is done.
-    unsafe {
-        let launched = hip::hipModuleLaunchKernel(
-            kernel,
-            blocks,
-            1,
-            1,
-            BLOCK,
-            1,
-            1,
-            0,
-            ptr::null_mut(),
-            arguments.as_mut_ptr(),
-            ptr::null_mut(),
-        );
-        check("hipModuleLaunchKernel", launched)?;
-        check("hipDeviceSynchronize", hip::hipDeviceSynchronize())?;
-    }
+    // SAFETY: the kernel touches the first `n` elements of the three vectors, which is how many each has; they live until it is
+    // done.
+    unsafe { call.launch(gpu, threads.div_ceil(BLOCK), BLOCK)? };
+    gpu.synchronize()?;
     result.read(sum)
+}
+
+/// Makes an error of a code that is not that of success.
+fn check(function: &str, code: hip::hipError_t) -> Result<()> {
+    if code == hip::HIP_SUCCESS {
+        return Ok(());
+    }
+    // SAFETY: for any number, it returns a constant string.
+    let name = unsafe { CStr::from_ptr(hip::hipGetErrorName(code)) };
+    Err(format!("{function} returned {} ({code})", name.to_string_lossy()).into())
 }
 
 /// Memory on the current GPU.
@@ -96,7 +86,7 @@ struct Buffer {
 }
 
 impl Buffer {
-    fn with_contents(contents: &[f32]) -> Result<Self, LoadError> {
+    fn with_contents(contents: &[f32]) -> Result<Self> {
         let mut buffer = Self { address: ptr::null_mut(), size: size_of_val(contents) };
         // SAFETY: it writes the address; then both sides of the copy have `size` bytes.
         unsafe {
@@ -107,7 +97,7 @@ impl Buffer {
         Ok(buffer)
     }
 
-    fn read(&self, into: &mut [f32]) -> Result<(), LoadError> {
+    fn read(&self, into: &mut [f32]) -> Result<()> {
         assert_eq!(self.size, size_of_val(into));
         let direction = hip::hipMemcpyKind_hipMemcpyDeviceToHost;
         // SAFETY: both sides have `size` bytes, and each pattern of bits is an `f32`.

@@ -1,58 +1,62 @@
-//! Element-wise functions on vectors. Each is a module of one pack, which is loaded when it is first called.
-//!
-//! They run the images for the CPU. On a GPU a module is loaded as in the examples cuda-vector-add and hip-vector-add, by
-//! `MODULE.select(&device)`.
+//! Element-wise functions on vectors. Each is a module of one pack, which is loaded when it is first called, onto the best
+//! device of the machine: a GPU of either vendor, or the CPU.
 
-mod cpu;
 pub mod python;
 
 use std::sync::OnceLock;
 
-use cpu::CpuModule;
-pub use cpu::Result;
-use offload::{DeviceInfo, KernelPack, Module, include_offload};
+use offload::KernelPack;
+use offload::run::{Buffer, Device, Result, RunError};
+
+/// The pack, with a function for each kernel; each module has a `mod`.
+mod kernels {
+    offload::include_kernels!("kernels");
+}
 
 /// All modules, with all their images.
-pub static KERNELS: KernelPack = include_offload!("kernels");
+pub static KERNELS: &KernelPack = &kernels::PACK;
 
-// A name that the pack does not have does not compile.
-const LIMIT: Module = KERNELS.module("limit");
-const SCALE: Module = KERNELS.module("scale");
-const SHIFT: Module = KERNELS.module("shift");
+/// Threads in a block.
+const BLOCK: u32 = 256;
 
 /// x = min(x, to)
 pub fn limit(x: &mut [f32], to: f32) -> Result<()> {
-    static LOADED: Loaded = Loaded::new();
-    run(LIMIT, &LOADED, x, to)
+    // SAFETY: the kernel touches the first `n` elements of `x`, which is how many it has.
+    on_device(x, |device, n, blocks, x| unsafe { kernels::limit::limit(n, to, x).launch(device, blocks, BLOCK) })
 }
 
 /// x = by * x
 pub fn scale(x: &mut [f32], by: f32) -> Result<()> {
-    static LOADED: Loaded = Loaded::new();
-    run(SCALE, &LOADED, x, by)
+    // SAFETY: as above.
+    on_device(x, |device, n, blocks, x| unsafe { kernels::scale::scale(n, by, x).launch(device, blocks, BLOCK) })
 }
 
 /// x = x + by
 pub fn shift(x: &mut [f32], by: f32) -> Result<()> {
-    static LOADED: Loaded = Loaded::new();
-    run(SHIFT, &LOADED, x, by)
+    // SAFETY: as above.
+    on_device(x, |device, n, blocks, x| unsafe { kernels::shift::shift(n, by, x).launch(device, blocks, BLOCK) })
 }
 
-/// A module, once it is loaded; or why it cannot be.
-type Loaded = OnceLock<std::result::Result<CpuModule, String>>;
-
-/// Runs the kernel that is called as its module is.
-fn run(module: Module, loaded: &Loaded, x: &mut [f32], operand: f32) -> Result<()> {
-    // The first call loads; calls on other threads wait for that.
-    let load = || -> Result<CpuModule> { CpuModule::load(module.select(&DeviceInfo::cpu())?.into_image()) };
-    let loaded = loaded.get_or_init(|| load().map_err(|error| error.to_string())).as_ref().map_err(String::as_str)?;
-    // SAFETY: all kernels have this type in their sources.
-    let kernel = unsafe { loaded.kernel::<unsafe extern "C" fn(i32, f32, *mut f32)>(module.name())? };
-    let n = i32::try_from(x.len())?;
-    let x = x.as_mut_ptr();
-    const BLOCK: u32 = 256;
-    loaded.launch([n.unsigned_abs().div_ceil(BLOCK), 1, 1], [BLOCK, 1, 1], || {
-        // SAFETY: it touches the first `n` elements of `x`, which is how many it has.
-        unsafe { kernel(n, operand, x) }
-    })
+/// Runs a kernel on a copy of `x`, with so many blocks that each of its `n` elements has a thread.
+fn on_device(x: &mut [f32], run: impl FnOnce(&Device, i32, u32, &mut Buffer<f32>) -> Result<()>) -> Result<()> {
+    // The first call looks for devices. What it finds keeps its modules loaded.
+    static DEVICE: OnceLock<Device> = OnceLock::new();
+    let device = match DEVICE.get() {
+        Some(device) => device,
+        None => {
+            let found = Device::best_for(KERNELS)?;
+            DEVICE.get_or_init(|| found)
+        }
+    };
+    if x.is_empty() {
+        return Ok(());
+    }
+    let mut there = device.buffer(x)?;
+    let blocks = x.len().div_ceil(BLOCK as usize);
+    let n = i32::try_from(x.len()).expect("vectors have fewer than 2^31 elements");
+    run(device, n, u32::try_from(blocks).expect("there are fewer blocks than elements"), &mut there)?;
+    there.download(x)
 }
+
+/// What goes wrong with a device.
+pub type Error = RunError;

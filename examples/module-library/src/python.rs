@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 use std::slice;
 
-type Function = fn(&mut [f32], f32) -> crate::Result<()>;
+type Function = fn(&mut [f32], f32) -> Result<(), crate::Error>;
 
 /// # Safety
 /// `x` must lead to `n` numbers that nothing else uses meanwhile.

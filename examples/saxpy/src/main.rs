@@ -4,30 +4,28 @@
 //! compares every element with the same sum done in Rust. Neither CUDA nor ROCm is needed to build or to start it: the
 //! CUDA driver and the HIP runtime are loaded where they are found.
 //!
-//! * `main`: from the command line to the exit status.
+//! * `main`: from the command line to the exit status; the kernel is launched here.
 //! * `args`: the command line.
 //! * `saxpy`: the numbers, and whether they came out right.
-//! * `runtime`: the devices of this machine, and what the next three share.
-//! * `cuda`, `hip`, `cpu`: find devices, run an image on one of them.
 //! * `report`: the tables.
 
 mod args;
-mod cpu;
-mod cuda;
-mod hip;
 mod report;
-mod runtime;
 mod saxpy;
 
 use std::env;
+use std::error::Error;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use offload::DeviceInfo;
+use offload::run::{Device, devices};
 
 use crate::args::Command;
-use crate::runtime::{Machine, Result};
-use crate::saxpy::Problem;
+use crate::saxpy::{BLOCK, Problem};
+
+/// A result whose error is a text for the user: what was attempted, what happened, what to do.
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// What `build.rs` compiled from `kernels/saxpy.cu`: one image for each target, and a function for each kernel, whose
 /// arguments the compiler checks.
@@ -72,26 +70,24 @@ fn explain(device: &DeviceInfo) -> Result<()> {
 /// Runs the kernel on the device named `wanted`, or on the best one.
 fn run(wanted: Option<&str>) -> Result<()> {
     let mut out = io::stdout();
-    let machine = Machine::find();
+    let found = devices();
     report::images(&mut out, &kernels::PACK)?;
-    report::devices(&mut out, &kernels::PACK, &machine)?;
+    report::devices(&mut out, &kernels::PACK, &found)?;
 
     let device = match wanted {
-        Some(name) => machine.device(name)?,
-        None => machine.best_device(&kernels::PACK)?,
+        Some(name) => Device::named(name)?,
+        None => found.best_for(&kernels::PACK)?,
     };
-    let image = kernels::PACK.select(&device.device)?;
-
     let mut problem = Problem::new();
-    device.run(&image, &mut problem)?;
+    let x = device.buffer(&problem.x)?;
+    let mut y = device.buffer(&problem.y)?;
+    // SAFETY: the kernel touches the first `n` elements of `x` and `y`, which is how many they have.
+    unsafe { kernels::saxpy(problem.n(), problem.a, &x, &mut y).launch(&device, problem.blocks(), BLOCK)? };
+    y.download(&mut problem.y)?;
     problem.check()?;
-    writeln!(
-        out,
-        "Ran the {} {} on {}: all {} elements are right.",
-        image.target(),
-        image.kind(),
-        device.name(),
-        problem.len(),
-    )?;
+
+    let image = kernels::PACK.on(&device)?.image();
+    let (target, kind, name, len) = (image.target(), image.kind(), device.name(), problem.len());
+    writeln!(out, "Ran the {target} {kind} on {name}: all {len} elements are right.")?;
     Ok(())
 }

@@ -2,11 +2,9 @@
 
 use std::io::{self, Write};
 
-use offload::PackImage;
+use offload::run::Devices;
 use offload::select::{Choice, judge};
-use offload::{DeviceInfo, KernelPack};
-
-use crate::runtime::Machine;
+use offload::{DeviceInfo, KernelPack, PackImage};
 
 /// Prints what is embedded.
 pub fn images(out: &mut impl Write, pack: &KernelPack) -> io::Result<()> {
@@ -29,18 +27,18 @@ pub fn images(out: &mut impl Write, pack: &KernelPack) -> io::Result<()> {
 }
 
 /// Prints what this machine has, and which image each device gets.
-pub fn devices(out: &mut impl Write, pack: &KernelPack, machine: &Machine) -> io::Result<()> {
+pub fn devices(out: &mut impl Write, pack: &KernelPack, found: &Devices) -> io::Result<()> {
     writeln!(out, "Devices in this machine:")?;
     let mut table = Table::new(["device", "product", "is", "image", "because"]);
-    for found in &machine.devices {
-        let (image, because) = match pack.select(&found.device) {
+    for device in found.list() {
+        let (image, because) = match pack.select(device.info()) {
             Ok(choice) => (format!("{} {}", choice.target(), choice.kind()), choice.fit().to_string()),
-            Err(_) => ("none".to_owned(), format!("none fits; --device {} tells why", found.name())),
+            Err(_) => ("none".to_owned(), format!("none fits; --device {} tells why", device.name())),
         };
-        table.row([found.name(), found.product.clone(), found.device.to_string(), image, because]);
+        table.row([device.name(), device.product().to_owned(), device.info().to_string(), image, because]);
     }
-    for absent in &machine.absent {
-        table.note(absent);
+    for absent in found.absent() {
+        table.note(&absent.why);
     }
     table.print(out)
 }

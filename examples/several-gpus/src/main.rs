@@ -1,16 +1,12 @@
-//! All NVIDIA GPUs of the machine at once, each with the image that fits it. With `--pretend`, what other GPUs would get.
-
-mod modules;
+//! All GPUs of the machine at once, of both vendors, each with the image that fits it. With `--pretend`, what other GPUs would
+//! get.
 
 use std::error::Error;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::{env, thread};
 
-use cudarc::driver::result::launch_kernel;
-use cudarc::driver::{CudaContext, DevicePtr, DevicePtrMut, LaunchConfig};
-use modules::{LoadError, Modules};
 use offload::DeviceInfo;
+use offload::run::{Device, DeviceKind, RunError, devices};
 
 /// The pack, and a function for each kernel, whose arguments the compiler checks.
 mod kernels {
@@ -46,23 +42,23 @@ fn pretend(devices: &str) -> Result<(), Box<dyn Error>> {
 
 /// Runs the kernel on every GPU, each on a thread of its own.
 fn run() -> Result<(), Box<dyn Error>> {
-    let mut gpus = vec![modules::gpu(0)?];
-    for index in 1..usize::try_from(CudaContext::device_count()?)? {
-        gpus.push(modules::gpu(index)?);
+    let found = devices();
+    let gpus: Vec<&Device> = found.list().iter().filter(|device| device.kind() != DeviceKind::Cpu).collect();
+    if gpus.is_empty() {
+        let reasons: Vec<&str> = found.absent().iter().map(|absent| absent.why.as_str()).collect();
+        return Err(format!("no GPU\n  {}", reasons.join("\n  ")).into());
     }
-    let modules = Modules::new(&kernels::PACK);
     let results: Vec<_> = thread::scope(|scope| {
-        let threads: Vec<_> = gpus.iter().map(|gpu| scope.spawn(|| add(&modules, gpu))).collect();
+        let threads: Vec<_> = gpus.iter().map(|gpu| scope.spawn(|| add(gpu))).collect();
         threads.into_iter().map(|thread| thread.join().expect("`add` does not panic")).collect()
     });
 
     let mut failed = 0;
-    for (index, (gpu, result)) in gpus.iter().zip(results).enumerate() {
-        let name = gpu.name()?;
+    for (gpu, result) in gpus.iter().zip(results) {
         match result {
-            Ok(did) => println!("GPU {index}, {name}: {did}"),
+            Ok(did) => println!("{gpu}: {did}"),
             Err(error) => {
-                eprintln!("GPU {index}, {name}: {error}");
+                eprintln!("{gpu}: {error}");
                 failed += 1;
             }
         }
@@ -71,26 +67,16 @@ fn run() -> Result<(), Box<dyn Error>> {
 }
 
 /// Adds vectors on one GPU and checks the sums. Returns what to say of it.
-fn add(modules: &Modules, gpu: &Arc<CudaContext>) -> Result<String, LoadError> {
+fn add(gpu: &Device) -> Result<String, RunError> {
     const LEN: u16 = 10_000;
-    let loaded = modules.on(gpu)?;
-    let function = loaded.module.load_function("vector_add")?;
-    let stream = gpu.default_stream();
+    const BLOCK: u32 = 256;
     let (a, b): (Vec<f32>, Vec<f32>) = (0..LEN).map(|i| (f32::from(i), f32::from(i % 7))).unzip();
-    let (a_there, b_there) = (stream.clone_htod(&a)?, stream.clone_htod(&b)?);
-    let mut sum = stream.alloc_zeros::<f32>(a.len())?;
-    let n = i32::from(LEN);
-    {
-        // What stands beside an address tells cudarc, when it is dropped, that the memory was used until then.
-        let ((a, _a), (b, _b), (sum, _sum)) =
-            (a_there.device_ptr(&stream), b_there.device_ptr(&stream), sum.device_ptr_mut(&stream));
-        let call = kernels::vector_add(n, a as *const f32, b as *const f32, sum as *mut f32);
-        let LaunchConfig { grid_dim, block_dim, shared_mem_bytes } = LaunchConfig::for_num_elems(u32::from(LEN));
-        let (function, stream) = (function.cu_function(), stream.cu_stream());
-        // SAFETY: it touches the first `n` elements of the three vectors, which is how many each has.
-        unsafe { launch_kernel(function, grid_dim, block_dim, shared_mem_bytes, stream, &mut call.pointers()) }?;
-    }
-    let sum = stream.clone_dtoh(&sum)?;
+    let (a_there, b_there, mut sum) = (gpu.buffer(&a)?, gpu.buffer(&b)?, gpu.zeros(a.len())?);
+    let call = kernels::vector_add(i32::from(LEN), &a_there, &b_there, &mut sum);
+    // SAFETY: it touches the first `n` elements of the three vectors, which is how many each has.
+    unsafe { call.launch(gpu, u32::from(LEN).div_ceil(BLOCK), BLOCK)? };
+    let sum = sum.to_vec()?;
     let right = (0..a.len()).filter(|&i| sum[i] == a[i] + b[i]).count();
-    Ok(format!("{} {}, {right} of {LEN} sums are right", loaded.image.target(), loaded.image.kind()))
+    let image = kernels::PACK.on(gpu)?.image();
+    Ok(format!("{} {}, {right} of {LEN} sums are right", image.target(), image.kind()))
 }

@@ -70,7 +70,7 @@ impl Declared<'_> {
             let (kernel, marker) = (marker(name), marker(parameter));
             let (of, size) = (self.argument_type(ty), quote! { { #expansion::core::mem::size_of::<#ty>() } });
             quote! {
-                #parameter: impl #expansion::Argument<#of, kernel_names::#kernel, parameter_names::#marker, #number, #size>
+                #parameter: impl #expansion::DeclaredArgument<#of, kernel_names::#kernel, parameter_names::#marker, #number, #size>
             }
         });
         let types = parameters.iter().map(|parameter| &parameter.ty);
@@ -95,8 +95,8 @@ impl Declared<'_> {
             #[doc = #doc]
             #[allow(clippy::too_many_arguments, non_snake_case, private_bounds, private_interfaces)]
             pub fn #name(#(#arguments),*) -> #expansion::Call<#count, { #layout.bytes }, #form, #has_buffer> {
-                let mut __call = #expansion::Call::new(#expansion::kernel(MODULE, #symbol), #layout.offsets, #invoke);
-                #(__call.set(#numbers, #expansion::Argument::pass(#names));)*
+                let mut __call = #expansion::Call::new(__kernel(#symbol), #layout.offsets, #invoke);
+                #(__call.set(#numbers, #expansion::Passed::pass(#names));)*
                 __call
             }
         })

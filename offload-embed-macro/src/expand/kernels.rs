@@ -1,18 +1,16 @@
 //! The expansion of `include_kernels!`: the pack, and a function for each kernel whose parameters are known.
 
 use super::declared::{Declared, marker};
+use super::functions;
 use crate::declaration::{Declaration, Declarations};
 use crate::input::Options;
 use crate::suggest;
-use offload_format::pack_index::{IndexModule, PackImageKind};
-use offload_format::signature::{Content, Identifiers, Record, Scalar, Signature, Signatures, Size, Type, identifier};
+use offload_format::pack_index::IndexModule;
+use offload_format::signature::{Content, Identifiers, Record, Scalar, Signature, Signatures, Type, identifier};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote};
 use std::collections::BTreeSet;
 use syn::{Error, Result};
-
-/// NVIDIA's compilers align arguments in memory of which they leave the start to each GPU: it is a multiple of this.
-const NVIDIA_ALIGN: u64 = 16;
 
 /// What functions are declared for.
 pub(crate) struct Pack<'a> {
@@ -93,18 +91,31 @@ impl Module<'_> {
         let kernels: Vec<&Signature> = kernels.iter().filter(|kernel| !symbols.contains(&kernel.symbol)).collect();
         let (expansion, form, number) = (self.expansion, self.form, Literal::usize_unsuffixed(self.number));
         // Names that stand for parameters in the compiler's messages.
-        let of_source = kernels.iter().flat_map(|kernel| &kernel.parameters).map(|it| format_ident!("{}", it.name));
         let of_program = declared.iter().flat_map(|kernel| &kernel.parameters).map(|it| marker(&it.name));
-        let parameters: BTreeSet<Ident> = of_source.chain(of_program).collect();
-        let kernel_names = kernels.iter().map(|kernel| format_ident!("{}", kernel.name));
-        let kernel_names = kernel_names.chain(declared.iter().map(|kernel| marker(&kernel.name)));
+        let parameters: BTreeSet<Ident> = of_program.collect();
+        let kernel_names = declared.iter().map(|kernel| marker(&kernel.name));
+        let markers = (!declared.is_empty()).then(|| {
+            let parameters = parameters.iter();
+            quote! {
+                #[doc(hidden)]
+                #[allow(non_camel_case_types, missing_debug_implementations)]
+                pub mod parameter_names {
+                    #(pub enum #parameters {})*
+                }
+                #[doc(hidden)]
+                #[allow(non_camel_case_types, missing_debug_implementations)]
+                pub mod kernel_names {
+                    #(pub enum #kernel_names {})*
+                }
+            }
+        });
         let used = used(&kernels, records);
         let items =
             records.iter().filter(|record| used.contains(record.name.as_str())).map(|record| self.record(record));
-        let functions = kernels.iter().filter_map(|kernel| match kernel.difference.is_empty() {
-            true => self.function(kernel),
-            false => self.uncallable(kernel),
-        });
+        let (callable, others): (Vec<&Signature>, Vec<&Signature>) =
+            kernels.iter().partition(|kernel| kernel.difference.is_empty());
+        let functions = functions::of(&callable, self.module, expansion, form);
+        let uncallable = others.iter().filter_map(|kernel| self.uncallable(kernel));
         let of_program = Declared { expansion, form, module: &self.module.name, images: &self.module.images };
         let of_program = declared.iter().map(|kernel| of_program.function(kernel)).collect::<Result<Vec<_>>>()?;
         let mut names = Identifiers::default();
@@ -125,18 +136,15 @@ impl Module<'_> {
         });
         Ok(quote! {
             const MODULE: #expansion::Module<'static, #form> = #expansion::module(&#pack, #number);
-            #[doc(hidden)]
-            #[allow(non_camel_case_types, missing_debug_implementations)]
-            pub mod parameter_names {
-                #(pub enum #parameters {})*
+            // In a function of its own: what generic functions name is evaluated for each of them.
+            #[allow(dead_code)]
+            fn __kernel(symbol: &'static #expansion::core::primitive::str) -> #expansion::Kernel<'static, #form> {
+                #expansion::kernel(MODULE, symbol)
             }
-            #[doc(hidden)]
-            #[allow(non_camel_case_types, missing_debug_implementations)]
-            pub mod kernel_names {
-                #(pub enum #kernel_names {})*
-            }
+            #markers
             #(#items)*
-            #(#functions)*
+            #functions
+            #(#uncallable)*
             #(#of_program)*
             #(#constants)*
         })
@@ -148,58 +156,6 @@ impl Module<'_> {
         let of_source = self.module.signatures.kernels.iter().map(|kernel| kernel.symbol.as_str());
         let known: BTreeSet<&str> = of_source.chain(declared.iter().map(String::as_str)).collect();
         all.map(|kernel| kernel.name.as_str()).filter(|symbol| !known.contains(symbol)).collect()
-    }
-
-    /// `None` if the size of a parameter is not known.
-    fn function(&self, kernel: &Signature) -> Option<TokenStream> {
-        let Signature { symbol, name, source_name, place, comment, parameters, .. } = kernel;
-        let (expansion, form) = (self.expansion, self.form);
-        let layout = kernel.layout(&self.module.signatures.records)?;
-        let count = Literal::usize_unsuffixed(parameters.len());
-        let bytes = layout.last().map_or(0, |(offset, size)| offset + size.bytes);
-        let bytes = Literal::u64_unsuffixed(bytes);
-        let offsets = layout.iter().map(|(offset, _)| Literal::u64_unsuffixed(*offset));
-        let function = format_ident!("{name}");
-        let names: Vec<Ident> = parameters.iter().map(|parameter| format_ident!("{}", parameter.name)).collect();
-        let types =
-            parameters.iter().zip(&layout).zip(&names).enumerate().map(|(at, ((parameter, (_, size)), marker))| {
-                let (number, bytes) = (Literal::usize_unsuffixed(at + 1), Literal::u64_unsuffixed(size.bytes));
-                let ty = parameter_type(expansion, &parameter.ty);
-                quote! { impl #expansion::Argument<#ty, kernel_names::#function, parameter_names::#marker, #number, #bytes> }
-            });
-        let numbers = (0..parameters.len()).map(Literal::usize_unsuffixed);
-        let records = &self.module.signatures.records;
-        let invoke = match parameters.iter().all(|parameter| is_passed_alike(&parameter.ty, records)) {
-            true => {
-                let types = parameters.iter().map(|parameter| memory_type(expansion, &parameter.ty));
-                let offsets = offsets.clone();
-                quote! { #expansion::cpu_call!(#(#offsets, #types;)*) }
-            }
-            false => quote! { #expansion::core::option::Option::None },
-        };
-        let has_buffer = self.is_layout_of_all(symbol, &layout);
-        let comment = documentation(comment);
-        let origin = format!(" `{source_name}`, {place}");
-        Some(quote! {
-            #(#comment)*
-            #[doc = #origin]
-            #[allow(clippy::too_many_arguments, non_snake_case, rustdoc::broken_intra_doc_links, rustdoc::invalid_html_tags)]
-            pub fn #function(#(#names: #types),*) -> #expansion::Call<#count, #bytes, #form, #has_buffer> {
-                let mut __call = #expansion::Call::new(#expansion::kernel(MODULE, #symbol), [#(#offsets),*], #invoke);
-                #(__call.set(#numbers, #expansion::Argument::pass(#names));)*
-                __call
-            }
-        })
-    }
-
-    /// Whether a kernel's arguments lie so in all images; and, if there is PTX, in what any driver makes of it.
-    fn is_layout_of_all(&self, symbol: &str, layout: &[(u64, Size)]) -> bool {
-        self.module.images.iter().all(|image| {
-            let Some(recorded) = image.kernel(symbol).and_then(|kernel| kernel.arguments.as_ref()) else { return true };
-            let is_ptx = matches!(image.kind, PackImageKind::Ptx { .. });
-            let is_same = layout.iter().map(|(offset, _)| *offset).eq(recorded.iter().map(|argument| argument.offset));
-            is_same && !(is_ptx && layout.iter().any(|(_, size)| size.align > NVIDIA_ALIGN))
-        })
     }
 
     /// A function of a kernel that is not the same in all images: its call does not compile. `None` if it has no parameters
@@ -296,29 +252,6 @@ impl Module<'_> {
     }
 }
 
-/// Whether compilers for the CPU pass a value of this type as its counterpart in Rust: not if it is one of small floats, or a union,
-/// whose bytes stand for it in Rust and would be in other registers.
-fn is_passed_alike(ty: &Type, records: &[Record]) -> bool {
-    /// What is larger is passed in memory.
-    const IN_REGISTERS: u64 = 16;
-    match ty {
-        Type::Scalar(scalar) => !matches!(scalar, Scalar::F16 | Scalar::Bf16),
-        Type::Pointer { .. } | Type::Void => true,
-        Type::Array { of, .. } => is_passed_alike(of, records),
-        Type::Record(name) => {
-            let Some(record) = records.iter().find(|record| record.name == *name) else { return false };
-            let is_large = record.size.is_some_and(|size| size.bytes > IN_REGISTERS);
-            is_large
-                || match &record.content {
-                    Content::Opaque => false,
-                    Content::Fields(fields) | Content::Packed(fields) => {
-                        fields.iter().all(|field| is_passed_alike(&field.ty, records))
-                    }
-                }
-        }
-    }
-}
-
 /// The names of the records that the kernels' types are made of.
 fn used<'a>(kernels: &[&'a Signature], records: &'a [Record]) -> BTreeSet<&'a str> {
     let mut used = BTreeSet::new();
@@ -361,15 +294,6 @@ fn memory_type(expansion: &TokenStream, ty: &Type) -> TokenStream {
     }
 }
 
-/// A type of a parameter. To `void`, any pointer may be passed.
-fn parameter_type(expansion: &TokenStream, ty: &Type) -> TokenStream {
-    match ty {
-        Type::Pointer { is_mutable: true, to } if **to == Type::Void => quote! { #expansion::AnyMut },
-        Type::Pointer { is_mutable: false, to } if **to == Type::Void => quote! { #expansion::AnyConst },
-        other => memory_type(expansion, other),
-    }
-}
-
 /// `f16` and `bf16` are their bits.
 fn scalar_type(expansion: &TokenStream, scalar: Scalar) -> TokenStream {
     let name = match scalar {
@@ -378,24 +302,4 @@ fn scalar_type(expansion: &TokenStream, scalar: Scalar) -> TokenStream {
     };
     let name = Ident::new(name, Span::call_site());
     quote! { #expansion::core::primitive::#name }
-}
-
-/// The lines of a comment as documentation. None of it is an example in Rust.
-fn documentation(comment: &[String]) -> Vec<TokenStream> {
-    let mut lines: Vec<TokenStream> = Vec::new();
-    let mut is_code = false;
-    for line in comment {
-        let is_fence = line.trim_start().starts_with("```");
-        is_code ^= is_fence;
-        let line = match line.trim() {
-            _ if is_fence && is_code => " ```text".to_owned(),
-            text => format!(" {text}"),
-        };
-        lines.push(quote! { #[doc = #line] });
-    }
-    let end = if is_code { " ```" } else { "" };
-    if !comment.is_empty() {
-        lines.push(quote! { #[doc = #end] });
-    }
-    lines
 }

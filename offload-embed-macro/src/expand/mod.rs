@@ -4,6 +4,7 @@
 //! `crate = …` and the user's crate call so.
 
 mod declared;
+mod functions;
 mod kernels;
 mod register;
 mod tables;

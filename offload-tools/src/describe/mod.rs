@@ -4,6 +4,7 @@ mod header;
 mod named;
 mod problem;
 mod record;
+mod signature;
 mod stated_kind;
 
 pub use header::Header;

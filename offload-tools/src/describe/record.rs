@@ -97,6 +97,9 @@ pub struct ParameterRecord {
     pub offset: u64,
     /// Its size in bytes.
     pub size: u64,
+    /// Whether the image records that it is a pointer to memory of the GPU.
+    #[serde(skip)]
+    pub is_pointer: bool,
 }
 
 impl KernelRecord {
@@ -125,6 +128,7 @@ impl KernelRecord {
                 type_name: argument.type_name.map(str::to_owned),
                 offset: argument.offset,
                 size: argument.size,
+                is_pointer: argument.value_kind == Some("global_buffer"),
             })
             .collect();
         Self {

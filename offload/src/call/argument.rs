@@ -1,8 +1,6 @@
 //! What may be passed for a parameter.
 
-use core::ffi::c_void;
-
-/// A value that may be passed for parameter `NUMBER`, called `Name`, of a kernel: one whose type there is `T`, of `BYTES` bytes.
+/// A value that may be passed for a parameter whose type in the kernel is `T`.
 ///
 /// | the kernel has | may be passed |
 /// |---|---|
@@ -14,16 +12,34 @@ use core::ffi::c_void;
 ///
 /// A C++ reference is passed as a pointer.
 #[diagnostic::on_unimplemented(
+    message = "a kernel has `{T}`: `{Self}` cannot be passed",
+    label = "`{T}` is needed here",
+    note = "parameters have the types of the kernel's source"
+)]
+pub trait Argument<T>: Passed {}
+
+/// What the kernel gets of an argument. For expansions.
+#[doc(hidden)]
+pub trait Passed {
+    /// Its bytes are those of the argument.
+    type Value: Copy;
+
+    /// Returns the value that the kernel gets.
+    fn pass(self) -> Self::Value;
+}
+
+/// An argument for parameter `NUMBER`, called `Name`, of a kernel that the program declares, of `BYTES` bytes. For expansions.
+#[diagnostic::on_unimplemented(
     message = "parameter {NUMBER}, `{Name}`, of the kernel `{Kernel}` is `{T}` ({BYTES} bytes): `{Self}` cannot be passed",
     label = "`{T}` is needed here",
     note = "parameters have the types of the kernel's source"
 )]
-pub trait Argument<T, Kernel, Name, const NUMBER: usize, const BYTES: usize> {
-    /// What is passed.
-    type Passed: Copy;
+pub trait DeclaredArgument<T, Kernel, Name, const NUMBER: usize, const BYTES: usize>: Passed {}
 
-    /// Returns the value that the kernel gets.
-    fn pass(self) -> Self::Passed;
+#[diagnostic::do_not_recommend]
+impl<T, A: Argument<T>, Kernel, Name, const NUMBER: usize, const BYTES: usize>
+    DeclaredArgument<T, Kernel, Name, NUMBER, BYTES> for A
+{
 }
 
 /// A buffer in device memory that can be passed in place of a pointer.
@@ -59,49 +75,56 @@ pub enum AnyConst {}
 #[derive(Debug)]
 pub enum AnyMut {}
 
-macro_rules! impl_argument {
-    ($([$($generics:tt)*] $from:ty => $to:ty, $passed:ty, $value:ident $pass:expr;)*) => {$(
-        #[diagnostic::do_not_recommend]
-        impl<$($generics)* Kernel, Name, const NUMBER: usize, const BYTES: usize> Argument<$to, Kernel, Name, NUMBER, BYTES> for $from {
-            type Passed = $passed;
+macro_rules! impl_passed {
+    ($([$($generics:tt)*] $from:ty => $value:ty, $it:ident $pass:expr;)*) => {$(
+        impl<$($generics)*> Passed for $from {
+            type Value = $value;
 
-            fn pass(self) -> $passed {
-                let $value = self;
+            fn pass(self) -> $value {
+                let $it = self;
                 $pass
             }
         }
     )*};
 }
 
+macro_rules! impl_argument {
+    ($([$($generics:tt)*] $from:ty => $to:ty;)*) => {$(
+        #[diagnostic::do_not_recommend]
+        impl<$($generics)*> Argument<$to> for $from {}
+    )*};
+}
+
+macro_rules! numbers {
+    ($($number:ty)*) => {
+        impl_passed! { $([] $number => $number, it it;)* }
+        impl_argument! { $([] $number => $number;)* }
+    };
+}
+
 // One impl for each number: a literal then has the type of the parameter.
+numbers! { bool i8 u8 i16 u16 i32 u32 i64 u64 i128 u128 isize usize f32 f64 }
+
+impl_passed! {
+    [T] *const T => *const T, it it;
+    [T] *mut T => *mut T, it it;
+    [B: DeviceBuffer] &B => *const B::Item, it it.device_address();
+    [B: DeviceBuffer] &mut B => *mut B::Item, it it.device_address().cast_mut();
+}
+
 impl_argument! {
-    [] bool => bool, bool, it it;
-    [] i8 => i8, i8, it it;
-    [] u8 => u8, u8, it it;
-    [] i16 => i16, i16, it it;
-    [] u16 => u16, u16, it it;
-    [] i32 => i32, i32, it it;
-    [] u32 => u32, u32, it it;
-    [] i64 => i64, i64, it it;
-    [] u64 => u64, u64, it it;
-    [] i128 => i128, i128, it it;
-    [] u128 => u128, u128, it it;
-    [] isize => isize, isize, it it;
-    [] usize => usize, usize, it it;
-    [] f32 => f32, f32, it it;
-    [] f64 => f64, f64, it it;
-    [T,] *const T => *const T, *const T, it it;
-    [T,] *mut T => *const T, *const T, it it.cast_const();
-    [T,] *mut T => *mut T, *mut T, it it;
-    [T,] *const T => AnyConst, *const c_void, it it.cast();
-    [T,] *mut T => AnyConst, *const c_void, it it.cast_const().cast();
-    [T,] *mut T => AnyMut, *mut c_void, it it.cast();
-    [B: DeviceBuffer,] &B => *const B::Item, *const B::Item, it it.device_address();
-    [B: DeviceBuffer,] &mut B => *const B::Item, *const B::Item, it it.device_address();
-    [B: DeviceBuffer,] &mut B => *mut B::Item, *mut B::Item, it it.device_address().cast_mut();
-    [B: DeviceBuffer,] &B => AnyConst, *const c_void, it it.device_address().cast();
-    [B: DeviceBuffer,] &mut B => AnyConst, *const c_void, it it.device_address().cast();
-    [B: DeviceBuffer,] &mut B => AnyMut, *mut c_void, it it.device_address().cast_mut().cast();
+    [T] *const T => *const T;
+    [T] *mut T => *const T;
+    [T] *mut T => *mut T;
+    [T] *const T => AnyConst;
+    [T] *mut T => AnyConst;
+    [T] *mut T => AnyMut;
+    [B: DeviceBuffer] &B => *const B::Item;
+    [B: DeviceBuffer] &mut B => *const B::Item;
+    [B: DeviceBuffer] &mut B => *mut B::Item;
+    [B: DeviceBuffer] &B => AnyConst;
+    [B: DeviceBuffer] &mut B => AnyConst;
+    [B: DeviceBuffer] &mut B => AnyMut;
 }
 
 /// For records, which expansions declare.
@@ -109,18 +132,14 @@ impl_argument! {
 #[macro_export]
 macro_rules! impl_argument_of_record {
     ($record:ident) => {
-        impl<
-            Kernel,
-            Name,
-            const NUMBER: $crate::__expansion::core::primitive::usize,
-            const BYTES: $crate::__expansion::core::primitive::usize,
-        > $crate::__expansion::Argument<$record, Kernel, Name, NUMBER, BYTES> for $record
-        {
-            type Passed = $record;
+        impl $crate::__expansion::Passed for $record {
+            type Value = $record;
 
             fn pass(self) -> $record {
                 self
             }
         }
+
+        impl $crate::__expansion::Argument<$record> for $record {}
     };
 }

@@ -4,7 +4,7 @@ mod argument;
 mod check;
 mod parameter;
 
-pub use argument::{AnyConst, AnyMut, Argument, DeviceBuffer};
+pub use argument::{AnyConst, AnyMut, Argument, DeclaredArgument, DeviceBuffer, Passed};
 pub use check::{Declaration, Recorded, check};
 pub use parameter::{DeclaredParameter, Layout, Parameter, ParameterLayout, layout};
 

@@ -216,7 +216,7 @@ impl Devices {
         }
         // Two GPUs of a kind are refused in the same words.
         refusals.dedup();
-        refusals.extend(self.absent.iter().map(|Absent { kind, why }| format!("no {kind} device: {why}")));
+        refusals.extend(self.absent.iter().map(|absent| absent.why.clone()));
         let attempted = format!("find a device for the pack \"{}\"", pack.name());
         Err(RunError::refused(attempted, format!("no image fits\n{}", refusals.join("\n"))))
     }

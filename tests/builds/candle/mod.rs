@@ -6,6 +6,7 @@
 
 mod amd;
 mod compressed;
+mod functions;
 mod nvidia;
 
 use offload_tests::registry::{Needs, needs};
@@ -20,6 +21,7 @@ offload_tests::tests! {
     ;
     amd::tests(),
     compressed::tests(),
+    functions::tests(),
     nvidia::tests(),
 }
 

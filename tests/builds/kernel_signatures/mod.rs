@@ -1,18 +1,24 @@
 //! Signatures of kernels: what the build reads from sources, and the functions that programs get of it. Judges: clang, whose
 //! images record offsets and sizes of all arguments, and rustc, which lays out the structs.
 
+mod all;
 mod declared;
 mod random;
 
+pub use all::assert_each_kernel_has_a_function;
+
 use offload_tests::data::{assert_as_checked_in, read};
+use offload_tests::own;
 use offload_tests::registry::CLANG;
 use offload_tests::scenario::Scenario;
 use offload_tests::scratch::{self, workspace};
+use offload_tests::tools::{stdout, succeed};
 use std::path::PathBuf;
 
 offload_tests::tests! {
     CLANG => [a_change_of_a_source_changes_its_signatures, a_kernel_that_differs_between_images_cannot_be_called, without_one_layout_for_all_images_there_is_no_buffer],
-    CLANG.slow() => [every_type_has_a_counterpart, builds_without_compilers_have_the_same_functions, functions_of_all_kinds_of_packs];
+    CLANG.slow() => [every_type_has_a_counterpart, builds_without_compilers_have_the_same_functions, functions_of_all_kinds_of_packs, functions_of_a_dependency];
+    all::tests(),
     declared::tests(),
     random::tests(),
 }
@@ -68,6 +74,13 @@ fn a_kernel_that_differs_between_images_cannot_be_called() {
         "kernels/types.cu:6 has (x: *mut f32, n: i64, m: i32): 3 parameters; bytes of each: 8 at 0, 8 at 8, 4 at 16",
     );
     printed.once("the image for compute_80 has 3 parameters; bytes of each: 8 at 0, 4 at 8, 4 at 12");
+    // `offload verify` finds the same in the pack.
+    let pack = scenario.output("debug", "pack.pack");
+    let verified = stdout(&succeed(own::offload(&["verify", "--notes"]).arg(&pack)));
+    let of_parameters: Vec<&str> = verified.lines().filter(|line| line.ends_with(" [parameters]")).collect();
+    let expected = "compute_80: the kernel k has the parameters (8 bytes, 4 bytes, 4 bytes), \
+                    and (8 bytes, 8 bytes, 4 bytes) in the image for gfx90a [parameters]";
+    assert!(of_parameters.len() == 1 && of_parameters[0].ends_with(expected), "{verified}");
     let main = |call: &str| {
         format!("mod kernels {{ offload::include_kernels!(\"pack\"); }}\nfn main() {{ let _ = kernels::{call}; }}")
     };
@@ -164,4 +177,53 @@ fn functions_of_all_kinds_of_packs() {
     scenario.build().fails();
     scenario.write("src/main.rs", CALL.replace("kernels::saxpy", "kernels::types::saxpy"));
     scenario.build().passes();
+}
+
+/// A library with kernels has functions that another package calls, and a package that embeds the library's pack has its own.
+fn functions_of_a_dependency() {
+    let depends = "signatures_library = { path = \"../signatures_library\" }";
+    let workspace = Scenario::workspace(
+        "signatures_dependency",
+        &[
+            ("signatures_library", "links = \"signatures\"", ""),
+            ("signatures_caller", "", depends),
+            ("signatures_embedder", "", depends),
+        ],
+    );
+    let [library, caller, embedder] =
+        ["signatures_library", "signatures_caller", "signatures_embedder"].map(|name| workspace.member(name));
+    library.write("kernels/saxpy.cu", SAXPY).write(
+        "src/lib.rs",
+        "pub mod own {\n    offload::include_kernels!(\"saxpy\");\n}\npub use own::{PACK, saxpy};\n",
+    );
+    library.pack("saxpy", r#".file("kernels/saxpy.cu").archs(["gfx90a", "compute_80"])"#);
+    embedder.build_script(r#"embed_from("signatures", "saxpy");"#);
+    let main = |module: &str| {
+        format!(
+            "{module}fn main() {{\n    \
+             let call = kernels::saxpy(1, 2.0_f32, std::ptr::null::<f32>(), std::ptr::null_mut());\n    \
+             println!(\"{{}} {{}} {{:?}}\", call.kernel().name(), call.pointers().len(), \
+             kernels::PACK.images().map(|image| image.target()).collect::<Vec<_>>());\n}}\n"
+        )
+    };
+    caller.write("src/main.rs", main("use signatures_library as kernels;\n"));
+    embedder.write("src/main.rs", main("mod kernels {\n    offload::include_kernels!(\"saxpy\");\n}\n"));
+    let runs = |variable: &[(&str, &str)], expected: &str| {
+        for package in [&caller, &embedder] {
+            let printed = package.run().envs(variable.iter().copied()).passes();
+            assert_eq!(printed.stdout, format!("saxpy 4 {expected}\n"), "{variable:?}");
+        }
+    };
+    const BUILT: &str = "[\"gfx90a\", \"compute_80\"]";
+    runs(&[], BUILT);
+    runs(&[("OFFLOAD_FROM_DISK", "1")], BUILT);
+    runs(&[("OFFLOAD_SKIP", "1")], "[]");
+    runs(&[], BUILT);
+
+    // A change of the source reaches both.
+    library.write("kernels/saxpy.cu", SAXPY.replace("float a", "double a"));
+    for package in [&caller, &embedder] {
+        let printed = package.check().fails();
+        printed.has("error[E0277]: parameter 2, `a`, of the kernel `saxpy` is `f64` (8 bytes): `f32` cannot be passed");
+    }
 }

@@ -8,7 +8,7 @@ fn main() -> ExitCode {
     ExitCode::FAILURE
 }
 
-fn run() -> module_library::Result<()> {
+fn run() -> Result<(), module_library::Error> {
     let mut x: Vec<f32> = (0..8_u16).map(f32::from).collect();
     module_library::scale(&mut x, 3.0)?;
     println!("scale by 3:   {x:?}");

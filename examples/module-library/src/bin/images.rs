@@ -1,9 +1,10 @@
 //! Says which image of each module a device gets: `images sm_90`.
 
 use std::env;
+use std::error::Error;
 use std::process::ExitCode;
 
-use module_library::{KERNELS, Result};
+use module_library::KERNELS;
 use offload::DeviceInfo;
 
 fn main() -> ExitCode {
@@ -13,7 +14,7 @@ fn main() -> ExitCode {
     ExitCode::FAILURE
 }
 
-fn list(device: &str) -> Result<()> {
+fn list(device: &str) -> Result<(), Box<dyn Error>> {
     let device = DeviceInfo::parse(device)?;
     for module in KERNELS.modules() {
         let choice = module.select(&device)?;

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 /// The rows of kernels. The columns are as wide as usual numbers are, so that the tables of all images of a file line up.
-/// The name comes behind them; on a terminal that has no room for it, in a line of its own before them.
+/// The name follows them. On a terminal without room for it, the signature's line comes first and has the name.
 pub(super) struct KernelTable {
     bytes: bool,
     terminal: Option<usize>,
@@ -37,9 +37,33 @@ impl KernelTable {
             self.row(out, &HEADINGS.map(str::to_owned), "KERNEL", FAINT)?;
         }
         for kernel in kernels {
-            self.row(out, &self.cells(kernel), &text::escaped_str(&kernel.name), Style::new())?;
+            let name = text::escaped_str(&kernel.name);
+            if self.is_narrow() {
+                self.signature(out, &name, kernel, "")?;
+                self.row(out, &self.cells(kernel), "", Style::new())?;
+            } else {
+                self.row(out, &self.cells(kernel), &name, Style::new())?;
+                self.signature(out, &name, kernel, "  ")?;
+            }
         }
         Ok(())
+    }
+
+    fn is_narrow(&self) -> bool {
+        self.terminal.is_some_and(|columns| columns < ROOMY)
+    }
+
+    /// `saxpy(4 bytes, 4 bytes, pointer, pointer)`; in two lines if the terminal has no room for it in one.
+    fn signature(&self, out: &mut Out, name: &str, kernel: &KernelRecord, indent: &str) -> io::Result<()> {
+        let signature = kernel.signature();
+        let room = self.terminal.map(|columns| columns - INDENT.len() - indent.len());
+        match room.filter(|room| name.chars().count() + signature.chars().count() > *room) {
+            None => writeln!(out, "{INDENT}{indent}{name}{signature}"),
+            Some(room) => {
+                writeln!(out, "{INDENT}{indent}{}", text::shortened(name, room))?;
+                writeln!(out, "{INDENT}{indent}  {}", text::shortened(&signature, room - 2))
+            }
+        }
     }
 
     fn row(&self, out: &mut Out, cells: &[String; 6], name: &str, style: Style) -> io::Result<()> {
@@ -48,9 +72,10 @@ impl KernelTable {
             let _ = write!(line, "{cell:>width$} ");
         }
         match self.terminal {
-            Some(columns) if columns < ROOMY => {
-                let name = text::shortened(name, columns - INDENT.len());
-                writeln!(out, "{INDENT}{}", styled(style, &name))?;
+            Some(_) if self.is_narrow() => {
+                if !name.is_empty() {
+                    writeln!(out, "{INDENT}{}", styled(style, name))?;
+                }
             }
             Some(columns) => {
                 line.push(' ');

@@ -21,7 +21,7 @@ pub struct Args {
     /// Executables, libraries, objects, archives, bundles, fatbins, code objects
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Show the kernels of each image, too
+    /// Show the kernels of each image, too, and what the image records of their parameters
     #[arg(short, long)]
     kernels: bool,
     /// Show sizes and offsets in bytes

@@ -1,5 +1,6 @@
 //! What is checked, and what was found.
 
+use super::parameters::Parameters;
 use crate::text::{self, HEADING, styled};
 use offload_format::inventory::{Container, Image, Place};
 
@@ -37,6 +38,7 @@ checks! {
     Target, "target", "an image's own header says that it does not run on all that its name promises";
     Generic, "generic", "code for a generic target is not of code object version 6, which loaders want";
     Kernels, "kernels", "what an image says of its kernels cannot be read";
+    Parameters, "parameters", "images of a module have a kernel of one name with other parameters, as an #ifdef can make them";
     PtxEnd, "ptx-end", "no NUL follows PTX text in a fatbin, and drivers read up to one";
     Wrapper, "wrapper", "what a program registers with HIP's or CUDA's runtime points to no device code";
 }
@@ -74,6 +76,7 @@ pub(super) struct Finding {
 #[derive(Debug, Default)]
 pub(super) struct Report {
     pub(super) findings: Vec<Finding>,
+    pub(super) parameters: Parameters,
 }
 
 /// What a finding is about: a container, or an image of it.

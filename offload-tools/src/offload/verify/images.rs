@@ -29,8 +29,13 @@ pub(super) fn check(report: &mut Report, subject: Subject<'_, '_>, image: &Image
         report.finding(Check::Target, subject, format!("its header says {header}"));
     }
     code_object(report, subject, image, &named, bytes);
-    if let Err(error) = KernelRecord::all_of(kind, bytes) {
-        report.finding(Check::Kernels, subject, error.to_string());
+    match KernelRecord::all_of(kind, bytes) {
+        Ok(kernels) => {
+            let container = (subject.number, subject.container);
+            let differences = report.parameters.compare(container, image, kind, kernels.unwrap_or_default());
+            differences.into_iter().for_each(|text| report.note(Check::Parameters, subject, text));
+        }
+        Err(error) => report.finding(Check::Kernels, subject, error.to_string()),
     }
 }
 

@@ -6,12 +6,14 @@
 //! | `containers` | sizes, hashes, what lies where |
 //! | `bundles` | the entries of bundles: their names, and what HIP's runtime wants of them |
 //! | `images` | an image's own bytes beside what is said of it |
+//! | `parameters` | kernels of one name in the images of a module |
 //! | `wrappers` | what a program hands to its runtime |
 
 mod bundles;
 mod check;
 mod containers;
 mod images;
+mod parameters;
 mod wrappers;
 
 use super::progress::Progress;

@@ -10,11 +10,11 @@ use alloc::string::String;
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::OnceLock;
 
-/// The runtime alone brings names with a version, the development files the plain one.
+/// The development files bring the plain name, which bindings look for; the runtime alone those with a version.
 const LIBRARIES: &[&str] = if cfg!(windows) {
     &["amdhip64_7.dll", "amdhip64_6.dll", "amdhip64.dll"]
 } else {
-    &["libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"]
+    &["libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"]
 };
 
 // The header's names stay as they are.

@@ -1,0 +1,287 @@
+//! Functions of kernels whose parameters the build has read from the source.
+//!
+//! A pack may have thousands of kernels, and rustc compiles all of their functions in each build of the crate. So there is little
+//! to each: traits, the type that is returned and the code that stores arguments are shared, and all of them are one text for
+//! rustc to read. Tokens one by one take a development build, in which macros are not optimized, several times as long.
+
+use offload_format::pack_index::{IndexImage, IndexModule, PackImageKind};
+use offload_format::signature::{Content, Record, Scalar, Signature, Signatures, Size, Type};
+use proc_macro2::TokenStream;
+use quote::quote;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+/// With no more parameters than this, each kernel has traits of its own, whose messages name the kernel.
+const MOST_OWN_TRAITS: usize = 256;
+
+/// NVIDIA's compilers align arguments in memory of which they leave the start to each GPU: it is a multiple of this.
+const NVIDIA_ALIGN: u64 = 16;
+
+/// With more, clippy warns.
+const FEW_ARGUMENTS: usize = 7;
+
+/// The functions, with what they share. Kernels with a parameter of unknown size have none.
+pub(super) fn of(
+    kernels: &[&Signature],
+    module: &IndexModule,
+    expansion: &TokenStream,
+    form: &TokenStream,
+) -> TokenStream {
+    let count = kernels.iter().map(|kernel| kernel.parameters.len()).sum::<usize>();
+    let mut functions = Functions { has_own_traits: count <= MOST_OWN_TRAITS, ..Functions::default() };
+    kernels.iter().for_each(|kernel| functions.add(kernel, module));
+    if functions.text.is_empty() {
+        return TokenStream::new();
+    }
+    let arguments = functions.arguments();
+    let shared = functions.shared();
+    let text = parsed(&(arguments + &shared + &functions.text));
+    quote! {
+        #[allow(unused_imports)]
+        use #expansion as __offload;
+        #[allow(dead_code)]
+        type __Form = #form;
+        #text
+    }
+}
+
+/// By rustc's own parser: that of proc-macro2 is not optimized in development builds.
+fn parsed(text: &str) -> TokenStream {
+    const PARSES: &str = "names are identifiers";
+    match proc_macro::is_available() {
+        true => text.parse::<proc_macro::TokenStream>().expect(PARSES).into(),
+        false => text.parse().expect(PARSES),
+    }
+}
+
+/// Functions in Rust.
+#[derive(Debug, Default)]
+struct Functions<'a> {
+    has_own_traits: bool,
+    text: String,
+    /// By the name of the module that they are in: the traits of parameters.
+    traits: BTreeMap<&'a str, BTreeSet<Trait<'a>>>,
+    /// The number of what takes arguments like these.
+    shapes: BTreeMap<Shape, usize>,
+}
+
+/// The arguments of kernels that are stored, and passed on to functions for the CPU, by the same code.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Shape {
+    /// Where each starts, and its type.
+    arguments: Vec<(u64, String)>,
+    /// Where the last one ends.
+    bytes: u64,
+    has_buffer: bool,
+    is_passed_alike: bool,
+}
+
+/// What may be passed for parameters of this number, name and size, whatever their type is.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Trait<'a> {
+    number: usize,
+    name: &'a str,
+    bytes: u64,
+}
+
+impl<'a> Functions<'a> {
+    fn add(&mut self, kernel: &'a Signature, module: &IndexModule) {
+        let IndexModule { images, signatures: Signatures { records, .. }, .. } = module;
+        let Signature { symbol, name, source_name, place, comment, parameters, .. } = kernel;
+        let Some(layout) = kernel.layout(records) else { return };
+        let traits_module = if self.has_own_traits { name.as_str() } else { "any" };
+        let (mut generics, mut names) = (String::new(), String::new());
+        let traits = self.traits.entry(traits_module).or_default();
+        for (at, (parameter, (_, size))) in parameters.iter().zip(&layout).enumerate() {
+            let of_parameter = Trait { number: at + 1, name: &parameter.name, bytes: size.bytes };
+            let ty = parameter_type(&parameter.ty);
+            let _ = write!(
+                generics,
+                "{}: impl __arguments::{traits_module}::{}<{ty}>,",
+                parameter.name,
+                of_parameter.ident()
+            );
+            traits.insert(of_parameter);
+            let _ = write!(names, ",{}", parameter.name);
+        }
+        let bytes = layout.last().map_or(0, |(offset, size)| offset + size.bytes);
+        let has_buffer = images.iter().all(|image| has_layout(image, symbol, &layout));
+        let types = parameters.iter().map(|parameter| memory_type(&parameter.ty));
+        let shape = Shape {
+            arguments: layout.iter().map(|(offset, _)| *offset).zip(types).collect(),
+            bytes,
+            has_buffer,
+            is_passed_alike: parameters.iter().all(|parameter| is_passed_alike(&parameter.ty, records)),
+        };
+        let return_type = shape.return_type();
+        let number = self.shapes.len();
+        let number = *self.shapes.entry(shape).or_insert(number);
+
+        let text = &mut self.text;
+        let mut doc = documentation(comment);
+        let _ = write!(doc, " `{source_name}`, {place}");
+        let _ = write!(text, "#[doc = {doc:?}]");
+        // Only where they are needed: rustc takes some time for each.
+        if comment.iter().any(|line| line.contains(['[', '<'])) {
+            text.push_str("#[allow(rustdoc::broken_intra_doc_links, rustdoc::invalid_html_tags)]");
+        }
+        if parameters.len() > FEW_ARGUMENTS {
+            text.push_str("#[allow(clippy::too_many_arguments)]");
+        }
+        if generics.contains(char::is_uppercase) || name.contains(char::is_uppercase) {
+            text.push_str("#[allow(non_snake_case)]");
+        }
+        let _ = writeln!(
+            text,
+            "pub fn {name}({generics}) -> __arguments::{return_type} {{ __call_{number}({symbol:?}{names}) }}"
+        );
+    }
+
+    /// The traits, and the types that functions return.
+    fn arguments(&self) -> String {
+        let mut text = String::new();
+        for (module, traits) in &self.traits {
+            let _ = write!(text, "#[doc(hidden)] pub mod {module} {{ use super::__offload;");
+            let of_kernel = if self.has_own_traits { format!(", of the kernel `{module}`") } else { String::new() };
+            for of_parameter in traits {
+                let Trait { number, name, bytes } = of_parameter;
+                let message = format!(
+                    "parameter {number}, `{name}`{of_kernel}{} is `{{T}}` ({bytes} bytes): `{{Self}}` cannot be passed",
+                    if self.has_own_traits { "" } else { "," }
+                );
+                let _ = write!(
+                    text,
+                    "#[diagnostic::on_unimplemented(message = {message:?}, label = \"`{{T}}` is needed here\", \
+                     note = \"parameters have the types of the kernel's source\")] \
+                     pub trait {0}<T>: __offload::Passed {{}} \
+                     #[diagnostic::do_not_recommend] \
+                     impl<T, A: __offload::Argument<T>> {0}<T> for A {{}} ",
+                    of_parameter.ident()
+                );
+            }
+            text.push_str("}\n");
+        }
+        let types: BTreeMap<String, &Shape> = self.shapes.keys().map(|shape| (shape.return_type(), shape)).collect();
+        for (name, Shape { arguments, bytes, has_buffer, .. }) in types {
+            let count = arguments.len();
+            let _ = write!(text, "pub type {name} = __offload::Call<{count}, {bytes}, super::__Form, {has_buffer}>;");
+        }
+        format!(
+            "#[doc(hidden)] #[allow(non_camel_case_types, unused_imports)] pub mod __arguments {{ use super::__offload; {text} }}\n"
+        )
+    }
+
+    /// What stores the arguments of kernels that have them at the same places.
+    fn shared(&self) -> String {
+        let mut text = String::new();
+        for (shape, number) in &self.shapes {
+            let (mut generics, mut parameters, mut stores) = (String::new(), String::new(), String::new());
+            let (mut offsets, mut places) = (String::new(), String::new());
+            for (at, (offset, ty)) in shape.arguments.iter().enumerate() {
+                let _ = write!(generics, "T{at}: __offload::Passed,");
+                let _ = write!(parameters, ", a{at}: T{at}");
+                let _ = write!(stores, "call.set({at}, __offload::Passed::pass(a{at}));");
+                let _ = write!(offsets, "{offset},");
+                let _ = write!(places, "{offset}, {ty};");
+            }
+            let invoke = match shape.is_passed_alike {
+                true => format!("__offload::cpu_call!({places})"),
+                false => "__offload::core::option::Option::None".to_owned(),
+            };
+            let _ = writeln!(
+                text,
+                "#[allow(clippy::too_many_arguments, unused_mut)] \
+                 fn __call_{number}<{generics}>(symbol: &'static __offload::core::primitive::str{parameters}) \
+                 -> __arguments::{} {{ \
+                 let mut call = __offload::Call::new(__kernel(symbol), [{offsets}], {invoke}); {stores} call }}",
+                shape.return_type()
+            );
+        }
+        text
+    }
+}
+
+impl Shape {
+    fn return_type(&self) -> String {
+        let Self { arguments, bytes, has_buffer, .. } = self;
+        let buffer = if *has_buffer { "" } else { "_without_buffer" };
+        format!("Call_{}_{bytes}{buffer}", arguments.len())
+    }
+}
+
+impl Trait<'_> {
+    fn ident(&self) -> String {
+        format!("{}_{}_{}", self.name, self.number, self.bytes)
+    }
+}
+
+/// Whether an image has a kernel's arguments in these places; of PTX, whether all that drivers make of it does.
+fn has_layout(image: &IndexImage, symbol: &str, layout: &[(u64, Size)]) -> bool {
+    let Some(recorded) = image.kernel(symbol).and_then(|kernel| kernel.arguments.as_ref()) else { return true };
+    let is_ptx = matches!(image.kind, PackImageKind::Ptx { .. });
+    let is_same = layout.iter().map(|(offset, _)| *offset).eq(recorded.iter().map(|argument| argument.offset));
+    is_same && !(is_ptx && layout.iter().any(|(_, size)| size.align > NVIDIA_ALIGN))
+}
+
+/// Whether compilers for the CPU pass a value of this type as its counterpart in Rust: not if it is one of small floats, or a union,
+/// whose bytes stand for it in Rust and would be in other registers.
+fn is_passed_alike(ty: &Type, records: &[Record]) -> bool {
+    /// What is larger is passed in memory.
+    const IN_REGISTERS: u64 = 16;
+    match ty {
+        Type::Scalar(scalar) => !matches!(scalar, Scalar::F16 | Scalar::Bf16),
+        Type::Pointer { .. } | Type::Void => true,
+        Type::Array { of, .. } => is_passed_alike(of, records),
+        Type::Record(name) => {
+            let Some(record) = records.iter().find(|record| record.name == *name) else { return false };
+            let is_large = record.size.is_some_and(|size| size.bytes > IN_REGISTERS);
+            is_large
+                || match &record.content {
+                    Content::Opaque => false,
+                    Content::Fields(fields) | Content::Packed(fields) => {
+                        fields.iter().all(|field| is_passed_alike(&field.ty, records))
+                    }
+                }
+        }
+    }
+}
+
+/// The type of a parameter. To `void`, any pointer may be passed.
+fn parameter_type(ty: &Type) -> String {
+    match ty {
+        Type::Pointer { is_mutable, to } if **to == Type::Void => {
+            format!("__offload::{}", if *is_mutable { "AnyMut" } else { "AnyConst" })
+        }
+        other => memory_type(other),
+    }
+}
+
+fn memory_type(ty: &Type) -> String {
+    match ty {
+        Type::Scalar(Scalar::F16 | Scalar::Bf16) => "u16".to_owned(),
+        Type::Scalar(scalar) => scalar.name().to_owned(),
+        Type::Pointer { is_mutable: true, to } => format!("*mut {}", memory_type(to)),
+        Type::Pointer { is_mutable: false, to } => format!("*const {}", memory_type(to)),
+        Type::Array { of, count } => format!("[{}; {count}]", memory_type(of)),
+        Type::Record(name) => name.clone(),
+        Type::Void => "__offload::core::ffi::c_void".to_owned(),
+    }
+}
+
+/// The lines of a comment as documentation, and an empty one. None of it is an example in Rust.
+fn documentation(comment: &[String]) -> String {
+    let mut doc = String::new();
+    let mut is_code = false;
+    for line in comment {
+        let is_fence = line.trim_start().starts_with("```");
+        is_code ^= is_fence;
+        match line.trim() {
+            _ if is_fence && is_code => doc.push_str(" ```text\n"),
+            line => doc.extend([" ", line, "\n"]),
+        }
+    }
+    match comment.is_empty() {
+        true => doc,
+        false => doc + if is_code { " ```\n\n" } else { "\n" },
+    }
+}

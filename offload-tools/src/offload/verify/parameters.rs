@@ -1,0 +1,113 @@
+//! Parameters of a kernel in the images of one module: a launch passes the same arguments, whichever image a device gets.
+
+use crate::describe::KernelRecord;
+use crate::text::{escaped_str, shortened};
+use offload_format::inventory::{Container, ContainerKind, Image, ImageKind};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The kernels of images that belong together, as far as the images have been read.
+#[derive(Debug, Default)]
+pub(super) struct Parameters {
+    place: Place,
+    /// The images' modules and targets.
+    images: BTreeSet<(String, String)>,
+    /// The layouts of each kernel of a module that differ from each other.
+    kernels: BTreeMap<(String, String), Vec<Layout>>,
+}
+
+/// Where images have to be to belong together.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Place {
+    slice: Option<u32>,
+    member: Option<Vec<u8>>,
+    section: Option<Vec<u8>>,
+    /// Not set for offload binaries: the images of a pack are several in a row, one for each target.
+    container: Option<usize>,
+}
+
+/// The parameters of a kernel in the first image that has them so.
+#[derive(Debug)]
+struct Layout {
+    target: String,
+    is_nvidia: bool,
+    kernel: KernelRecord,
+}
+
+/// Further layouts of one kernel are not reported.
+const MOST_LAYOUTS: usize = 8;
+/// Mangled names may have any length.
+const LONGEST_NAME: usize = 200;
+
+impl Parameters {
+    /// Compares the kernels of an image with those of the images before it. Returns what differs; `number` is that of the
+    /// image's container.
+    pub(super) fn compare(
+        &mut self,
+        (number, container): (usize, &Container<'_>),
+        image: &Image<'_>,
+        kind: ImageKind,
+        kernels: Vec<KernelRecord>,
+    ) -> Vec<String> {
+        let place = Place::of(number, container);
+        let (module, target) = (image.module.as_deref().unwrap_or_default(), image.label());
+        let is_new = self.images.insert((module.to_owned(), target.to_owned()));
+        // A second image for a target is that of another pack, which a linker has put beside the first.
+        if self.place != place || !is_new {
+            *self = Self { place, ..Self::default() };
+            self.images.insert((module.to_owned(), target.to_owned()));
+        }
+        let mut found = Vec::new();
+        for kernel in kernels {
+            let layouts = self.kernels.entry((module.to_owned(), kernel.name.clone())).or_default();
+            let layout = Layout { target: target.to_owned(), is_nvidia: kind != ImageKind::Elf, kernel };
+            if layouts.len() >= MOST_LAYOUTS || layouts.iter().any(|other| layout.agrees_with(other)) {
+                continue;
+            }
+            found.extend(layouts.first().map(|first| layout.unlike(first)));
+            layouts.push(layout);
+        }
+        found
+    }
+}
+
+impl Place {
+    fn of(number: usize, container: &Container<'_>) -> Self {
+        let place = &container.place;
+        Self {
+            slice: place.slice,
+            member: place.member.map(<[u8]>::to_vec),
+            section: place.section.map(<[u8]>::to_vec),
+            container: (container.kind != ContainerKind::OffloadBinary).then_some(number),
+        }
+    }
+}
+
+impl Layout {
+    /// Whether one launch can be right for both.
+    fn agrees_with(&self, other: &Self) -> bool {
+        let (one, two) = (&self.kernel.parameters, &other.kernel.parameters);
+        let mut shift = 0;
+        one.len() == two.len()
+            && one.iter().zip(two).all(|(one, two)| {
+                let difference = i128::from(one.offset) - i128::from(two.offset);
+                // NVIDIA's GPUs have parameters at addresses that are multiples of 16 and differ between architectures.
+                // So a parameter that is aligned to more is not at the same offset on all of them.
+                let may_move = self.is_nvidia || other.is_nvidia;
+                if may_move && one.offset.is_multiple_of(16) && two.offset.is_multiple_of(16) {
+                    shift = difference;
+                }
+                one.size == two.size && difference == shift
+            })
+    }
+
+    fn unlike(&self, first: &Self) -> String {
+        let name = escaped_str(&self.kernel.name);
+        format!(
+            "the kernel {} has the parameters {}, and {} in the image for {}",
+            shortened(&name, LONGEST_NAME),
+            self.kernel.sizes(),
+            first.kernel.sizes(),
+            shortened(&escaped_str(&first.target), LONGEST_NAME)
+        )
+    }
+}

@@ -1,0 +1,90 @@
+//! Each kernel has a function. The judges are `cuobjdump` and `llvm-readelf`, which list the kernels of images, and rustc.
+
+use offload_tests::data::read;
+use offload_tests::judges::{image_file_name, kernel_symbols};
+use offload_tests::registry::COMPILERS;
+use offload_tests::scenario::Scenario;
+use offload_tests::scratch::workspace;
+use std::collections::BTreeSet;
+use std::fs;
+
+offload_tests::tests! {
+    COMPILERS.slow() => [kernels_of_examples_and_tests_have_functions],
+}
+
+/// What a program says before it calls the functions of all modules, which it does not get to.
+const START: &str = r#"mod kernels {
+    offload::include_kernels!("PACK");
+}
+
+fn any<T>() -> T {
+    unreachable!()
+}
+
+/// Takes what functions return, and constants are not.
+fn is_call<const N: usize, const BYTES: usize>(_: impl FnOnce() -> offload::Call<N, BYTES>) {}
+
+fn main() {}
+"#;
+
+/// Builds the pack of a scenario, whose images for `target` are looked at, and a program that calls the function of each
+/// kernel with arguments of the source's types. Returns how many functions each module has.
+pub fn assert_each_kernel_has_a_function(scenario: &Scenario, pack: &str, target: &str) -> Vec<(String, usize)> {
+    scenario.build().passes().lacks("other parameters");
+    let (mut program, mut counts) = (START.replace("PACK", pack), Vec::new());
+    for module in scenario.index("debug", pack).modules {
+        let kernels = &module.signatures.kernels;
+        let symbols: BTreeSet<String> = kernels.iter().map(|kernel| kernel.symbol.clone()).collect();
+        let image = scenario.output("debug", &format!("{pack}/{}.{}", module.name, image_file_name(target)));
+        assert_eq!(symbols, kernel_symbols(&image), "{} for {target}", module.name);
+        let names: BTreeSet<&str> = kernels.iter().map(|kernel| kernel.name.as_str()).collect();
+        assert!(!names.is_empty() && names.len() == kernels.len(), "{}: {names:?}", module.name);
+        let calls = kernels.iter().map(|kernel| {
+            let arguments = kernel.parameters.iter().map(|parameter| format!("super::any::<{}>()", parameter.ty));
+            format!("super::is_call(|| {}({}));\n", kernel.name, arguments.collect::<Vec<_>>().join(", "))
+        });
+        program += &format!(
+            "#[allow(dead_code, non_camel_case_types)]\nmod calls_of_{0} {{\n\
+             use super::kernels::{0}::*;\ntype void = std::ffi::c_void;\ntype f16 = u16;\ntype bf16 = u16;\n\
+             fn calls() {{\n{1}}}\n}}\n",
+            module.name,
+            calls.collect::<String>()
+        );
+        counts.push((module.name.clone(), kernels.len()));
+    }
+    scenario.write("src/main.rs", program);
+    scenario.build().passes();
+    counts
+}
+
+fn kernels_of_examples_and_tests_have_functions() {
+    let scenario = Scenario::new("signatures_all");
+    let mut files = vec![
+        workspace().join("tests/builds/kernel_header/kernels.cu"),
+        workspace().join("tests/builds/kernel_signatures/types.cu"),
+        workspace().join("tests/embedding/ui/calls/kernels.cu"),
+    ];
+    for example in fs::read_dir(workspace().join("examples")).expect("the examples are there").flatten() {
+        let kernels = fs::read_dir(example.path().join("kernels")).into_iter().flatten().flatten();
+        files.extend(kernels.map(|file| file.path()).filter(|file| file.extension().is_some_and(|it| it == "cu")));
+    }
+    let mut sources = Vec::new();
+    for file in files {
+        let text = read(&file);
+        // Those are for nvcc.
+        if String::from_utf8_lossy(&text).contains("<<<") {
+            continue;
+        }
+        let source = format!("kernels/m{}.cu", sources.len());
+        scenario.write(&source, text);
+        sources.push(source);
+    }
+    assert!(sources.len() >= 10, "{sources:?}");
+    for target in ["gfx90a", "sm_80"] {
+        scenario.build_script(&format!(
+            "Build::new().modules({sources:?}).arch({target:?}).opt_level(0).compile(\"pack\");"
+        ));
+        let counts = assert_each_kernel_has_a_function(&scenario, "pack", target);
+        assert_eq!(counts.len(), sources.len());
+    }
+}
