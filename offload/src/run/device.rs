@@ -64,13 +64,14 @@ impl Device {
     }
 
     /// The GPU of a CUDA context that another library has made, such as cudarc's or cust's. Buffers and streams of that context can
-    /// be used with it.
+    /// be used with it. Of the primary context, which most libraries use, it is the device of [`devices`].
     ///
     /// Returns an error if there is no driver, or if it does not know the context.
     ///
     /// # Safety
-    /// It is a `CUcontext`, and lives as long as the device, its clones, and what is loaded onto it. A driver before CUDA 12 does not
-    /// tell a context from another one that was made later at the same address: drop the device before the context is destroyed.
+    /// It is a `CUcontext`, and lives as long as the device, its clones and its buffers are used. With a driver of CUDA 12 or later
+    /// they may be dropped after the context was destroyed; a driver before does not tell a context from another one that was made
+    /// later at the same address: drop them before.
     pub unsafe fn from_cuda_context(context: *mut c_void) -> Result<Self> {
         // SAFETY: the caller answers for the context.
         unsafe { cuda::foreign(context) }.map(Self)

@@ -149,7 +149,7 @@ fn steps(rest: &str) -> Vec<Step> {
 
 /// A folder with a `hipconfig` of a version that cubecl-hip-sys has bindings for, if this machine has some `hipconfig`:
 /// the crate's build fails if it does not know the version.
-static HIP_OF_THE_BINDING: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
+pub static HIP_OF_THE_BINDING: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
     let path = env::var_os("PATH")?;
     if !env::split_paths(&path).any(|folder| folder.join("hipconfig").is_file()) {
         return None;

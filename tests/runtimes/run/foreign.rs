@@ -1,3 +1,144 @@
-//! Contexts, memory and streams of other crates.
+//! Contexts, memory and streams of cudarc and cubecl-hip-sys: they keep theirs, and `offload::run` loads and launches.
 
-offload_tests::tests! {}
+use super::{assert_expected, driver, transcript};
+use crate::examples::HIP_OF_THE_BINDING;
+use offload_tests::data::read;
+use offload_tests::registry::{COMPILERS, needs};
+use offload_tests::scenario::Scenario;
+use offload_tests::scratch;
+use offload_tests::stand_ins::{Outcome, Staged, compile, described, hsa};
+use offload_tests::tools::{Tool, succeed};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::sync::LazyLock;
+
+offload_tests::tests! {
+    COMPILERS.slow() => [cudarc_shares_its_context],
+    needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::Hip5]).slow() => [cubecl_hip_sys_shares_its_gpu],
+}
+
+/// Programs that use the crates, of the versions that the examples have.
+static PROGRAMS: LazyLock<Scenario> = LazyLock::new(|| {
+    let scenario = Scenario::empty("run_time_borrowed");
+    scenario
+        .write("Cargo.toml", MANIFEST)
+        .write("src/bin/borrow_cuda.rs", include_str!("program/borrow_cuda.rs"))
+        .write("src/bin/borrow_hip.rs", include_str!("program/borrow_hip.rs"))
+        .write("kernels/math.cu", include_str!("program/kernels.cu"))
+        // Without optimization a kernel asks the host for a service that the stand-in lacks.
+        .pack("math", ".file(\"kernels/math.cu\").archs([\"sm_80\", \"gfx90a\"]).opt_level(2).code_object_version(4)")
+        .patched();
+    scenario.build().path(HIP_OF_THE_BINDING.clone()).passes();
+    scenario
+});
+
+const MANIFEST: &str = r#"
+[package]
+name = "run_time_borrowed"
+version = "0.1.0"
+edition = "2024"
+
+[dependencies]
+offload = "0.1"
+cubecl-hip-sys = "7"
+cudarc = { version = "0.19", default-features = false, features = ["std", "driver", "nvrtc", "cuda-12000", "fallback-dynamic-loading"] }
+
+[build-dependencies]
+offload-build = "0.1"
+"#;
+
+fn on_driver(libraries: &Path, command: &str) -> Outcome {
+    let program = PROGRAMS.program("debug", "borrow_cuda");
+    let staged = Staged::new(&program, libraries).with("FAKE_GPU", "8.0,8.6").with("HIP_VISIBLE_DEVICES", "-1");
+    staged.run(&[command], &libraries.join(format!("{command}.log")))
+}
+
+fn loads(outcome: &Outcome) -> Vec<String> {
+    let loads = outcome.log.iter().filter(|line| line.contains("LoadData: "));
+    loads.map(|line| line.split(',').next().unwrap_or(line).to_owned()).collect()
+}
+
+fn cudarc_shares_its_context() {
+    let drivers = [
+        ("cuLibraryLoadData", driver("run_time_borrowed_driver", &[])),
+        ("cuModuleLoadData", driver("run_time_borrowed_old_driver", &["-DBEFORE_CUDA_12"])),
+    ];
+    for (load, libraries) in drivers {
+        let on_gpu = |gpu: usize| format!("{load}: GPU {gpu}");
+        for (command, printed, loaded) in [
+            (
+                "primary",
+                "cuda:1 (Fake GPU 8.6): 1000 of 1000\ncuda:1 (Fake GPU 8.6): 1000 of 1000\n\
+                 cuda:1 (Fake GPU 8.6): 1000 of 1000\n[1.0, 2.0]\n",
+                vec![on_gpu(1)],
+            ),
+            ("own", "1000\n1000\n1\n1000\n", vec![on_gpu(0); 2]),
+            // The context ends, and what was loaded in it.
+            ("again", "1000\n1000\n1000\ntrue\n", vec![on_gpu(0); 3]),
+        ] {
+            let outcome = on_driver(&libraries, command);
+            outcome.succeeds();
+            assert_eq!(outcome.stdout, printed, "{command} {outcome:#?}");
+            assert_eq!(loads(&outcome), loaded, "{command} {outcome:#?}");
+            assert!(!outcome.log.iter().any(|line| line.contains("misuse")), "{command} {outcome:#?}");
+        }
+        let outcome = on_driver(&libraries, "primary");
+        assert_eq!(outcome.log.iter().filter(|line| *line == "on stream 1").count(), 1, "{outcome:#?}");
+
+        let outcome = on_driver(&libraries, "threads");
+        outcome.succeeds();
+        assert_eq!(outcome.stdout, "Ok(1000)\n".repeat(8), "{outcome:#?}");
+        assert!(!outcome.log.iter().any(|line| line.contains("misuse")), "{outcome:#?}");
+        let mut loaded = loads(&outcome);
+        loaded.sort();
+        assert_eq!(loaded, [on_gpu(0), on_gpu(1)], "{outcome:#?}");
+    }
+
+    // With the numbers of contexts a device is told from one whose context has its address now.
+    let libraries = driver("run_time_outlived_driver", &[]);
+    let outcome = on_driver(&libraries, "outlived");
+    outcome.succeeds();
+    assert_eq!(outcome.stdout, "1000\ntrue\n1000\n1000\n", "{outcome:#?}");
+    assert_eq!(loads(&outcome), ["cuLibraryLoadData: GPU 0"; 2], "{outcome:#?}");
+    // That is what the program did: a context was destroyed with a buffer in it.
+    let misuse: Vec<&String> = outcome.log.iter().filter(|line| line.contains("misuse")).collect();
+    assert_eq!(misuse, ["misuse: a buffer of 400 bytes is left"], "{outcome:#?}");
+
+    assert_expected("null_context", &transcript("null", &on_driver(&libraries, "null")));
+}
+
+/// The binding and the run time use AMD's own runtime, in one process.
+fn cubecl_hip_sys_shares_its_gpu() {
+    let libraries = hsa::libraries("run_time_borrowed_hsa");
+    // The binding looks for libamdhip64.so of HIP 6 or later, and for libhiprtc.so beside it.
+    let hip = libraries.join("libamdhip64.so");
+    fs::remove_file(&hip).expect("it is a link to the runtime");
+    let runtime = libraries.join(hsa::RUNTIME);
+    let runtime = runtime.to_str().expect("the target folder's name is UTF-8");
+    compile("hip6_names.c", &["-shared", "-fPIC", "-Wl,--no-as-needed", runtime], &hip);
+    scratch::write(libraries.join("empty.c"), "");
+    succeed(Command::new("gcc").current_dir(&libraries).args(["-shared", "empty.c", "-o", "libhiprtc.so"]));
+    scratch::write(libraries.join("kernels"), "saxpy 0:4 4:4 8:8 16:8\n");
+
+    let program = PROGRAMS.program("debug", "borrow_hip");
+    let kernels = libraries.join("kernels");
+    let staged = Staged::new(&program, &libraries)
+        .with("FAKE_GPU", "gfx90a:sramecc+:xnack-")
+        .with("FAKE_KERNELS", kernels.to_str().expect("the target folder's name is UTF-8"))
+        .with("CUDA_VISIBLE_DEVICES", "");
+    let outcome = staged.run(&[], &libraries.join("log"));
+    outcome.succeeds().prints_last("0 [5.0, 5.0, 5.0, 5.0]\nhip:0 (Fake AMD GPU): gfx90a\n");
+    let image = described(&read(PROGRAMS.output("debug", "math/gfx90a.hsaco")));
+    let loads = outcome.log.iter().filter(|line| **line == format!("code object: {image}")).count();
+    assert_eq!(loads, 1, "{outcome:#?}");
+
+    // The kernel has got the binding's memory.
+    let addresses = outcome.stdout.lines().next().and_then(|line| line.split_once(' ')).expect("two addresses");
+    let bytes = |address: &str| {
+        let address = u64::from_str_radix(address, 16).expect("an address");
+        address.to_le_bytes().iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
+    };
+    let packet = format!("saxpy by packet: 00010000 00004040 {} {}", bytes(addresses.0), bytes(addresses.1));
+    assert!(outcome.log.contains(&packet), "{packet} {outcome:#?}");
+}

@@ -216,6 +216,14 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
 }
 #endif
 
+CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *active) {
+  AFTER_INIT();
+  CHECK_DEVICE(device);
+  *flags = 0;
+  *active = contexts[device - FIRST_HANDLE].retained > 0;
+  return CUDA_SUCCESS;
+}
+
 /* Contexts that are no primary ones. */
 CUresult cuCtxCreate_v2(struct context **out, unsigned flags, CUdevice device) {
   AFTER_INIT();

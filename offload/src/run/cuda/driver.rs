@@ -58,6 +58,8 @@ functions! {
         fn cuDeviceGetName(*mut c_char, c_int, CUdevice) -> CUresult;
         fn cuDeviceGetAttribute(*mut c_int, c_int, CUdevice) -> CUresult;
         fn cuDeviceTotalMem_v2(*mut usize, CUdevice) -> CUresult;
+        // Flags; whether there is one.
+        fn cuDevicePrimaryCtxGetState(CUdevice, *mut c_uint, *mut c_int) -> CUresult;
         fn cuDevicePrimaryCtxRetain(*mut CUcontext, CUdevice) -> CUresult;
         fn cuDevicePrimaryCtxRelease_v2(CUdevice) -> CUresult;
         fn cuCtxGetCurrent(*mut CUcontext) -> CUresult;

@@ -49,6 +49,10 @@ pub(super) unsafe fn foreign(context: CUcontext) -> Result<Arc<Context>> {
         driver.check("cuCtxGetDevice", code, attempted)
     });
     found?;
+    let ordinal = ordinal(driver, device)?;
+    if is_primary(driver, device, context)? {
+        return shared(DeviceKind::Cuda, ordinal, None, || open(driver, ordinal, None));
+    }
     let mut id = None;
     if let Some(get_id) = driver.cuCtxGetId {
         let id = id.insert(0);
@@ -56,8 +60,27 @@ pub(super) unsafe fn foreign(context: CUcontext) -> Result<Arc<Context>> {
         driver.check("cuCtxGetId", unsafe { get_id(context, id) }, attempted)?;
     }
     let foreign = ForeignContext { handle, id };
-    let ordinal = ordinal(driver, device)?;
     shared(DeviceKind::Cuda, ordinal, Some(foreign), || open(driver, ordinal, Some(foreign)))
+}
+
+/// Whether a context is the one that all libraries of a program share.
+fn is_primary(driver: &Driver, device: CUdevice, context: CUcontext) -> Result<bool> {
+    let attempted = || "ask for the GPU's context".to_string();
+    let (mut flags, mut is_active) = (0, 0);
+    // SAFETY: it writes two numbers.
+    let code = unsafe { (driver.cuDevicePrimaryCtxGetState)(device, &mut flags, &mut is_active) };
+    driver.check("cuDevicePrimaryCtxGetState", code, attempted)?;
+    // None is made for this.
+    if is_active == 0 {
+        return Ok(false);
+    }
+    let mut primary = ptr::null_mut();
+    // SAFETY: it writes one CUcontext.
+    let code = unsafe { (driver.cuDevicePrimaryCtxRetain)(&mut primary, device) };
+    driver.check("cuDevicePrimaryCtxRetain", code, attempted)?;
+    // SAFETY: it was just retained, and others have it retained.
+    unsafe { (driver.cuDevicePrimaryCtxRelease_v2)(device) };
+    Ok(primary == context)
 }
 
 /// The number of GPUs.

@@ -27,6 +27,8 @@ mod traced {
 type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
 
 fn main() -> ExitCode {
+    // What hangs ends.
+    alarm(60);
     let arguments: Vec<String> = env::args().skip(1).collect();
     let result = match &*arguments[0] {
         "devices" => list(),
@@ -41,7 +43,6 @@ fn main() -> ExitCode {
         "modules" => several_modules(),
         "lacking" => lacking(),
         "debug" => debug(),
-        "null-context" => null_context(),
         "fork" => fork(),
         "static" => in_static(),
         "thread-local" => in_thread_local(),
@@ -256,18 +257,13 @@ fn debug() -> Result {
     Ok(())
 }
 
-fn null_context() -> Result {
-    // SAFETY: it is an error.
-    unsafe { Device::from_cuda_context(std::ptr::null_mut()) }?;
-    Ok(())
-}
 
 unsafe extern "C" {
     #[link_name = "fork"]
     fn sys_fork() -> c_int;
     fn waitpid(child: c_int, status: *mut c_int, options: c_int) -> c_int;
     fn atexit(function: extern "C" fn()) -> c_int;
-    fn alarm(seconds: u32) -> u32;
+    safe fn alarm(seconds: u32) -> u32;
 }
 
 /// What a child of the process has of the device, and whether the parent keeps it.
@@ -277,8 +273,7 @@ fn fork() -> Result {
     // SAFETY: this process has one thread.
     let child = unsafe { sys_fork() };
     if child == 0 {
-        // SAFETY: a child that hangs ends.
-        unsafe { alarm(20) };
+        alarm(20);
         match saxpy_on(&device) {
             Ok(right) => println!("child: {right} of 1000"),
             Err(error) => println!("child: {error}"),
