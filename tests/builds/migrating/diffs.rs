@@ -4,7 +4,7 @@
 use super::page::diffs;
 use offload_tests::judges::{assert_is_for, cuobjdump_extracts, image_file_name};
 use offload_tests::registry::NVCC;
-use offload_tests::scenario::{Scenario, kernel};
+use offload_tests::scenario::Scenario;
 use offload_tests::scratch;
 use offload_tests::tools::{cuda, stdout, succeed};
 use std::path::Path;
@@ -14,7 +14,7 @@ offload_tests::tests! {
     NVCC.slow() => [the_pack_is_built_and_loaded, the_library_launches_on_the_stream_of_the_thread],
 }
 
-/// The manifest of the example whose `modules.rs` the page names, which has cudarc as the page asks for it.
+/// The manifest of the example that the page names, which has cudarc.
 fn manifest(name: &str) -> String {
     let scenario = Scenario::example("cuda-vector-add", name);
     scenario.text("Cargo.toml")
@@ -26,26 +26,29 @@ fn the_pack_is_built_and_loaded() {
     let manifest = manifest(NAME);
     let scenario = Scenario::empty(NAME);
     // The program's lines: the imports and the pack, then what a function has.
-    let (items, body) = program.split_once("let device").expect("the program selects an image");
+    let (items, body) = program.split_once("// Once").expect("the program has a device");
+    let source = |name: &str| format!("extern \"C\" __global__ void {name}(int n, float a, float *x) {{ x[n] *= a; }}");
     scenario
         .write("Cargo.toml", manifest)
         .write("build.rs", build_script)
-        .write("src/affine.cu", kernel("affine", "1.0f"))
-        .write("src/reduce.cu", kernel("reduce", "2.0f"))
+        .write("src/affine.cu", source("affine"))
+        .write("src/reduce.cu", source("reduce"))
         .write(
             "src/main.rs",
             format!(
                 "{items}\n\
-                 fn load(context: &std::sync::Arc<cudarc::driver::CudaContext>, major: u32, minor: u32, driver_version: u32)\n    \
+                 use cudarc::driver::{{CudaContext, CudaSlice}};\n\
+                 fn launch(context: &std::sync::Arc<CudaContext>, x: &mut CudaSlice<f32>, n: i32, a: f32, grid: u32, block: u32)\n    \
                    -> Result<(), Box<dyn std::error::Error>> {{\n\
-                 let device{body}\n    module.load_function(\"affine\")?;\n    Ok(())\n}}\n\n\
+                 let stream = context.default_stream();\n\
+                 // Once{body}\n    Ok(())\n}}\n\n\
                  fn main() {{\n    \
-                   // SAFETY: it loads NVIDIA's driver library, which programs may do at any time.\n    \
-                   if !unsafe {{ cudarc::driver::sys::is_culib_present() }} {{\n        \
-                     let modules: Vec<&str> = KERNELS.modules().map(|module| module.name()).collect();\n        \
-                     return println!(\"no driver for {{modules:?}}\");\n    }}\n    \
-                   let context = cudarc::driver::CudaContext::new(0).expect(\"there is a GPU\");\n    \
-                   load(&context, 9, 0, 13000).expect(\"the module is loaded\");\n    println!(\"loaded\");\n}}\n"
+                   if let Err(error) = Device::named(\"cuda:0\") {{\n        \
+                     let modules: Vec<&str> = kernels::PACK.modules().map(|module| module.name()).collect();\n        \
+                     return println!(\"{{modules:?}}: {{error}}\");\n    }}\n    \
+                   let context = CudaContext::new(0).expect(\"there is a GPU\");\n    \
+                   let mut x = context.default_stream().alloc_zeros(2).expect(\"there is memory\");\n    \
+                   launch(&context, &mut x, 1, 2.0, 1, 1).expect(\"the kernel is launched\");\n    println!(\"launched\");\n}}\n"
             ),
         );
     scenario.build().passes();
@@ -56,7 +59,10 @@ fn the_pack_is_built_and_loaded() {
         }
     }
     if !Path::new("/dev/nvidiactl").exists() {
-        scenario.start("debug").passes().has(r#"no driver for ["affine", "reduce"]"#);
+        scenario
+            .start("debug")
+            .passes()
+            .has(r#"["affine", "reduce"]: could not use the device "cuda:0": no CUDA driver: "#);
     }
 }
 

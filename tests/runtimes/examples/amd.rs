@@ -1,6 +1,6 @@
 //! The example for AMD GPUs: with a stand-in for the runtime, and with AMD's own runtime on a GPU that is not there.
 
-use super::{Example, HIDDEN, on_gpus, read_log, utf8};
+use super::{Example, HIDDEN, NO_AMD_GPU, NO_GPU, on_gpus, read_log, utf8};
 use offload_tests::data::read;
 use offload_tests::registry::{GCC, needs};
 use offload_tests::scratch;
@@ -14,12 +14,6 @@ offload_tests::tests! {
     GCC.slow() => [hip_vector_add],
     needs(&[Tool::Gcc, Tool::Llvm22, Tool::Hip5]).slow() => [hip_vector_add_with_the_real_runtime],
 }
-
-/// What the example prints if there is a runtime and no GPU, and what its README shows for the more frequent case.
-const NO_HIP: (&str, &str) = (
-    "no AMD GPU: the HIP runtime finds none",
-    "no HIP runtime: libamdhip64.so and libhiprtc.so were not found, also not in $ROCM_PATH/lib",
-);
 
 fn hip_vector_add() {
     let example = Example::new("hip-vector-add");
@@ -40,17 +34,22 @@ fn hip_vector_add() {
     assert_eq!(lines.remove(0), format!("hipModuleLoadData: {image}"));
     assert_eq!(lines, ["hipModuleLaunchKernel: 1024 blocks of 256 threads"; 4]);
 
-    example.follow(1, &HIDDEN, &[NO_HIP]);
+    example.follow(1, &HIDDEN, &NO_GPU);
 
     for (gpu, failure, error) in [
-        ("", "", "no AMD GPU: the HIP runtime finds none\n"),
+        ("", "", &format!("could not use the device \"hip:0\": {NO_AMD_GPU}\n")),
         ("gfx1201", "", "no image for gfx1201\n  gfx90a         code for another processor\n"),
-        ("", "hipGetDeviceCount=999", "hipGetDeviceCount returned hipErrorUnknown (999)\n"),
-        ("a GPU", "", "the GPU's name for its target: 'a GPU': "),
+        (
+            "",
+            "hipGetDeviceCount=999",
+            "could not use the device \"hip:0\": could not count the GPUs: hipGetDeviceCount returned hipErrorUnknown (999)\n",
+        ),
+        ("a GPU", "", "could not use the device \"hip:0\": could not use hip:0: the name of its target: 'a GPU': "),
         (
             "gfx1100",
             "hipModuleLoadData=200",
-            "the HIP runtime does not load the gfx11-generic code object: hipErrorInvalidImage (200)\n",
+            "hip:0 (Fake GPU gfx1100): could not load the gfx11-generic code object (4688 bytes): hipModuleLoadData returned \
+             hipErrorInvalidImage (200)\n",
         ),
         ("gfx942", "hipMalloc=2", "hipMalloc returned hipErrorUnknown (2)\n"),
         ("gfx942", "hipSetDevice=101", "hipSetDevice returned hipErrorUnknown (101)\n"),
@@ -118,5 +117,5 @@ to run on this device, add \"gfx906\" to the targets of build.rs
     assert_eq!(read_log(), [""; 0]);
 
     let printed = example.fails("cargo run", &variables(""));
-    assert_eq!(printed.text(), "error: no AMD GPU: the HIP runtime finds none\n");
+    assert_eq!(printed.text(), format!("error: could not use the device \"hip:0\": {NO_AMD_GPU}\n"));
 }

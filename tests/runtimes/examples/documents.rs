@@ -34,9 +34,6 @@ fn readmes_say_first_what_the_examples_need() {
 /// Each example can be copied out alone, so that each has its copy.
 fn what_examples_share_is_the_same() {
     for (path, examples) in [
-        ("src/modules.rs", ["cuda-vector-add", "several-gpus"]),
-        ("src/modules.rs", ["cuda-vector-add", "rust-kernels"]),
-        ("src/cpu.rs", ["one-source", "module-library"]),
         ("kernels/vector_add.cu", ["cuda-vector-add", "several-gpus"]),
         ("kernels/vector_add.cu", ["cuda-vector-add", "hip-vector-add"]),
     ] {

@@ -194,7 +194,11 @@ fn read_log(log: &Path) -> Vec<String> {
 const HIDDEN: [(&str, &str); 2] = [("CUDA_VISIBLE_DEVICES", ""), ("HIP_VISIBLE_DEVICES", "-1")];
 
 /// What an example prints if there is a driver and no GPU, and what READMEs show for the more frequent case.
-const NO_CUDA: (&str, &str) = (
-    "no NVIDIA GPU: the CUDA driver finds none",
-    "no CUDA driver: its library (libcuda.so.1, nvcuda.dll) was not found",
-);
+const NO_GPU: [(&str, &str); 3] = [
+    ("the CUDA driver, libcuda.so.1, finds no GPU", "no CUDA driver: the system's loader finds no libcuda.so.1"),
+    (NO_AMD_GPU, NO_HIP),
+    ("the HIP runtime, libamdhip64.so.5, finds no GPU", NO_HIP),
+];
+const NO_AMD_GPU: &str = "the HIP runtime, libamdhip64.so, finds no GPU";
+const NO_HIP: &str = "no HIP runtime: the system's loader finds no libamdhip64.so, libamdhip64.so.7, libamdhip64.so.6, \
+                      libamdhip64.so.5";

@@ -1,7 +1,7 @@
 //! Examples for NVIDIA GPUs, with a stand-in for the driver: what is loaded onto which GPU and how often, and what
 //! errors they print.
 
-use super::{DRIVER, Example, HIDDEN, NO_CUDA, on_gpus, read_log};
+use super::{DRIVER, Example, HIDDEN, NO_GPU, on_gpus, read_log};
 use offload_tests::registry::{GCC, needs};
 use offload_tests::stand_ins::described;
 use offload_tests::tools::Tool;
@@ -19,29 +19,34 @@ fn cuda_vector_add() {
     // Four threads ask at once; the module is loaded once.
     example.follow(0, &on_gpus("9.0", &log), &[("Fake GPU 9.0", "NVIDIA H100 80GB HBM3")]);
     let lines = read_log(&log);
-    let loads: Vec<&String> = lines.iter().filter(|line| line.starts_with("cuModuleLoadData")).collect();
+    let loads: Vec<&String> = lines.iter().filter(|line| line.starts_with("cuLibraryLoadData")).collect();
     let image = described(&example.prebuilt("vector_add.sm_90.cubin"));
-    assert_eq!(loads, [&format!("cuModuleLoadData: GPU 0, cubin, {image}")]);
+    assert_eq!(loads, [&format!("cuLibraryLoadData: GPU 0, cubin, {image}")]);
     assert_eq!(lines.iter().filter(|line| line.starts_with("cuLaunchKernel")).count(), 4);
 
     // PTX goes to the driver as it is, as far as its NUL.
     let printed = example.passes("cargo run", &on_gpus("12.1", &log));
     assert_eq!(printed.text(), "Fake GPU 12.1: the compute_80 PTX computed 1048576 sums, all right.\n");
     let image = described(&example.prebuilt("vector_add.compute_80.ptx"));
-    assert!(read_log(&log).contains(&format!("cuModuleLoadData: GPU 0, PTX, {image}")));
+    assert!(read_log(&log).contains(&format!("cuLibraryLoadData: GPU 0, PTX, {image}")));
 
-    example.follow(1, &HIDDEN, &[NO_CUDA]);
+    example.follow(1, &HIDDEN, &NO_GPU);
     example.follow(2, &on_gpus("7.5", &log), &[]);
 
     // Threads that ask at once for what cannot be loaded.
     for (failure, error) in [
         (
-            "cuModuleLoadData=200",
-            "the CUDA driver does not load the sm_90 cubin: DriverError(CUDA_ERROR_INVALID_IMAGE, ",
+            "cuLibraryLoadData=200",
+            "cuda:0 (Fake GPU 9.0): could not load the sm_90 cubin (4096 bytes): cuLibraryLoadData returned \
+             CUDA_ERROR_INVALID_IMAGE (200): device kernel image is invalid\n\
+             Update the driver, or add this GPU's own target in build.rs.\n",
         ),
-        ("cuMemAlloc_v2=2", "the CUDA driver failed: DriverError(CUDA_ERROR_OUT_OF_MEMORY, "),
-        ("cuInit=100", "no NVIDIA GPU: the CUDA driver finds none"),
-        ("cuInit=999", "the CUDA driver failed: DriverError(CUDA_ERROR_UNKNOWN, "),
+        ("cuMemAlloc_v2=2", "DriverError(CUDA_ERROR_OUT_OF_MEMORY, "),
+        ("cuInit=100", "could not use the device \"cuda:0\": the CUDA driver, libcuda.so.1, finds no GPU\n"),
+        (
+            "cuInit=999",
+            "could not use the device \"cuda:0\": the CUDA driver does not start: cuInit returned 999, which has no name\n",
+        ),
     ] {
         let variables = [on_gpus("9.0", &log), vec![("FAKE_ERROR", failure)]].concat();
         example.fails("cargo run", &variables).starts_with(&format!("error: {error}"));
@@ -73,22 +78,22 @@ fn several_gpus() {
     example.follow(0, &on_gpus("8.6,9.0,12.0", &log), &named);
     // Each GPU has got its own image, once.
     let mut loads: Vec<String> =
-        read_log(&log).into_iter().filter(|line| line.starts_with("cuModuleLoadData")).collect();
+        read_log(&log).into_iter().filter(|line| line.starts_with("cuLibraryLoadData")).collect();
     loads.sort();
     let load = |gpu: usize, kind: &str, file: &str| {
-        format!("cuModuleLoadData: GPU {gpu}, {kind}, {}", described(&example.prebuilt(&format!("vector_add.{file}"))))
+        format!("cuLibraryLoadData: GPU {gpu}, {kind}, {}", described(&example.prebuilt(&format!("vector_add.{file}"))))
     };
     let expected = [load(0, "cubin", "sm_80.cubin"), load(1, "cubin", "sm_90.cubin"), load(2, "PTX", "compute_80.ptx")];
     assert_eq!(loads, expected);
 
     example.follow(1, &HIDDEN, &[]);
-    example.follow(2, &HIDDEN, &[NO_CUDA]);
+    example.follow(2, &HIDDEN, &NO_GPU);
 
     // A GPU that nothing fits does not stop the others.
     let printed = example.fails("cargo run", &on_gpus("7.5,8.0", &log));
-    assert_eq!(printed.stdout, "GPU 1, Fake GPU 8.0: sm_80 cubin, 10000 of 10000 sums are right\n");
+    assert_eq!(printed.stdout, "cuda:1 (Fake GPU 8.0): sm_80 cubin, 10000 of 10000 sums are right\n");
     printed
-        .has("\nGPU 0, Fake GPU 7.5: no image for sm_75 (CUDA driver 12.8)\n")
+        .has("cuda:0 (Fake GPU 7.5): no image for sm_75 (CUDA driver 12.8)\n")
         .ends_with("\nerror: 1 of 2 GPUs did not compute\n");
     read_log(&log);
 
@@ -111,7 +116,7 @@ fn packs_that_cannot_serve_are_told() {
         let variables = [on_gpus("9.0", &log), vec![(variable, value)]].concat();
         example
             .fails("cargo run", &variables)
-            .starts_with(&format!("GPU 0, Fake GPU 9.0: {reason}"))
+            .starts_with(&format!("cuda:0 (Fake GPU 9.0): {reason}"))
             .ends_with("\nerror: 1 of 1 GPUs did not compute\n");
         assert_eq!(read_log(&log), ["cuDevicePrimaryCtxRetain: GPU 0"]);
     }

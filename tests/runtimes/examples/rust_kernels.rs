@@ -1,6 +1,6 @@
 //! The example whose kernels are written in Rust: the program, and the script that compiles the kernels.
 
-use super::{DRIVER, Example, HIDDEN, NO_CUDA, on_gpus, read_log};
+use super::{DRIVER, Example, HIDDEN, NO_GPU, on_gpus, read_log};
 use offload_tests::data;
 use offload_tests::registry::{GCC, needs};
 use offload_tests::scratch;
@@ -20,7 +20,7 @@ fn rust_kernels() {
     let log = DRIVER.join("rust-kernels.log");
     example.follow(0, &on_gpus("9.0", &log), &[("Fake GPU 9.0", "NVIDIA H100 80GB HBM3")]);
     assert!(read_log(&log).contains(&"cuLaunchKernel: 40 blocks of 256 threads".to_owned()));
-    example.follow(1, &HIDDEN, &[NO_CUDA]);
+    example.follow(1, &HIDDEN, &NO_GPU);
 }
 
 /// The script compiles the kernels to what is checked in, if the compiler is that with which it was made.
