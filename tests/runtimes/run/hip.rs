@@ -85,5 +85,5 @@ fn each_of_three_gpus_loads_once_for_24_threads() {
     run(&on_gpus(gpus).with("OFFLOAD_DEVICE", "hip:1"), &["all"]).succeeds().prints("false\nfalse\n1000\ndone\n");
     run(&on_gpus(gpus), &["saxpy"])
         .succeeds()
-        .prints("hip:0 (Fake AMD GPU): the gfx90a code object computed 1000 of 1000\n");
+        .prints("hip:0 (Fake GPU gfx90a:sramecc+:xnack-): the gfx90a code object computed 1000 of 1000\n");
 }

@@ -64,7 +64,7 @@ static int asked_for(const char *function) {
 
 const char *hipGetErrorName(int code) { return code == INVALID_IMAGE ? "hipErrorInvalidImage" : "hipErrorUnknown"; }
 
-const char *hipGetErrorString(int code) { return code == UNKNOWN ? "unknown error" : hipGetErrorName(code); }
+const char *hipGetErrorString(int code) { return hipGetErrorName(code); }
 
 /* ---- GPUs ---- */
 
@@ -111,13 +111,13 @@ int hipGetDevicePropertiesR0600(char *properties, int gpu) {
   FAIL_IF_ASKED();
   if (gpu < 0 || !target_of(gpu))
     return INVALID_DEVICE;
-  strcpy(properties + NAME, "Fake AMD GPU");
+  snprintf(properties + TARGET, TEXT, "%.*s", (int)strcspn(target_of(gpu), ","), target_of(gpu));
+  snprintf(properties + NAME, TEXT, "Fake GPU %.200s", properties + TARGET);
   memcpy(properties + TOTAL_GLOBAL_MEM, &memory, sizeof memory);
   memcpy(properties + SHARED_MEM_PER_BLOCK, &shared, sizeof shared);
   memcpy(properties + MAX_THREADS_PER_BLOCK, &most, sizeof most);
   memcpy(properties + MAX_THREADS_DIM, threads, sizeof threads);
   memcpy(properties + MAX_GRID_SIZE, blocks, sizeof blocks);
-  snprintf(properties + TARGET, TEXT, "%.*s", (int)strcspn(target_of(gpu), ","), target_of(gpu));
   return SUCCESS;
 }
 
