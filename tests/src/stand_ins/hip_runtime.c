@@ -1,16 +1,20 @@
-/* A stand-in for AMD's whole runtime, libamdhip64.so: the functions that the example hip-vector-add calls, for one GPU that is
- * not there. Memory is the host's; a launch computes sum = a + b.
+/* A stand-in for AMD's whole runtime, libamdhip64.so: the functions that the example hip-vector-add and offload's run time call,
+ * for one GPU that is not there. Memory is the host's; a launch computes sum = a + b.
  *
  *   FAKE_GPU    the GPU's target, as HIP names it: "gfx90a:sramecc+:xnack-". Not set or empty: no GPU.
  *   FAKE_ERROR  FUNCTION=CODE: this function fails with this code.
  *   FAKE_SLOW   loading a module takes this many milliseconds.
  *   FAKE_LOG    a file that gets a line for each load and launch. */
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "log.h"
 
-enum { SUCCESS = 0, NO_DEVICE = 100, TEXT = 256, TARGET = 1160 };
+enum { SUCCESS = 0, NO_DEVICE = 100, TEXT = 256 };
+/* Offsets in hipDeviceProp_tR0600. */
+enum { MEMORY = 288, SHARED_MEMORY = 296, THREADS = 320, BLOCK = 324, GRID = 336, TARGET = 1160 };
 
 static int asked_for(const char *function) {
   const char *wish = getenv("FAKE_ERROR");
@@ -23,6 +27,16 @@ static int asked_for(const char *function) {
   return asked
 
 const char *hipGetErrorName(int code) { return code == 200 ? "hipErrorInvalidImage" : "hipErrorUnknown"; }
+const char *hipGetErrorString(int code) { return hipGetErrorName(code); }
+
+int hipInit(unsigned flags) { return asked_for(__func__); }
+
+int hipGetDevice(int *out) {
+  /* None but 0 can be current; the program has to say so once, as if it were not. */
+  static __thread int calls;
+  *out = calls++ ? 0 : -1;
+  return asked_for(__func__);
+}
 
 int hipGetDeviceCount(int *out) {
   FAIL_IF_ASKED();
@@ -31,11 +45,19 @@ int hipGetDeviceCount(int *out) {
   return *out ? SUCCESS : NO_DEVICE;
 }
 
-int hipSetDevice(int device) { return device ? 101 : asked_for(__func__); }
+int hipSetDevice(int device) { return device > 0 ? 101 : asked_for(__func__); }
 
 int hipGetDevicePropertiesR0600(char *properties, int device) {
   FAIL_IF_ASKED();
+  snprintf(properties, TEXT, "Fake GPU %s", getenv("FAKE_GPU"));
   strncpy(properties + TARGET, getenv("FAKE_GPU"), TEXT - 1);
+  *(uint64_t *)(properties + MEMORY) = (uint64_t)64 << 30;
+  *(uint64_t *)(properties + SHARED_MEMORY) = 65536;
+  *(int *)(properties + THREADS) = 1024;
+  for (int dimension = 0; dimension < 3; ++dimension) {
+    ((int *)(properties + BLOCK))[dimension] = 1024;
+    ((int *)(properties + GRID))[dimension] = 2147483647;
+  }
   return SUCCESS;
 }
 
@@ -45,6 +67,11 @@ int hipModuleLoadData(void **out, const void *image) {
   size_t size = elf_size(image);
   log_line("hipModuleLoadData: %zu bytes, fnv1a %016llx", size, (unsigned long long)fnv1a(image, size));
   *out = malloc(1);
+  return SUCCESS;
+}
+
+int hipModuleUnload(void *module) {
+  free(module);
   return SUCCESS;
 }
 
