@@ -37,7 +37,7 @@ fn cuda_vector_add() {
     for (failure, error) in [
         (
             "cuLibraryLoadData=200",
-            "cuda:0 (Fake GPU 9.0): could not load the sm_90 cubin (4096 bytes): cuLibraryLoadData returned \
+            "cuda:0 (Fake GPU 9.0): could not load the sm_90 cubin (3592 bytes): cuLibraryLoadData returned \
              CUDA_ERROR_INVALID_IMAGE (200): device kernel image is invalid\n\
              Update the driver, or add this GPU's own target in build.rs.\n",
         ),
@@ -45,7 +45,8 @@ fn cuda_vector_add() {
         ("cuInit=100", "could not use the device \"cuda:0\": the CUDA driver, libcuda.so.1, finds no GPU\n"),
         (
             "cuInit=999",
-            "could not use the device \"cuda:0\": the CUDA driver does not start: cuInit returned 999, which has no name\n",
+            "could not use the device \"cuda:0\": the CUDA driver does not start: cuInit returned CUDA_ERROR_UNKNOWN (999): unknown \
+             error\n",
         ),
     ] {
         let variables = [on_gpus("9.0", &log), vec![("FAKE_ERROR", failure)]].concat();
