@@ -16,7 +16,7 @@
  * shared memory that was not asked for, contexts that are pushed and not popped. So does one that loads an image twice into a
  * context, that ends a context with something in it, or that leaves something behind.
  *
- * Macros leave out functions that came late into the driver: LACKING one of CUDA 7, BEFORE_CUDA_12 those of CUDA 12. */
+ * Macros leave out functions that came late into the driver: LACKING one of CUDA 11, BEFORE_CUDA_12 those of CUDA 12. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
