@@ -110,7 +110,7 @@ fn a_variable_names_the_device() {
 
 /// It has chosen among `CUDA_VISIBLE_DEVICES`; nothing here reads that.
 fn what_the_driver_says_of_its_gpus_is_told() {
-    let outcome = run(&on_gpus("7.5,12.1"), &["devices"]);
+    let outcome = run(&on_gpus("7.5,12.1").with("CUDA_VISIBLE_DEVICES", "1"), &["devices"]);
     outcome.succeeds().prints(
         "cuda:0 (Fake GPU 7.5): sm_75 (CUDA driver 12.8), Some(85899345920) bytes\n\
          cuda:1 (Fake GPU 12.1): sm_121 (CUDA driver 12.8), Some(85899345920) bytes\n",

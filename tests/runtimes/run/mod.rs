@@ -82,6 +82,7 @@ const BUILD: &str = r#"
     pack("modules", &["first", "second"], &["sm_80", "cpu"], &[]);
     pack("one", &["one"], &["compute_80", "cpu"], &[]);
     pack("two", &["two"], &["compute_80", "cpu"], &[]);
+    pack("for_gpus", &["one"], &["sm_80", "gfx90a"], &[]);
     pack("traced", &["two"], &["compute_80", "cpu"], &["-g"]);
 "#;
 
