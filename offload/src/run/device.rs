@@ -22,40 +22,29 @@ use std::env;
 pub struct Device(pub(super) Arc<Context>);
 
 impl Device {
-    /// The first device that an image of each module of the pack fits: NVIDIA's GPUs, AMD's, the CPU. The variable `OFFLOAD_DEVICE` names another
-    /// one, for the program's user: `cuda:1`, `hip:0`, `cpu`.
+    /// The first device that an image of each module of the pack fits: NVIDIA's GPUs, AMD's, the CPU. The variable `OFFLOAD_DEVICE`
+    /// names another one, for the program's user: `cuda:1`, `hip:0`, `cpu`.
     ///
     /// Returns an error that says for each device why no image fits, and which kinds of devices are absent.
     pub fn best_for<F: Form>(pack: &KernelPack<F>) -> Result<Self> {
-        devices().best_for(pack)
+        match asked_for() {
+            // No driver is loaded for the others.
+            Some(name) => Self::named(&name).map_err(|error| error.advice(NAMED)),
+            None => devices().best_for(pack),
+        }
     }
 
     /// The device of this name: `cuda:0`, `hip:1`, `cpu`; `cuda` is `cuda:0`. Nothing else is looked for.
     ///
     /// Returns an error if there is none, with the reason.
     pub fn named(name: &str) -> Result<Self> {
-        let (kind, ordinal) = name.split_once(':').unwrap_or((name, "0"));
-        let attempted = || format!("use the device \"{name}\"");
-        let ordinal: i32 =
-            ordinal.parse().ok().filter(|ordinal| *ordinal >= 0).ok_or_else(|| not_a_name(attempted()))?;
+        let (kind, ordinal) = parse(name)?;
         let found = match kind {
-            "cuda" => cuda::devices(),
-            "hip" => hip::devices(),
-            "cpu" => Ok(alloc::vec![cpu::device()]),
-            _ => return Err(not_a_name(attempted())),
+            DeviceKind::Cuda => cuda::devices(),
+            DeviceKind::Hip => hip::devices(),
+            DeviceKind::Cpu => Ok(alloc::vec![cpu::device()]),
         };
-        let found = found.map(|all| all.into_iter().map(Device).collect::<Vec<_>>());
-        let kind = match kind {
-            "cuda" => DeviceKind::Cuda,
-            "hip" => DeviceKind::Hip,
-            _ => DeviceKind::Cpu,
-        };
-        let found = found.map_err(|why| RunError::new(attempted(), Cause::Absent(kind, why)))?;
-        let names: Vec<String> = found.iter().map(|device| device.name()).collect();
-        found
-            .into_iter()
-            .find(|device| device.0.ordinal == ordinal)
-            .ok_or_else(|| RunError::new(attempted(), Cause::Absent(kind, format!("there is {}", names.join(", ")))))
+        find(name, (kind, ordinal), found.map(|all| all.into_iter().map(Device).collect()))
     }
 
     /// This machine's CPU.
@@ -139,8 +128,43 @@ impl fmt::Debug for Device {
     }
 }
 
-fn not_a_name(attempted: String) -> RunError {
-    RunError::refused(attempted, "devices are called cuda:0, cuda:1, hip:0, cpu")
+/// What the variable `OFFLOAD_DEVICE` says, if it is set.
+fn asked_for() -> Option<String> {
+    let name = env::var_os("OFFLOAD_DEVICE").filter(|name| !name.is_empty())?;
+    Some(name.to_string_lossy().into_owned())
+}
+
+const NAMED: &str = "the variable OFFLOAD_DEVICE names it";
+
+fn use_the_device(name: &str) -> String {
+    format!("use the device \"{name}\"")
+}
+
+/// The kind and the number of the device of this name.
+fn parse(name: &str) -> Result<(DeviceKind, i32)> {
+    let (kind, ordinal) = name.split_once(':').unwrap_or((name, "0"));
+    let kind = match kind {
+        "cuda" => Some(DeviceKind::Cuda),
+        "hip" => Some(DeviceKind::Hip),
+        "cpu" => Some(DeviceKind::Cpu),
+        _ => None,
+    };
+    let ordinal: Option<i32> = ordinal.parse().ok().filter(|ordinal| *ordinal >= 0);
+    kind.zip(ordinal)
+        .ok_or_else(|| RunError::refused(use_the_device(name), "devices are called cuda:0, cuda:1, hip:0, cpu"))
+}
+
+/// The device among those of its kind, or why there are none.
+fn find(
+    name: &str,
+    (kind, ordinal): (DeviceKind, i32),
+    found: core::result::Result<Vec<Device>, String>,
+) -> Result<Device> {
+    let absent = |why| RunError::new(use_the_device(name), Cause::Absent(kind, why));
+    let found = found.map_err(absent)?;
+    let names: Vec<String> = found.iter().map(Device::name).collect();
+    let wanted = found.into_iter().find(|device| device.ordinal() == ordinal);
+    wanted.ok_or_else(|| absent(format!("there is {}", names.join(", "))))
 }
 
 /// The devices of this machine: NVIDIA's GPUs, AMD's, the CPU.
@@ -199,13 +223,8 @@ impl Devices {
 
     /// The first that an image of each module of the pack fits, or the one that `OFFLOAD_DEVICE` names: [`Device::best_for`].
     pub fn best_for<F: Form>(&self, pack: &KernelPack<F>) -> Result<Device> {
-        if let Some(name) = env::var_os("OFFLOAD_DEVICE").filter(|name| !name.is_empty()) {
-            let name = name.to_string_lossy();
-            let found = self.list.iter().find(|device| device.name() == name);
-            return match found {
-                Some(device) => Ok(device.clone()),
-                None => Device::named(&name).map_err(|error| error.advice(NAMED)),
-            };
+        if let Some(name) = asked_for() {
+            return self.named(&name).map_err(|error| error.advice(NAMED));
         }
         let mut refusals: Vec<String> = Vec::new();
         for device in &self.list {
@@ -220,6 +239,12 @@ impl Devices {
         let attempted = format!("find a device for the pack \"{}\"", pack.name());
         Err(RunError::refused(attempted, format!("no image fits\n{}", refusals.join("\n"))))
     }
-}
 
-const NAMED: &str = "the variable OFFLOAD_DEVICE names it";
+    /// The device of this name among these: [`Device::named`].
+    fn named(&self, name: &str) -> Result<Device> {
+        let (kind, ordinal) = parse(name)?;
+        let of_kind = || self.list.iter().filter(|device| device.kind() == kind).cloned().collect();
+        let absent = self.absent.iter().find(|absent| absent.kind == kind);
+        find(name, (kind, ordinal), absent.map_or_else(|| Ok(of_kind()), |absent| Err(absent.why.clone())))
+    }
+}

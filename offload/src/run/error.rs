@@ -3,6 +3,7 @@
 use super::kind::DeviceKind;
 use crate::pack::PackImage;
 use alloc::boxed::Box;
+use alloc::format;
 use alloc::string::String;
 use core::fmt;
 use offload_format::select::SelectError;
@@ -70,6 +71,15 @@ impl RunError {
     }
 }
 
+/// `NAME (1): description`, of a code and of its `NAME: description` or `NAME`.
+pub(super) fn in_words(code: i32, text: &str) -> String {
+    match text.split_once(": ") {
+        None if text.is_empty() => format!("{code}, which has no name"),
+        None => format!("{text} ({code})"),
+        Some((name, description)) => format!("{name} ({code}): {description}"),
+    }
+}
+
 impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Content { device, attempted, cause, advice } = &*self.0;
@@ -84,16 +94,7 @@ impl fmt::Display for RunError {
         match cause {
             Cause::Absent(_, why) | Cause::Refused(why) => f.write_str(why)?,
             Cause::NoImage(error) => error.fmt(f)?,
-            Cause::Driver { function, code, text } if text.is_empty() => {
-                write!(f, "{function} returned {code}, which has no name")?;
-            }
-            Cause::Driver { function, code, text } => {
-                let (name, description) = text.split_once(": ").unwrap_or((text, ""));
-                write!(f, "{function} returned {name} ({code})")?;
-                if !description.is_empty() {
-                    write!(f, ": {description}")?;
-                }
-            }
+            Cause::Driver { function, code, text } => write!(f, "{function} returned {}", in_words(*code, text))?,
         }
         advice.map_or(Ok(()), |advice| write!(f, "\n{advice}"))
     }

@@ -73,7 +73,7 @@ fn libraries_that_are_no_drivers_are_told() {
     broken
         .prints("no cuda device: no CUDA driver: libcuda.so.1 does not load: ")
         .prints("libcuda.so.1: file too short");
-    broken.prints("no hip device: no HIP runtime: libamdhip64.so.7 does not load: ");
+    broken.prints("no hip device: no HIP runtime: ").prints("libamdhip64.so.7 does not load: ");
     let missing = run(&on_cpu().with("OFFLOAD_DEVICE", "cuda:0"), &["saxpy"]);
     let text = transcript("stubs", &devices(&STUBS)) + &transcript("a stub is asked for", &missing);
     assert_expected("stubs", &text);

@@ -2,9 +2,10 @@
 
 use super::{PROGRAM, count, run};
 use offload_tests::data::read;
-use offload_tests::registry::{Needs, needs};
+use offload_tests::registry::{COMPILERS, Needs, needs};
+use offload_tests::scratch;
 use offload_tests::stand_ins::hsa;
-use offload_tests::stand_ins::{Staged, described};
+use offload_tests::stand_ins::{Staged, compile, described};
 use offload_tests::tools::Tool;
 use std::path::PathBuf;
 use std::sync::LazyLock;
@@ -17,6 +18,25 @@ offload_tests::tests! {
         threads_share_what_is_loaded,
         errors_name_the_runtime,
     ],
+    COMPILERS => [
+        each_of_three_gpus_loads_once_for_24_threads,
+    ],
+}
+
+/// A stand-in for the whole runtime, which computes.
+pub static RUNTIME: LazyLock<PathBuf> = LazyLock::new(|| {
+    let folder = scratch::folder("run_time_hip");
+    compile("hip_runtime.c", &["-shared", "-fPIC"], &folder.join("libamdhip64.so"));
+    folder
+});
+
+/// The program on GPUs of that stand-in.
+pub fn on_gpus(targets: &str) -> Staged {
+    let kernels = PROGRAM.scenario.folder.join("stand_in_kernels");
+    Staged::new(&PROGRAM.path, &RUNTIME)
+        .with("FAKE_GPU", targets)
+        .with("FAKE_KERNELS", kernels.to_str().expect("the target folder's name is UTF-8"))
+        .with("CUDA_VISIBLE_DEVICES", "")
 }
 
 static LIBRARIES: LazyLock<PathBuf> = LazyLock::new(|| hsa::libraries("run_time_hsa"));
@@ -50,5 +70,20 @@ fn errors_name_the_runtime() {
     let outcome = run(&on_gpu("gfx90a:sramecc+:xnack-"), &["limits"]);
     outcome.succeeds().prints("a wide block: hip:0 (Fake AMD GPU): could not launch saxpy: a block of 2048 threads; ");
     run(&on_gpu("").with("OFFLOAD_DEVICE", "hip:0"), &["saxpy"])
-        .fails_with("error: could not use the device \"hip:0\": the HIP runtime, libamdhip64.so.5, finds no GPU\nthe variable OFFLOAD_DEVICE names it\n");
+        .fails_with("error: could not use the device \"hip:0\": the HIP runtime, libamdhip64.so, finds no GPU\nthe variable OFFLOAD_DEVICE names it\n");
+}
+
+fn each_of_three_gpus_loads_once_for_24_threads() {
+    let gpus = "gfx90a:sramecc+:xnack-,gfx1100,gfx1030";
+    let outcome = run(&on_gpus(gpus).with("FAKE_SLOW", "20"), &["threads", "1000"]);
+    outcome.succeeds().prints("2400 loads on 3 devices\n");
+    for target in ["gfx90a", "gfx1100", "gfx1030"] {
+        assert_eq!(count(&outcome, &format!("hipModuleLoadData: {}", image(target))), 1, "{outcome:#?}");
+    }
+    assert_eq!(count(&outcome, "hipModuleLaunchKernel"), 24, "{outcome:#?}");
+    // One GPU of several, whichever is current.
+    run(&on_gpus(gpus).with("OFFLOAD_DEVICE", "hip:1"), &["all"]).succeeds().prints("false\nfalse\n1000\ndone\n");
+    run(&on_gpus(gpus), &["saxpy"])
+        .succeeds()
+        .prints("hip:0 (Fake GPU gfx90a:sramecc+:xnack-): the gfx90a code object computed 1000 of 1000\n");
 }

@@ -1,114 +1,289 @@
-/* A stand-in for AMD's whole runtime, libamdhip64.so: the functions that the example hip-vector-add and offload's run time call,
- * for one GPU that is not there. Memory is the host's; a launch computes sum = a + b.
+/* A stand-in for AMD's whole runtime, libamdhip64.so: the functions that offload's run time and the example hip-vector-add call,
+ * for GPUs that are not there. Memory is the host's. A launch of `saxpy` computes y = a * x + y, one of `vector_add` sum = a + b.
+ * Calls from several threads follow one another.
  *
- *   FAKE_GPU    the GPU's target, as HIP names it: "gfx90a:sramecc+:xnack-". Not set or empty: no GPU.
- *   FAKE_ERROR  FUNCTION=CODE: this function fails with this code.
- *   FAKE_SLOW   loading a module takes this many milliseconds.
- *   FAKE_LOG    a file that gets a line for each load and launch. */
+ *   FAKE_GPU        the GPUs' targets, as HIP names them: "gfx90a:sramecc+:xnack-,gfx1100". Not set or empty: no GPU.
+ *   FAKE_ERROR      FUNCTION=CODE: this function fails with this code.
+ *   FAKE_FAIL_CALL  N: the N-th call fails with hipErrorUnknown, as if earlier work had failed. The log names the function.
+ *   FAKE_SLOW       loading a module takes this many milliseconds.
+ *   FAKE_LOG        a file that gets a line for each load and launch.
+ *   FAKE_KERNELS    a file with other kernels, whose launches compute nothing and are logged with their arguments: kernels.h.
+ *
+ * A program that breaks the runtime's rules gets a line "misuse: ..." in the log: a handle that is none, that is gone or that
+ * belongs to another GPU than the thread's current one, a copy past the end of a buffer, a grid that misses elements. So does one
+ * that loads an image twice onto a GPU, or that leaves memory or a module behind. */
+#include <pthread.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "kernels.h"
 #include "log.h"
 
-enum { SUCCESS = 0, NO_DEVICE = 100, TEXT = 256 };
-/* Offsets in hipDeviceProp_tR0600. */
-enum { MEMORY = 288, SHARED_MEMORY = 296, THREADS = 320, BLOCK = 324, GRID = 336, TARGET = 1160 };
+enum { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, INVALID_DEVICE = 101 };
+enum { INVALID_IMAGE = 200, INVALID_HANDLE = 400, NOT_FOUND = 500, UNKNOWN = 999 };
+
+/* Where HIP 6 has what of a hipDeviceProp_t. */
+enum {
+  NAME = 0,
+  TOTAL_GLOBAL_MEM = 288,
+  SHARED_MEM_PER_BLOCK = 296,
+  MAX_THREADS_PER_BLOCK = 320,
+  MAX_THREADS_DIM = 324,
+  MAX_GRID_SIZE = 336,
+  TARGET = 1160,
+  TEXT = 256,
+};
+
+/* `return MISUSE(code, "format", ...)` */
+#define MISUSE(code, ...) (log_line("misuse: " __VA_ARGS__), (code))
+
+/* One call at a time. */
+static pthread_mutex_t calls = PTHREAD_MUTEX_INITIALIZER;
+static int enter(void) { return pthread_mutex_lock(&calls); }
+static void leave(int *unused) { pthread_mutex_unlock(&calls); }
 
 static int asked_for(const char *function) {
+  static int count;
+  const char *number = getenv("FAKE_FAIL_CALL");
+  if (number && ++count == atoi(number)) {
+    log_line("fails: %s", function);
+    return UNKNOWN;
+  }
   const char *wish = getenv("FAKE_ERROR");
   size_t length = strlen(function);
   return wish && !strncmp(wish, function, length) && wish[length] == '=' ? atoi(wish + length + 1) : SUCCESS;
 }
+/* What begins all functions; what gives something back has done so when it returns the error of earlier work. */
+#define ENTER()                                                                                                        \
+  __attribute__((cleanup(leave), unused)) int entered = enter();                                                       \
+  int asked = asked_for(__func__)
 #define FAIL_IF_ASKED()                                                                                                \
-  int asked = asked_for(__func__);                                                                                     \
+  ENTER();                                                                                                             \
   if (asked)                                                                                                           \
   return asked
 
-const char *hipGetErrorName(int code) { return code == 200 ? "hipErrorInvalidImage" : "hipErrorUnknown"; }
+const char *hipGetErrorName(int code) { return code == INVALID_IMAGE ? "hipErrorInvalidImage" : "hipErrorUnknown"; }
+
 const char *hipGetErrorString(int code) { return hipGetErrorName(code); }
 
-int hipInit(unsigned flags) { return asked_for(__func__); }
+/* ---- GPUs ---- */
 
-int hipGetDevice(int *out) {
-  /* None but 0 can be current; the program has to say so once, as if it were not. */
-  static __thread int calls;
-  *out = calls++ ? 0 : -1;
-  return asked_for(__func__);
+static __thread int current;
+
+static const char *target_of(int gpu) {
+  const char *at = getenv("FAKE_GPU");
+  while (at && gpu--)
+    at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL;
+  return at && *at ? at : NULL;
+}
+
+int hipInit(unsigned flags) {
+  FAIL_IF_ASKED();
+  if (flags)
+    return MISUSE(INVALID_VALUE, "hipInit with flags %u", flags);
+  return SUCCESS;
 }
 
 int hipGetDeviceCount(int *out) {
   FAIL_IF_ASKED();
-  const char *gpu = getenv("FAKE_GPU");
-  *out = gpu && *gpu;
+  for (*out = 0; target_of(*out);)
+    ++*out;
   return *out ? SUCCESS : NO_DEVICE;
 }
 
-int hipSetDevice(int device) { return device > 0 ? 101 : asked_for(__func__); }
-
-int hipGetDevicePropertiesR0600(char *properties, int device) {
+int hipGetDevice(int *out) {
   FAIL_IF_ASKED();
-  snprintf(properties, TEXT, "Fake GPU %s", getenv("FAKE_GPU"));
-  strncpy(properties + TARGET, getenv("FAKE_GPU"), TEXT - 1);
-  *(uint64_t *)(properties + MEMORY) = (uint64_t)64 << 30;
-  *(uint64_t *)(properties + SHARED_MEMORY) = 65536;
-  *(int *)(properties + THREADS) = 1024;
-  for (int dimension = 0; dimension < 3; ++dimension) {
-    ((int *)(properties + BLOCK))[dimension] = 1024;
-    ((int *)(properties + GRID))[dimension] = 2147483647;
-  }
+  *out = current;
   return SUCCESS;
 }
 
-int hipModuleLoadData(void **out, const void *image) {
+int hipSetDevice(int gpu) {
+  FAIL_IF_ASKED();
+  if (gpu < 0 || !target_of(gpu))
+    return INVALID_DEVICE;
+  current = gpu;
+  return SUCCESS;
+}
+
+int hipGetDevicePropertiesR0600(char *properties, int gpu) {
+  static const int threads[] = {1024, 1024, 1024}, blocks[] = {INT32_MAX, 65535, 65535}, most = 1024;
+  static const size_t memory = (size_t)64 << 30, shared = 64 << 10;
+  FAIL_IF_ASKED();
+  if (gpu < 0 || !target_of(gpu))
+    return INVALID_DEVICE;
+  snprintf(properties + TARGET, TEXT, "%.*s", (int)strcspn(target_of(gpu), ","), target_of(gpu));
+  snprintf(properties + NAME, TEXT, "Fake GPU %.200s", properties + TARGET);
+  memcpy(properties + TOTAL_GLOBAL_MEM, &memory, sizeof memory);
+  memcpy(properties + SHARED_MEM_PER_BLOCK, &shared, sizeof shared);
+  memcpy(properties + MAX_THREADS_PER_BLOCK, &most, sizeof most);
+  memcpy(properties + MAX_THREADS_DIM, threads, sizeof threads);
+  memcpy(properties + MAX_GRID_SIZE, blocks, sizeof blocks);
+  return SUCCESS;
+}
+
+int hipDeviceSynchronize(void) {
+  FAIL_IF_ASKED();
+  return SUCCESS;
+}
+
+/* ---- What is on them ---- */
+
+enum kind { MODULE, FUNCTION, BUFFER };
+static const char *const kind_names[] = {"module", "function", "buffer"};
+enum known_kernel { SAXPY, VECTOR_ADD, KERNELS };
+static const char *const kernel_names[KERNELS] = {"saxpy", "vector_add"};
+
+static struct object {
+  enum kind kind;
+  int is_gone, gpu;
+  /* Of a module. */
+  uint64_t hash;
+  /* Of a function: its module. */
+  struct object *owner;
+  int known;
+  const struct listed_kernel *listed;
+  /* Of a buffer. */
+  char *start;
+  size_t size;
+  struct object *next;
+} *objects;
+
+static struct object *make(enum kind kind) {
+  struct object *object = calloc(1, sizeof *object);
+  *object = (struct object){.kind = kind, .gpu = current, .next = objects};
+  return objects = object;
+}
+
+/* Whether a handle is one of this kind, is there, and is on the current GPU. Logs what is wrong with it. */
+static int is_usable(const void *handle, enum kind kind, const char *function) {
+  for (struct object *it = objects; it; it = it->next)
+    if (it == handle && it->kind == kind) {
+      if (it->is_gone)
+        return MISUSE(0, "%s of a %s that is gone", function, kind_names[kind]);
+      return it->gpu == current || MISUSE(0, "%s of a %s of GPU %d", function, kind_names[kind], it->gpu);
+    }
+  return MISUSE(0, "%s of what is no %s", function, kind_names[kind]);
+}
+
+int hipModuleLoadData(struct object **out, const void *image) {
   take_time();
   FAIL_IF_ASKED();
   size_t size = elf_size(image);
-  log_line("hipModuleLoadData: %zu bytes, fnv1a %016llx", size, (unsigned long long)fnv1a(image, size));
-  *out = malloc(1);
+  uint64_t hash = fnv1a(image, size);
+  for (struct object *it = objects; it; it = it->next)
+    if (it->kind == MODULE && !it->is_gone && it->hash == hash && it->gpu == current)
+      return MISUSE(OUT_OF_MEMORY, "a second load of an image on GPU %d", current);
+  log_line("hipModuleLoadData: %zu bytes, fnv1a %016llx", size, (unsigned long long)hash);
+  *out = make(MODULE);
+  (*out)->hash = hash;
   return SUCCESS;
 }
 
-int hipModuleUnload(void *module) {
-  free(module);
-  return SUCCESS;
+int hipModuleUnload(struct object *module) {
+  ENTER();
+  if (asked && asked != UNKNOWN)
+    return asked;
+  if (!is_usable(module, MODULE, __func__))
+    return INVALID_HANDLE;
+  for (struct object *it = objects; it; it = it->next)
+    if (it == module || it->owner == module)
+      it->is_gone = 1;
+  return asked;
 }
 
-int hipModuleGetFunction(void **out, void *module, const char *name) {
+int hipModuleGetFunction(struct object **out, struct object *module, const char *name) {
   FAIL_IF_ASKED();
-  *out = module;
-  return strcmp(name, "vector_add") ? 500 : SUCCESS;
+  if (!is_usable(module, MODULE, __func__))
+    return INVALID_HANDLE;
+  const struct listed_kernel *listed = kernel_named(name);
+  for (int i = 0; i <= KERNELS; ++i)
+    if (i < KERNELS ? !strcmp(name, kernel_names[i]) : listed != NULL) {
+      *out = make(FUNCTION);
+      (*out)->owner = module;
+      (*out)->known = i;
+      (*out)->listed = listed;
+      return SUCCESS;
+    }
+  return NOT_FOUND;
 }
 
 int hipMalloc(void **out, size_t size) {
   FAIL_IF_ASKED();
-  *out = malloc(size);
+  struct object *buffer = make(BUFFER);
+  buffer->start = malloc(size);
+  buffer->size = size;
+  /* NaNs, for whoever forgets to copy. */
+  memset(buffer->start, 0xff, size);
+  *out = buffer->start;
   return SUCCESS;
 }
 
 int hipFree(void *memory) {
-  free(memory);
-  return SUCCESS;
+  ENTER();
+  if (asked && asked != UNKNOWN)
+    return asked;
+  for (struct object *it = objects; it && memory; it = it->next)
+    if (it->kind == BUFFER && !it->is_gone && it->start == memory) {
+      it->is_gone = 1;
+      free(memory);
+      return asked;
+    }
+  return memory ? MISUSE(INVALID_VALUE, "hipFree of what is no buffer") : asked;
+}
+
+static int is_inside_a_buffer(const void *address, size_t size) {
+  for (struct object *it = objects; it; it = it->next)
+    if (it->kind == BUFFER && !it->is_gone && (const char *)address >= it->start &&
+        (const char *)address + size <= it->start + it->size)
+      return 1;
+  return 0;
 }
 
 int hipMemcpy(void *to, const void *from, size_t size, int direction) {
   FAIL_IF_ASKED();
+  if (!is_inside_a_buffer(direction == 1 ? to : from, size))
+    return MISUSE(INVALID_VALUE, "%zu bytes copied past a buffer", size);
   memcpy(to, from, size);
   return SUCCESS;
 }
 
-int hipModuleLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+int hipModuleLaunchKernel(struct object *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                           unsigned block_y, unsigned block_z, unsigned shared, void *stream, void **arguments,
                           void **extra) {
   FAIL_IF_ASKED();
-  int n = *(int *)arguments[0];
-  const float *a = *(const float **)arguments[1], *b = *(const float **)arguments[2];
-  float *sum = *(float **)arguments[3];
+  if (!is_usable(function, FUNCTION, __func__))
+    return INVALID_HANDLE;
   log_line("hipModuleLaunchKernel: %u blocks of %u threads", grid_x, block_x);
-  for (int i = 0; i < n && (uint64_t)i < (uint64_t)grid_x * block_x; ++i)
-    sum[i] = a[i] + b[i];
+  if (function->known == KERNELS) {
+    char *text = arguments_text(function->listed, arguments, NULL, 0);
+    log_line("%s by pointers:%s", function->listed->name, text);
+    free(text);
+    return SUCCESS;
+  }
+  int n = *(int *)arguments[0];
+  uint64_t threads = (uint64_t)grid_x * block_x;
+  float a = function->known == SAXPY ? *(float *)arguments[1] : 1.0f, *vectors[3];
+  int first = function->known == SAXPY ? 2 : 1, count = function->known == SAXPY ? 2 : 3;
+  for (int i = 0; i < count; ++i) {
+    vectors[i] = *(float **)arguments[first + i];
+    if (!is_inside_a_buffer(vectors[i], n * sizeof(float)))
+      return MISUSE(INVALID_VALUE, "the kernel goes past a buffer with n = %d", n);
+  }
+  if (threads < (uint64_t)n)
+    (void)MISUSE(0, "%llu threads for %d elements", (unsigned long long)threads, n);
+  for (int i = 0; i < n && (uint64_t)i < threads; ++i)
+    if (function->known == SAXPY)
+      vectors[1][i] += a * vectors[0][i];
+    else
+      vectors[2][i] = vectors[0][i] + vectors[1][i];
   return SUCCESS;
 }
 
-int hipDeviceSynchronize(void) { return asked_for(__func__); }
+__attribute__((destructor)) static void look_for_leaks(void) {
+  for (struct object *it = objects; it; it = it->next) {
+    if (it->kind == BUFFER && !it->is_gone)
+      (void)MISUSE(0, "a buffer of %zu bytes is left", it->size);
+    if (it->kind == MODULE && !it->is_gone)
+      (void)MISUSE(0, "the module of GPU %d is left", it->gpu);
+  }
+}

@@ -3,7 +3,7 @@
 //! Names, types and numbers are those of `cuda.h` (CUDA 12). Where a name ends in `_v2`, the header defines the plain
 //! name as a macro for it; what the driver exports under the plain name is an older function.
 
-use crate::run::error::{Cause, Result, RunError};
+use crate::run::error::{Cause, Result, RunError, in_words};
 use crate::run::library::functions;
 use alloc::format;
 use alloc::string::String;
@@ -114,7 +114,10 @@ impl Driver {
         match unsafe { (driver.cuInit)(0) } {
             CUDA_SUCCESS => Ok(driver),
             CUDA_ERROR_NO_DEVICE => Err(driver.no_gpu()),
-            code => Err(format!("the CUDA driver does not start: cuInit returned {}", driver.in_words(code))),
+            code => {
+                let error = in_words(code, &driver.text(code));
+                Err(format!("the CUDA driver does not start: cuInit returned {error}"))
+            }
         }
     }
 
@@ -132,22 +135,11 @@ impl Driver {
         if code == CUDA_SUCCESS {
             return Ok(());
         }
-        let (name, description) = self.texts(code);
-        let text = match (name, description) {
-            (Some(name), Some(description)) => format!("{name}: {description}"),
-            _ => String::new(),
-        };
-        Err(RunError::new(attempted(), Cause::Driver { function, code, text }))
+        Err(RunError::new(attempted(), Cause::Driver { function, code, text: self.text(code) }))
     }
 
-    fn in_words(&self, code: CUresult) -> String {
-        match self.texts(code) {
-            (Some(name), Some(description)) => format!("{name} ({code}): {description}"),
-            _ => format!("{code}, which has no name"),
-        }
-    }
-
-    fn texts(&self, code: CUresult) -> (Option<String>, Option<String>) {
+    /// The error's name and description; empty if it has none.
+    fn text(&self, code: CUresult) -> String {
         let text = |of: ErrorText| {
             let mut text = ptr::null();
             // SAFETY: both functions write the address of a constant string, or null for a code that they do not know.
@@ -156,6 +148,9 @@ impl Driver {
                 (!text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy().into_owned())
             }
         };
-        (text(self.cuGetErrorName), text(self.cuGetErrorString))
+        match (text(self.cuGetErrorName), text(self.cuGetErrorString)) {
+            (Some(name), Some(description)) => format!("{name}: {description}"),
+            _ => String::new(),
+        }
     }
 }

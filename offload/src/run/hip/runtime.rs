@@ -3,7 +3,7 @@
 //! Names, types and numbers are those of `hip/hip_runtime_api.h` (HIP 5.2 to 7); what changed between them is said
 //! where it matters.
 
-use crate::run::error::{Cause, Result, RunError};
+use crate::run::error::{Cause, Result, RunError, in_words};
 use crate::run::library::functions;
 use alloc::format;
 use alloc::string::String;
@@ -161,8 +161,8 @@ impl Hip {
             HIP_SUCCESS => Ok(hip),
             code if NO_GPU.contains(&code) => Err(hip.no_gpu()),
             code => {
-                let text = hip.text(code);
-                Err(format!("the HIP runtime does not start: hipInit returned {text} ({code})"))
+                let error = in_words(code, &hip.text(code));
+                Err(format!("the HIP runtime does not start: hipInit returned {error}"))
             }
         }
     }
