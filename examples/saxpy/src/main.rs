@@ -78,6 +78,8 @@ fn run(wanted: Option<&str>) -> Result<()> {
         Some(name) => Device::named(name)?,
         None => found.best_for(&kernels::PACK)?,
     };
+    // A launch would do it, too. Now, nothing is allocated if no image fits.
+    let image = kernels::PACK.on(&device)?.image();
     let mut problem = Problem::new();
     let x = device.buffer(&problem.x)?;
     let mut y = device.buffer(&problem.y)?;
@@ -86,7 +88,6 @@ fn run(wanted: Option<&str>) -> Result<()> {
     y.download(&mut problem.y)?;
     problem.check()?;
 
-    let image = kernels::PACK.on(&device)?.image();
     let (target, kind, name, len) = (image.target(), image.kind(), device.name(), problem.len());
     writeln!(out, "Ran the {target} {kind} on {name}: all {len} elements are right.")?;
     Ok(())

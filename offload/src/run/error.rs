@@ -100,9 +100,10 @@ impl fmt::Display for RunError {
     }
 }
 
+/// The same words: a `main` that returns this error prints it so.
 impl fmt::Debug for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RunError").field("message", &format!("{self}")).finish()
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -15,9 +15,15 @@ fn devices_are_taken_by_name() {
     for args in [&["--device", "cpu"][..], &["--device=cpu"]] {
         assert_runs_on_cpu(&PREBUILT.start(args).ends());
     }
-    for absent in ["cuda:0", "hip:0", "cuda:1", "cpu:0", "gfx90a"] {
+    for (absent, why) in [
+        ("cuda:0", ""),
+        ("hip:0", ""),
+        ("cuda:1", ""),
+        ("cpu:1", "there is cpu\n"),
+        ("gfx90a", "devices are called cuda:0, cuda:1, hip:0, cpu\n"),
+    ] {
         let printed = PREBUILT.start(&["--device", absent]).exits(1);
-        let first = format!("error: no device `{absent}` in this machine; found: cpu\n  no ");
+        let first = format!("error: could not use the device \"{absent}\": {why}");
         assert!(printed.stderr.starts_with(&first), "{printed}");
         // The table is printed all the same, and nothing ran.
         assert_eq!(rows_below(&printed.stdout, "device product is image because")[0], cpu_row(), "{printed}");
