@@ -63,6 +63,7 @@ impl Device {
     fn uninit<T: Pod>(&self, len: usize) -> Result<Buffer<T>> {
         let size = len.checked_mul(size_of::<T>()).ok_or_else(|| {
             RunError::refused(format!("allocate {len} values"), "they have more bytes than there are addresses")
+                .on(|| self.to_string())
         })?;
         let memory = match size {
             0 => None,
