@@ -161,3 +161,25 @@ impl<T: Pod> fmt::Debug for Buffer<T> {
         f.debug_struct("Buffer").field("device", &self.device.name()).field("len", &self.len).finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::{Loaded, RunError};
+
+    #[test]
+    fn threads_may_share_devices_and_memory() {
+        fn shared<T: Send + Sync>() {}
+        shared::<Device>();
+        shared::<Loaded>();
+        shared::<Buffer<f32>>();
+        shared::<RunError>();
+    }
+
+    #[test]
+    fn memory_of_no_bytes_is_none() {
+        let mut empty = Device::cpu().buffer::<u64>(&[]).unwrap();
+        empty.upload(&[]).unwrap();
+        assert_eq!((empty.to_vec().unwrap().len(), empty.device_address().is_null()), (0, true));
+    }
+}
