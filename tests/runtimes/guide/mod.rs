@@ -7,7 +7,8 @@
 //!   `diff` leaves its lines without those that start with `-`;
 //! * a line that starts with a file's name and links into `examples` names where the reader copies that file from;
 //! * a line that links to another page and starts with "Start from" stands for that page's files;
-//! * a comment `<!-- GPU 9.0 -->` lets the commands after it find such a GPU, which a stand-in for the driver pretends;
+//! * a comment `<!-- GPU 9.0 -->` or `<!-- GPU gfx1100 -->` lets the commands after it find such a GPU, which a stand-in for the driver
+//!   pretends;
 //! * commands after a comment `<!-- without a GPU -->` are run on machines where nothing has to be hidden;
 //! * a `console` block has commands after `$ `, and what they print. A line `...` stands for any lines, `…` for
 //!   anything in a line, and a size for any other size. What Cargo prints around the words of a failed build script is

@@ -13,7 +13,7 @@ pub enum Step {
     Copy { path: String, from: PathBuf },
     /// The files up to here are another page's, which has its own test.
     Followed,
-    /// From here on, there is this NVIDIA GPU.
+    /// From here on, there is this GPU.
     On { capability: String },
     /// A command, and what the page shows of what it prints.
     Run { command: String, shown: String },

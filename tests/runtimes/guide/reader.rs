@@ -148,9 +148,7 @@ impl Reader {
         let name = self.scenario.name();
         text = text.replace(name, NAME).replace(&name.replace('-', "_"), NAME);
         text = text.replace("Fake GPU 9.0", "NVIDIA H100 80GB HBM3");
-        // Where there is a driver, and its GPUs are hidden.
-        let no_driver = "no CUDA driver: its library (libcuda.so.1, nvcuda.dll) was not found";
-        text = text.replace("no NVIDIA GPU: the CUDA driver finds none", no_driver);
+        text = text.replace("Fake GPU gfx1100", "AMD Radeon RX 7900 XTX");
         let mut lines: Vec<&str> = text.lines().map(str::trim_end).collect();
         // What Cargo prints around a build script's own words.
         if let Some(start) = lines.iter().position(|line| *line == "  --- stderr") {
@@ -163,14 +161,17 @@ impl Reader {
         lines.join("\n") + if lines.is_empty() { "" } else { "\n" }
     }
 
-    /// From here on there is a GPU of this compute capability, which a stand-in for the driver pretends.
-    pub fn pretend(&mut self, capability: &str) {
+    /// From here on there is a GPU of this compute capability, or this target of AMD's, which a stand-in for the driver pretends.
+    pub fn pretend(&mut self, gpu: &str) {
         let folder = scratch::folder(&format!("{}-driver", self.scenario.name()));
-        let flags = ["-shared", "-fPIC", "-Wl,-soname,libcuda.so.1"];
-        compile("cuda_driver.c", &flags, &folder.join("libcuda.so.1"));
+        let (source, library) = match gpu.starts_with("gfx") {
+            true => ("hip_runtime.c", "libamdhip64.so"),
+            false => ("cuda_driver.c", "libcuda.so.1"),
+        };
+        compile(source, &["-shared", "-fPIC", &format!("-Wl,-soname,{library}")], &folder.join(library));
         self.gpu = vec![
             ("LD_LIBRARY_PATH", folder.display().to_string()),
-            ("FAKE_GPU", capability.to_owned()),
+            ("FAKE_GPU", gpu.to_owned()),
             ("FAKE_LOG", folder.join("log").display().to_string()),
         ];
     }
