@@ -1,4 +1,5 @@
-//! Measures the run time. It prints a line for each run: a name, nanoseconds, and a hash of the results.
+//! Measures the run time. It prints a line for each run: a name and nanoseconds; of a grid on the CPU also the nanoseconds of
+//! processor time that its busier thread took, and a hash of the results.
 
 use libloading::Library;
 use offload::run::{Buffer, Device, Loaded};
@@ -6,6 +7,7 @@ use std::env;
 use std::ffi::{c_uint, c_void};
 use std::hint::black_box;
 use std::ptr;
+use std::thread;
 use std::time::Instant;
 
 mod saxpy {
@@ -122,6 +124,7 @@ fn cpu() {
         (0..count).map(|i| ((i * 2_654_435_761) % 1_000_003) as f32 / 999.0).collect()
     };
 
+    plain();
     let count = 1 << 25;
     let x = device.buffer(&numbers(count)).expect("there is memory");
     let mut y = device.buffer(&vec![1.0; count]).expect("there is memory");
@@ -130,7 +133,7 @@ fn cpu() {
         saxpy::saxpy(count as i32, 3.0, &x, y).launch(&device, (count / 256) as u32, 256)
     });
 
-    let count = 1 << 22;
+    let count = 1 << 21;
     let x = device.buffer(&numbers(count)).expect("there is memory");
     let mut sums = device.zeros(count / 256).expect("there is memory");
     // SAFETY: one sum for each block of 256 elements.
@@ -148,14 +151,45 @@ fn cpu() {
     });
 }
 
+/// The same number of threads without the run time: what the machine has to give.
+fn plain() {
+    const STEPS: u64 = 200_000_000;
+    let threads: u64 = env::var("OFFLOAD_CPU_THREADS").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
+    let work = || {
+        black_box((0..STEPS / threads).fold(1_u64, |hash, step| (hash ^ step).wrapping_mul(0x100_0000_01b3)));
+    };
+    let times = times(|| {
+        thread::scope(|scope| {
+            (1..threads).for_each(|_| drop(scope.spawn(work)));
+            work();
+        });
+    });
+    println!("loop {times} none");
+}
+
+/// How long it takes, and how much processor time of that thread which took more: this one, or the other one that it starts.
+fn times(run: impl FnOnce()) -> String {
+    let (thread, process) = (libc::CLOCK_THREAD_CPUTIME_ID, libc::CLOCK_PROCESS_CPUTIME_ID);
+    let (start, here, all) = (Instant::now(), now(thread), now(process));
+    run();
+    let (time, here, all) = (start.elapsed().as_nanos(), now(thread) - here, now(process) - all);
+    format!("{time} {}", here.max(all - here))
+}
+
+/// What a clock shows, in nanoseconds.
+fn now(clock: libc::clockid_t) -> i64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: it writes one time.
+    assert_eq!(unsafe { libc::clock_gettime(clock, &mut time) }, 0);
+    time.tv_sec * 1_000_000_000 + time.tv_nsec
+}
+
 /// Runs a grid; prints how long it took, and a hash of the bits of what it wrote.
 fn grid(name: &str, result: &mut Buffer<f32>, launch: impl FnOnce(&mut Buffer<f32>) -> offload::run::Result<()>) {
-    let start = Instant::now();
-    launch(result).expect("a grid runs");
-    let time = start.elapsed().as_nanos();
+    let times = times(|| launch(result).expect("a grid runs"));
     let values = result.to_vec().expect("there is memory");
     let hash = values.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, value| {
         (hash ^ u64::from(value.to_bits())).wrapping_mul(0x100_0000_01b3)
     });
-    println!("{name} {time} {hash:016x}");
+    println!("{name} {times} {hash:016x}");
 }
