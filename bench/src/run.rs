@@ -49,7 +49,7 @@ fn cold(folder: &Path) {
     let names =
         ["cold release build of offload, -j2", "without the feature run", "cudarc with driver and dynamic loading"];
     let mut runs = [Vec::new(), Vec::new(), Vec::new()];
-    for _ in 0..5 {
+    for _ in 0..3 {
         for (package, runs) in packages.iter().zip(&mut runs) {
             let _ = fs::remove_dir_all(package.folder.join("target"));
             runs.push(process(&mut package.cargo(&["build", "--quiet", "--release", "--offline", "-j2"])));
