@@ -1,4 +1,4 @@
-//! GPU code in Rust programs: packs of images inside the program, and which image a GPU gets.
+//! GPU code in Rust programs: packs of images inside the program, which image a GPU gets, and kernels launched on it.
 //!
 //! ```toml
 //! [dependencies]
@@ -17,7 +17,39 @@
 //!     .compile("saxpy");
 //! ```
 //!
-//! The program embeds the pack, and selects the image for the GPU that it found:
+//! The program embeds the pack, with a function for each kernel, and launches one on the device that it finds:
+//!
+//! ```
+//! # mod kernels {
+//! #     pub static PACK: offload::KernelPack = offload::__expansion::not_built("saxpy", "this is an example", {
+//! #         const MODULES: &[offload::__expansion::ModuleRecord] = &[offload::__expansion::ModuleRecord {
+//! #             name: "saxpy", first: 0, count: 0, registered: None }];
+//! #         MODULES
+//! #     });
+//! #     use offload::run::Buffer;
+//! #     pub fn saxpy(n: i32, a: f32, x: &Buffer<f32>, y: &mut Buffer<f32>) -> offload::Call<4, 24> { todo!() }
+//! # }
+//! # #[cfg(feature = "run")]
+//! use offload::run::{Device, RunError};
+//! # /*
+//! mod kernels {
+//!     offload::include_kernels!("saxpy");
+//! }
+//! # */
+//!
+//! # #[cfg(feature = "run")]
+//! fn triple(x: &[f32]) -> Result<Vec<f32>, RunError> {
+//!     let device = Device::best_for(&kernels::PACK)?; // NVIDIA's GPUs, AMD's, the CPU: the first that an image fits
+//!     let there = device.buffer(x)?;
+//!     let mut y = device.zeros(x.len())?;
+//!     let n = x.len() as u32;
+//!     // SAFETY: the kernel touches the first `n` elements of `there` and `y`, which is how many they have.
+//!     unsafe { kernels::saxpy(n as i32, 3.0, &there, &mut y).launch(&device, n.div_ceil(256), 256)? };
+//!     y.to_vec()
+//! }
+//! ```
+//!
+//! A program that loads images by other means embeds the pack alone, and selects:
 //!
 //! ```no_run
 //! # macro_rules! include_offload { ($($token:tt)*) => {
@@ -44,6 +76,7 @@
 //! |---|---|
 //! | [`include_offload!`] | a pack of the build script, or a file, inside this program |
 //! | [`include_kernels!`], [`Call`], [`Argument`], [`DeviceBuffer`], [`Parameter`](trait@Parameter) | the same, with a function for each kernel |
+//! | [`mod@run`] | devices, loading, launching, memory |
 //! | [`KernelPack`], [`Module`], [`Kernel`], [`Limits`], [`PackImage`] | what is in it |
 //! | [`Plain`], [`Compressed`], [`Form`], [`Decompressed`] | whether its images lie there as they are, or have to be decompressed |
 //! | [`DeviceInfo`], [`SelectError`], [`mod@select`] | the rules for which image a device gets |
@@ -55,12 +88,13 @@
 //!
 //! | feature | adds |
 //! |---|---|
+//! | `run`, which is on by default | [`mod@run`]; needs std. Without it, nothing of it is compiled |
 //! | `zstd`, `zlib`, or both as `compression` | [`PackImage::decompress`] for packs that are [`Compressed`]; needs std |
 //! | `containers` | fatbins, compressed bundles and several bundles in one file for `include_offload!(path = …)` |
 //!
 //! Files are read by the crate `offload-format`, whose modules [`mod@select`] and [`target`] are re-exported.
 #![no_std]
-// But for the list of packs, which is in memory whose ends the linker names.
+// But for the list of packs, which is in memory whose ends the linker names; arguments of kernels, which have any type; and drivers.
 #![deny(unsafe_code)]
 
 extern crate alloc;

@@ -292,7 +292,7 @@ fn kernels_of_ready_made_images() {
         })
     };
     let first = records();
-    assert!(first[0].0.contains("\nkernel saxpy\nargument 0 4\nargument 4 4\n"), "{first:?}");
+    assert!(first[0].0.contains("\nkernel saxpy\narguments 0+4 4+4 8+8:pointer 16+8:pointer\n"), "{first:?}");
     scenario.touch_build_script();
     assert_eq!(records(), first);
 }

@@ -141,7 +141,7 @@ const WHILE_RUNNING: [(&str, &str, u32, &str); 9] = [
     ("cuLibraryGetKernel", "find the kernel saxpy", 500, "CUDA_ERROR_NOT_FOUND (500): named symbol not found"),
     ("cuMemAlloc_v2", "allocate 4194304 bytes on the GPU", 2, "CUDA_ERROR_OUT_OF_MEMORY (2): out of memory"),
     ("cuMemcpyHtoD_v2", "copy 4194304 bytes to the GPU", 1, "CUDA_ERROR_INVALID_VALUE (1): invalid argument"),
-    ("cuLaunchKernel", "start the kernel", 400, "CUDA_ERROR_INVALID_HANDLE (400): invalid resource handle"),
+    ("cuLaunchKernel", "launch saxpy", 400, "CUDA_ERROR_INVALID_HANDLE (400): invalid resource handle"),
     (
         "cuMemcpyDtoH_v2",
         "copy 4194304 bytes from the GPU",

@@ -214,10 +214,11 @@ fn files(mode: Mode, folder: &Path) -> Result {
     )))
 }
 
-/// The crates that the lock files name: tests, fuzz targets and examples are built offline, and some tests read a published
-/// crate.
+/// The crates that the lock files name: tests, fuzz targets and examples are built offline, and some tests read or link published
+/// crates.
 fn crates(mode: Mode) -> Result {
-    for manifest in ["Cargo.toml", "fuzz/Cargo.toml", "examples/Cargo.toml", "tests/builds/candle/Cargo.toml"] {
+    let published = ["tests/builds/candle/Cargo.toml", "tests/runtimes/run/cust/Cargo.toml"];
+    for manifest in ["Cargo.toml", "fuzz/Cargo.toml", "examples/Cargo.toml"].into_iter().chain(published) {
         let mut fetch = run::cargo();
         fetch.args(["fetch", "--locked", "--quiet", "--manifest-path", manifest]);
         if mode == Mode::Check {

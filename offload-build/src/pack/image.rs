@@ -23,18 +23,22 @@ pub(crate) struct Image {
     pub(crate) origin: Origin,
 }
 
-/// The names of the kernels in an image for a GPU.
+/// The names of the kernels in an image for a GPU, in the order of the image.
 pub(crate) fn kernels(path: &Path) -> Result<Vec<String>, Error> {
-    Ok(read_kernels(path)?.into_iter().map(|kernel| kernel.name).collect())
+    with_kernels(path, |kernels| kernels.map(|kernel| kernel.name.to_owned()).collect())
 }
 
 /// The kernels in an image for a GPU, in alphabetical order.
 pub(crate) fn read_kernels(path: &Path) -> Result<Vec<IndexKernel>, Error> {
+    with_kernels(path, |kernels| IndexKernel::in_order(kernels))
+}
+
+fn with_kernels<T>(path: &Path, take: impl FnOnce(Kernels<'_>) -> T) -> Result<T, Error> {
     let bytes = fs::read(path).map_err(|error| Error::io("read the image", path, error))?;
     let kernels = Kernels::parse(&bytes).map_err(|error| {
         Error::new(ErrorKind::ToolFailed, format!("the kernels of {} cannot be read: {error}", path.display()))
     })?;
-    Ok(IndexKernel::in_order(kernels))
+    Ok(take(kernels))
 }
 
 /// More than the headers and PTX's first directives need.

@@ -41,8 +41,7 @@ use core::ptr;
 #[derive(Clone, Copy)]
 pub struct Call<const N: usize, const BYTES: usize, F: Form = Plain, const HAS_BUFFER: bool = true> {
     kernel: Kernel<'static, F>,
-    // Expansions set it whatever the features of this crate are.
-    #[cfg_attr(not(feature = "run"), expect(dead_code))]
+    #[cfg_attr(not(feature = "run"), expect(dead_code, reason = "launches on the CPU use it"))]
     invoke: Option<Invoke>,
     offsets: [usize; N],
     arguments: Aligned<BYTES>,

@@ -26,6 +26,8 @@ pub(super) struct LoadableImage<'a> {
 
 /// The arguments of a launch.
 pub(super) struct Arguments<'a> {
+    /// The kernel's name, for errors.
+    pub(super) kernel: &'a str,
     /// The address of each.
     pub(super) pointers: &'a mut [*mut c_void],
     /// Where all of them lie.

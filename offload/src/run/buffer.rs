@@ -63,6 +63,7 @@ impl Device {
     fn uninit<T: Pod>(&self, len: usize) -> Result<Buffer<T>> {
         let size = len.checked_mul(size_of::<T>()).ok_or_else(|| {
             RunError::refused(format!("allocate {len} values"), "they have more bytes than there are addresses")
+                .on(|| self.to_string())
         })?;
         let memory = match size {
             0 => None,
@@ -158,5 +159,27 @@ impl<T: Pod> Drop for Buffer<T> {
 impl<T: Pod> fmt::Debug for Buffer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Buffer").field("device", &self.device.name()).field("len", &self.len).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::{Loaded, RunError};
+
+    #[test]
+    fn threads_may_share_devices_and_memory() {
+        fn shared<T: Send + Sync>() {}
+        shared::<Device>();
+        shared::<Loaded>();
+        shared::<Buffer<f32>>();
+        shared::<RunError>();
+    }
+
+    #[test]
+    fn memory_of_no_bytes_is_none() {
+        let mut empty = Device::cpu().buffer::<u64>(&[]).unwrap();
+        empty.upload(&[]).unwrap();
+        assert_eq!((empty.to_vec().unwrap().len(), empty.device_address().is_null()), (0, true));
     }
 }

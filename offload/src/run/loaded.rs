@@ -134,7 +134,8 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool> Call<N
             context.allow_shared_memory(&module, kernel.name(), &found, launch.shared_memory)?;
         }
         let mut pointers = self.pointers();
-        let arguments = Arguments { pointers: &mut pointers, start: self.start(), invoke: self.invoke() };
+        let (start, invoke) = (self.start(), self.invoke());
+        let arguments = Arguments { kernel: kernel.name(), pointers: &mut pointers, start, invoke };
         // SAFETY: the kernel is of a module that this device has loaded, and the arguments are of the types that it takes; the
         // caller answers for the rest.
         unsafe { context.backend.launch(found.handle, launch, arguments) }

@@ -18,7 +18,16 @@
 //! | `OFFLOAD_DEVICE` | [`Device::best_for`]: `cuda:1`, `hip:0`, `cpu` |
 //! | `OFFLOAD_CPU_THREADS` | launches on the CPU: how many threads of the operating system run the blocks; without it as many as there are cores |
 //!
-//! The drivers read their own: `CUDA_VISIBLE_DEVICES`, `HIP_VISIBLE_DEVICES` and others.
+//! The drivers read their own: `CUDA_VISIBLE_DEVICES`, `HIP_VISIBLE_DEVICES` and others. No variable of ours says where a library is
+//! looked for: that is the loader's, which in setuid programs follows none.
+//!
+//! # Threads, processes, exit
+//!
+//! [`Device`], [`Loaded`] and [`Buffer`] are `Send` and `Sync`: drivers take their handles on every thread, each call makes the device's
+//! context current on its thread and then puts back the one from before, and what is shared is behind locks.
+//!
+//! After a `fork`, a child has no devices. A driver's library stays loaded until the program ends. What is loaded onto a device is
+//! unloaded with the last clone of it; a device that is never dropped, such as one in a `static`, leaves that to the driver.
 
 mod backend;
 mod buffer;

@@ -1,6 +1,6 @@
 //! On the CPU, with no driver or one that cannot be used.
 
-use super::{assert_expected, on_driver, run, transcript};
+use super::{assert_expected, on_driver, on_gpus, run, transcript};
 use offload_tests::registry::COMPILERS;
 use offload_tests::scratch;
 use offload_tests::stand_ins::{Outcome, Staged};
@@ -18,6 +18,8 @@ offload_tests::tests! {
         threads_do_not_change_the_bits,
         several_modules_are_loaded_by_name,
         a_kernel_that_an_image_lacks_is_an_error,
+        a_pack_that_fits_nothing_lists_the_reasons,
+        what_a_device_has_not_is_told,
     ],
 }
 
@@ -116,4 +118,16 @@ fn a_kernel_that_an_image_lacks_is_an_error() {
     run(&on_cpu(), &["lacking"]).fails_with(
         "error: cpu (linux x86_64): could not find the kernel on_gpus_only: the image for the CPU has none of this name\n",
     );
+}
+
+fn a_pack_that_fits_nothing_lists_the_reasons() {
+    let mut text = transcript("no GPU", &run(&on_cpu(), &["no-image"]));
+    text += &transcript("the CPU is asked for", &run(&on_cpu().with("OFFLOAD_DEVICE", "cpu"), &["no-image"]));
+    assert_expected("no_image", &text);
+}
+
+fn what_a_device_has_not_is_told() {
+    let text =
+        transcript("the CPU", &run(&on_cpu(), &["errors"])) + &transcript("a GPU", &run(&on_gpus("9.0"), &["errors"]));
+    assert_expected("errors", &text);
 }

@@ -63,7 +63,6 @@ fn each_of_three_gpus_loads_once_for_24_threads() {
     outcome.succeeds().prints("2400 loads on 3 devices\n");
     for gpu in 0..3 {
         assert_eq!(count(&outcome, &format!("cuLibraryLoadData: GPU {gpu}, ")), 1, "{outcome:#?}");
-        assert!(count(&outcome, &format!("cuDevicePrimaryCtxRetain: GPU {gpu}")) >= 1, "{outcome:#?}");
     }
     assert_eq!(count(&outcome, "cuLaunchKernel"), 24, "{outcome:#?}");
 }
@@ -111,13 +110,18 @@ fn a_variable_names_the_device() {
 
 /// It has chosen among `CUDA_VISIBLE_DEVICES`; nothing here reads that.
 fn what_the_driver_says_of_its_gpus_is_told() {
-    let outcome = run(&on_gpus("7.5,12.1"), &["devices"]);
+    let outcome = run(&on_gpus("7.5,12.1").with("CUDA_VISIBLE_DEVICES", "1"), &["devices"]);
     outcome.succeeds().prints(
         "cuda:0 (Fake GPU 7.5): sm_75 (CUDA driver 12.8), Some(85899345920) bytes\n\
          cuda:1 (Fake GPU 12.1): sm_121 (CUDA driver 12.8), Some(85899345920) bytes\n",
     );
     assert_eq!(outcome.log, [""; 0], "nothing is made that was not asked for");
     run(&on_gpus(""), &["devices"]).succeeds().prints("no cuda device: the CUDA driver, libcuda.so.1, finds no GPU\n");
+    let older = driver("run_time_older_driver", &["-DLACKING"]);
+    run(&on_driver(&older, "9.0"), &["devices"]).succeeds().prints(
+        "no cuda device: no CUDA driver: libcuda.so.1 has no function cuDevicePrimaryCtxRelease_v2: it is too old, or a stub to link \
+         with\n",
+    );
     run(&on_gpus("7.5"), &["saxpy"]).succeeds().prints("cpu (linux x86_64): the cpu shared object computed 1000");
 }
 

@@ -1,4 +1,4 @@
-//! Contexts, memory and streams of cudarc and cubecl-hip-sys: they keep theirs, and `offload::run` loads and launches.
+//! Contexts, memory and streams of cudarc, cust and cubecl-hip-sys: they keep theirs, and `offload::run` loads and launches.
 
 use super::{assert_expected, driver, transcript};
 use crate::examples::HIP_OF_THE_BINDING;
@@ -14,7 +14,7 @@ use std::process::Command;
 use std::sync::LazyLock;
 
 offload_tests::tests! {
-    COMPILERS.slow() => [cudarc_shares_its_context],
+    COMPILERS.slow() => [cudarc_shares_its_context, cust_shares_its_context],
     needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::Hip5]).slow() => [cubecl_hip_sys_shares_its_gpu],
 }
 
@@ -106,6 +106,34 @@ fn cudarc_shares_its_context() {
     assert_eq!(misuse, ["misuse: a buffer of 400 bytes is left"], "{outcome:#?}");
 
     assert_expected("null_context", &transcript("null", &on_driver(&libraries, "null")));
+}
+
+/// It links with the driver: the program does not start without one.
+fn cust_shares_its_context() {
+    let libraries = driver("run_time_borrowed_cust_driver", &[]);
+    // Where the crate looks for the library, under the name that linkers use.
+    fs::create_dir(libraries.join("lib64")).expect("the folder can be written");
+    let library = libraries.join("lib64/libcuda.so");
+    std::os::unix::fs::symlink(libraries.join("libcuda.so.1"), library).expect("the folder can be written");
+
+    let scenario = Scenario::without_sources("run_time_borrowed_cust");
+    scenario
+        .manifest(
+            "dependencies",
+            "cust = { version = \"=0.3.2\", default-features = false, features = [\"bytemuck\"] }",
+        )
+        .write("Cargo.lock", include_str!("cust/Cargo.lock"))
+        .write("src/main.rs", include_str!("program/borrow_cust.rs"))
+        .write("kernels/math.cu", include_str!("program/kernels.cu"))
+        .pack("math", ".file(\"kernels/math.cu\").archs([\"sm_80\"])");
+    scenario.build().env("CUDA_LIBRARY_PATH", &libraries).passes();
+    let staged = Staged::new(&scenario.program("debug", scenario.name()), &libraries);
+    let outcome = staged.with("FAKE_GPU", "8.6").with("HIP_VISIBLE_DEVICES", "-1").run(&[], &libraries.join("log"));
+    outcome.succeeds();
+    assert_eq!(outcome.stdout, "cuda:0 (Fake GPU 8.6): 256\n", "{outcome:#?}");
+    assert_eq!(loads(&outcome), ["cuLibraryLoadData: GPU 0"], "{outcome:#?}");
+    assert!(outcome.log.contains(&"on stream 1".to_owned()), "{outcome:#?}");
+    assert!(!outcome.log.iter().any(|line| line.contains("misuse")), "{outcome:#?}");
 }
 
 /// The binding and the run time use AMD's own runtime, in one process.

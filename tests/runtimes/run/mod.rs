@@ -1,6 +1,7 @@
 //! The run time, `offload::run`: one program, `program/main.rs`, on the CPU and on pretended GPUs of both vendors. The stand-ins
 //! report what breaks a driver's rules; no run here may.
 
+mod compressed;
 mod cpu;
 mod cuda;
 mod fail_each_call;
@@ -18,6 +19,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 offload_tests::tests! {
     ;
+    compressed::tests(),
     cpu::tests(),
     cuda::tests(),
     fail_each_call::tests(),
@@ -80,6 +82,7 @@ const BUILD: &str = r#"
     pack("modules", &["first", "second"], &["sm_80", "cpu"], &[]);
     pack("one", &["one"], &["compute_80", "cpu"], &[]);
     pack("two", &["two"], &["compute_80", "cpu"], &[]);
+    pack("for_gpus", &["one"], &["sm_80", "gfx90a"], &[]);
     pack("traced", &["two"], &["compute_80", "cpu"], &["-g"]);
 "#;
 

@@ -1,5 +1,5 @@
 /* A stand-in for NVIDIA's driver library, libcuda.so.1: the functions that offload's run time and the examples call, themselves or
- * through cudarc, for GPUs that are not there. Memory is the host's. A launch of the function `saxpy` computes y = a * x + y, one of
+ * through cudarc or cust, for GPUs that are not there. Memory is the host's. A launch of the function `saxpy` computes y = a * x + y, one of
  * `vector_add` sum = a + b. Calls from several threads follow one another.
  *
  *   FAKE_GPU         compute capabilities of the GPUs: "8.6,9.0". Not set or empty: no GPU.
@@ -16,7 +16,7 @@
  * shared memory that was not asked for, contexts that are pushed and not popped. So does one that loads an image twice into a
  * context, that ends a context with something in it, or that leaves something behind.
  *
- * Macros leave out functions that came late into the driver: LACKING one of CUDA 7, BEFORE_CUDA_12 those of CUDA 12. */
+ * Macros leave out functions that came late into the driver: LACKING one of CUDA 11, BEFORE_CUDA_12 those of CUDA 12. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -215,6 +215,12 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
   return asked;
 }
 #endif
+
+CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned flags) {
+  AFTER_INIT();
+  CHECK_DEVICE(device);
+  return CUDA_SUCCESS;
+}
 
 CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags, int *active) {
   AFTER_INIT();
@@ -551,6 +557,10 @@ CUresult cuStreamCreate(struct object **out, unsigned flags) {
   IN_CONTEXT();
   *out = make(STREAM);
   return CUDA_SUCCESS;
+}
+
+CUresult cuStreamCreateWithPriority(struct object **out, unsigned flags, int priority) {
+  return cuStreamCreate(out, flags);
 }
 
 CUresult cuStreamDestroy_v2(struct object *stream) {

@@ -87,15 +87,15 @@ impl Backend for Cpu {
     }
 
     unsafe fn launch(&self, function: Handle, launch: &Launch, arguments: Arguments<'_>) -> Result<()> {
-        let attempted = "start the kernel";
+        let attempted = || format!("launch {}", arguments.kernel);
         let invoke = arguments.invoke.ok_or_else(|| {
             RunError::refused(
-                attempted,
+                attempted(),
                 "it takes a union or a class by value, which Rust cannot pass to a function for the CPU",
             )
         })?;
         if !launch.stream.is_null() {
-            return Err(RunError::refused(attempted, "the CPU has no streams"));
+            return Err(RunError::refused(attempted(), "the CPU has no streams"));
         }
         // SAFETY: the function is of an image that is loaded; the caller answers for the arguments.
         unsafe { threads::run(function.0, launch, invoke, arguments.start) };

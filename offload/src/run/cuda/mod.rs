@@ -350,7 +350,7 @@ impl Backend for Cuda {
         let code = unsafe {
             (self.driver.cuLaunchKernel)(function.0, gx, gy, gz, bx, by, bz, shared, launch.stream, pointers, extra)
         };
-        self.driver.check("cuLaunchKernel", code, || "start the kernel".to_string())
+        self.driver.check("cuLaunchKernel", code, || format!("launch {}", arguments.kernel))
     }
 
     fn allocate(&self, size: usize) -> Result<Handle> {

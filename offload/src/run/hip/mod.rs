@@ -139,7 +139,7 @@ impl Backend for Gpu {
         let code = unsafe {
             (self.hip.hipModuleLaunchKernel)(function.0, gx, gy, gz, bx, by, bz, shared, launch.stream, pointers, extra)
         };
-        self.hip.check("hipModuleLaunchKernel", code, || "start the kernel".to_string())
+        self.hip.check("hipModuleLaunchKernel", code, || format!("launch {}", arguments.kernel))
     }
 
     fn allocate(&self, size: usize) -> Result<Handle> {

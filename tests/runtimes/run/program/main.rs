@@ -20,6 +20,9 @@ mod two {
 mod modules {
     offload::include_kernels!("modules");
 }
+mod for_gpus {
+    offload::include_kernels!("for_gpus");
+}
 mod traced {
     offload::include_kernels!("traced");
 }
@@ -37,6 +40,8 @@ fn main() -> ExitCode {
         "all" => all(),
         "threads" => threads(arguments[1].parse().unwrap()),
         "limits" => limits(),
+        "errors" => errors(),
+        "no-image" => no_image(),
         "shared-memory" => shared_memory(),
         "bits" => bits(),
         "in-turn" => in_turn(),
@@ -145,6 +150,34 @@ fn limits() -> Result {
     // SAFETY: the kernel touches 512 elements of each.
     let result = unsafe { kernels::reverse(&x, &mut y).launch_as(&device, &Launch::new(1, 512).shared_memory(2048)) };
     println!("launch bounds: {}", result.map_or_else(|error| error.to_string(), |()| "launched".to_owned()));
+    Ok(())
+}
+
+/// What a device says of what it has not.
+fn errors() -> Result {
+    let device = Device::best_for(&kernels::PACK)?;
+    let print = |name: &str, result: std::result::Result<(), RunError>| match result {
+        Ok(()) => println!("{name}: no error"),
+        Err(error) => println!("{name}: {error}"),
+    };
+    print("more bytes than addresses", device.zeros::<f64>(usize::MAX / 4).map(drop));
+    print("no bytes", device.zeros::<f32>(0).and_then(|buffer| buffer.to_vec()).map(drop));
+    print("a number", Device::named("cpu:1").map(drop));
+    if device.kind() == DeviceKind::Cpu {
+        let x = device.zeros::<f32>(1)?;
+        let mut y = device.zeros::<f32>(1)?;
+        let launch = Launch::new(1, 1).stream(std::ptr::without_provenance_mut(1));
+        // SAFETY: the kernel touches nothing.
+        print("a stream", unsafe { kernels::saxpy(0, 1.0, &x, &mut y).launch_as(&device, &launch) });
+    }
+    Ok(())
+}
+
+/// A pack without an image for the CPU.
+fn no_image() -> Result {
+    let device = Device::best_for(&for_gpus::PACK)?;
+    for_gpus::PACK.on(&device)?;
+    println!("{device}");
     Ok(())
 }
 

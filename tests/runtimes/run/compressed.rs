@@ -1,0 +1,62 @@
+//! Packs that are compressed: drivers get the images as they were.
+
+use super::{DRIVER, value};
+use offload_tests::data::read;
+use offload_tests::registry::COMPILERS;
+use offload_tests::scenario::Scenario;
+use offload_tests::stand_ins::{Staged, described};
+
+offload_tests::tests! {
+    COMPILERS.slow() => [compressed_images_are_inflated_for_the_driver],
+}
+
+fn compressed_images_are_inflated_for_the_driver() {
+    let mut scenario = Scenario::without_sources("run_time_compressed");
+    scenario.feature("offload-build", "compression").feature("offload", "zstd");
+    scenario
+        .write("src/main.rs", MAIN)
+        .write("kernels/first.cu", value("value", 1))
+        .write("kernels/second.cu", value("other", 2))
+        .pack(
+            "pack",
+            r#".modules(["kernels/first.cu", "kernels/second.cu"]).archs(["sm_80", "compute_80", "cpu"]).compress()"#,
+        );
+    scenario.build().passes();
+    scenario.write("kernels.list", "value 0:8\nother 0:8\n");
+    let list = scenario.folder.join("kernels.list");
+    let program = scenario.program("debug", scenario.name());
+    let run = |gpu: &str| {
+        let staged = Staged::new(&program, &DRIVER).with("FAKE_GPU", gpu).with("HIP_VISIBLE_DEVICES", "-1");
+        let staged = staged.with("FAKE_KERNELS", list.to_str().expect("the target folder's name is UTF-8"));
+        staged.run(&[], &scenario.folder.join(format!("{gpu}.log")))
+    };
+    for (gpu, kind, file) in [("8.0", "cubin", "sm_80.cubin"), ("9.0", "PTX", "compute_80.ptx")] {
+        let outcome = run(gpu);
+        outcome.succeeds();
+        let loads: Vec<&String> = outcome.log.iter().filter(|line| line.contains("LoadData")).collect();
+        // One of the modules is used, and inflated; 8 threads ask for it.
+        let image = described(&read(scenario.output("debug", &format!("pack/second.{file}"))));
+        assert_eq!(loads, [&format!("cuLibraryLoadData: GPU 0, {kind}, {image}")], "{outcome:#?}");
+        assert!(!outcome.log.iter().any(|line| line.contains("misuse")), "{outcome:#?}");
+    }
+    run("").succeeds().prints("cpu: [2]\n");
+}
+
+const MAIN: &str = r#"
+mod kernels {
+    offload::include_kernels!("pack");
+}
+
+fn main() {
+    let device = offload::run::Device::best_for(&kernels::PACK).unwrap();
+    let mut y = device.zeros::<i32>(1).unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| kernels::PACK.module("second").on(&device).unwrap());
+        }
+    });
+    // SAFETY: the kernel writes one element.
+    unsafe { kernels::second::other(&mut y).launch(&device, 1, 1).unwrap() };
+    println!("{}: {:?}", device.name(), y.to_vec().unwrap());
+}
+"#;

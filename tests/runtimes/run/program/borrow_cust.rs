@@ -1,0 +1,37 @@
+//! cust makes context, stream and memory; `offload::run` loads and launches.
+
+use cust::memory::{CopyDestination, DeviceBuffer};
+use cust::stream::{Stream, StreamFlags};
+use offload::run::{Device, Launch};
+use std::error::Error;
+
+mod kernels {
+    offload::include_kernels!("math");
+}
+
+/// The crate's buffer, which may be passed for a pointer of a kernel.
+struct Buffer(DeviceBuffer<f32>);
+
+impl offload::DeviceBuffer for Buffer {
+    type Item = f32;
+
+    fn device_address(&self) -> *const f32 {
+        self.0.as_device_ptr().as_ptr()
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let context = cust::quick_init()?;
+    // SAFETY: the context lives until the end.
+    let device = unsafe { Device::from_cuda_context(context.as_raw().cast())? };
+    let (x, mut y) = (Buffer(DeviceBuffer::from_slice(&[1.0; 256])?), Buffer(DeviceBuffer::from_slice(&[2.0; 256])?));
+    let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+    let launch = Launch::new(1, 256).stream(stream.as_inner().cast());
+    // SAFETY: the kernel touches 256 elements of both.
+    unsafe { kernels::saxpy(256, 3.0, &x, &mut y).launch_as(&device, &launch)? };
+    stream.synchronize()?;
+    let mut sums = [0.0_f32; 256];
+    y.0.copy_to(&mut sums)?;
+    println!("{device}: {}", sums.iter().filter(|sum| **sum == 5.0).count());
+    Ok(())
+}
