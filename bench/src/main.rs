@@ -9,6 +9,7 @@
 //! | `tools` | `clang-offload-bundler`: bundle, unbundle, list, compress; time and memory of whole processes | LLVM's |
 //! | `build` | a build script with 16 images, `-j2` beside `-j1`; run again with nothing changed beside one that does nothing; the cold compile of offload-build as a build dependency | bindgen_cuda, cudaforge, cc, cxx-build |
 //! | `kernels` | the signatures of sources that are compiled; `include_kernels!` of 2,000 kernels | the same builds without them; `include_offload!` |
+//! | `run` | `on()` and launches over a driver that does nothing; the cold compile of offload; grids on the CPU with two threads | `cuLaunchKernel` through its address; the same without `run`, cudarc; one thread |
 //! | `candle` | the published candle-kernels: all, nothing to do, a header edited, what the program grows by, how many compilers run at once with `-j1`; minutes, so only if asked for | cudaforge |
 //! | `embed` | `include_offload!` of a 256 MiB image: cold build, build after an edit, memory | `include_bytes!`; a plain link of an object |
 //!
@@ -25,6 +26,7 @@ mod kernels;
 mod list;
 mod measure;
 mod package;
+mod run;
 mod select;
 mod table;
 mod tools;
@@ -50,6 +52,7 @@ fn main() -> ExitCode {
             measure::show(&mut measure::child("tools", "".as_ref()));
             build::bench();
             kernels::bench();
+            run::bench(None);
             embed::bench(false);
         }
         ["list"] => list::bench(),
@@ -59,13 +62,15 @@ fn main() -> ExitCode {
         ["tools"] => tools::bench(),
         ["build"] => build::bench(),
         ["kernels"] => kernels::bench(),
+        ["run"] => run::bench(None),
+        ["run", part @ ("calls" | "cpu" | "cold")] => run::bench(Some(part)),
         ["candle"] => candle::bench(true),
         ["candle", "some"] => candle::bench(false),
         ["embed"] => embed::bench(false),
         ["embed", "--json"] => embed::bench(true),
         _ => {
             eprintln!(
-                "usage: cargo xtask bench [list|table|find|select|tools|build|kernels|candle [some]|embed [--json]]"
+                "usage: cargo xtask bench [list|table|find|select|tools|build|kernels|run [calls|cpu|cold]|candle [some]|embed [--json]]"
             );
             return ExitCode::from(2);
         }

@@ -85,7 +85,9 @@ pub fn map(file: &Path) -> Mmap {
 
 /// A run of a process.
 pub struct Run {
-    time: Duration,
+    pub time: Duration,
+    /// Processor time, with that of the processes that it has waited for.
+    pub processor: Duration,
     /// The most memory that it had at a time, in bytes.
     peak: u64,
 }
@@ -97,21 +99,22 @@ pub struct Run {
 pub fn process(command: &mut Command) -> Run {
     let start = Instant::now();
     let child = command.stdout(Stdio::null()).spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    let (status, peak) = wait(child);
+    let (status, usage) = wait(child);
     let time = start.elapsed();
     assert_eq!(status, 0, "{command:?} failed");
-    Run { time, peak }
+    let of = |time: libc::timeval| Duration::new(time.tv_sec as u64, time.tv_usec as u32 * 1000);
+    Run { time, processor: of(usage.ru_utime) + of(usage.ru_stime), peak: usage.ru_maxrss as u64 * 1024 }
 }
 
-/// Waits for a process; returns its raw status, and the most memory that it had, in bytes.
-fn wait(child: Child) -> (i32, u64) {
+/// Waits for a process; returns its raw status, and what it has used.
+fn wait(child: Child) -> (i32, libc::rusage) {
     let mut status = 0;
     // SAFETY: the struct is all numbers, of which every pattern of bits is one.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: it is this process's child, nobody else waits for it, and both places live as long as the call.
     let waited = unsafe { libc::wait4(child.id() as i32, &mut status, 0, &mut usage) };
     assert_eq!(waited, child.id() as i32, "it can be waited for");
-    (status, usage.ru_maxrss as u64 * 1024)
+    (status, usage)
 }
 
 /// The times of several runs, and the most memory of any.

@@ -77,7 +77,7 @@ pub(super) fn shared(
     kind: DeviceKind,
     ordinal: i32,
     foreign: Option<ForeignContext>,
-    new: impl FnOnce() -> Result<Context>,
+    new: &dyn Fn() -> Result<Context>,
 ) -> Result<Arc<Context>> {
     let mut contexts = lock(&CONTEXTS);
     contexts.retain(|context| context.strong_count() > 0);

@@ -4,7 +4,9 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::error::Error;
-use core::mem::ManuallyDrop;
+use core::ffi::c_void;
+use core::mem::{self, ManuallyDrop};
+use core::ptr::NonNull;
 use libloading::Library;
 
 /// A library that stays loaded until the program ends: drivers start threads and register what runs at exit.
@@ -41,14 +43,31 @@ impl DriverLibrary {
         })
     }
 
-    /// The address of a function, which stays valid, as the library is never unloaded.
+    /// Returns the address of a function. It stays valid, as the library is never unloaded.
     ///
-    /// # Safety
-    /// `F` must be the type of the function of this name: a function pointer.
-    pub(super) unsafe fn function<F: Copy>(&self, name: &str) -> Option<F> {
-        // SAFETY: the caller answers for the type.
-        unsafe { self.library.get::<F>(name) }.ok().map(|function| *function)
+    /// It is generic in nothing: drivers have dozens of functions, and each type would be compiled anew.
+    pub(super) fn find(&self, name: &str) -> Option<NonNull<c_void>> {
+        // SAFETY: of what the name stands for only the address is taken.
+        let symbol = unsafe { self.library.get::<*mut c_void>(name) };
+        symbol.ok().and_then(|address| NonNull::new(*address))
     }
+
+    /// Like [`DriverLibrary::find`], but returns an error in words if the function is missing.
+    pub(super) fn require(&self, name: &str) -> Result<NonNull<c_void>, String> {
+        let missing = || format!("{} has no function {name}: it is too old, or a stub to link with", self.name);
+        self.find(name).ok_or_else(missing)
+    }
+}
+
+/// Makes a function pointer of an address.
+///
+/// # Safety
+/// `F` must be the type of the function at this address: a function pointer.
+pub(super) unsafe fn as_function<F: Copy>(address: NonNull<c_void>) -> F {
+    const { assert!(size_of::<F>() == size_of::<NonNull<c_void>>()) };
+    // SAFETY: the caller answers for the type, whose size was compared. A function pointer is a valid one if the address is that of
+    // such a function; it is not null.
+    unsafe { mem::transmute_copy(&address) }
 }
 
 /// Whether the loader means that there is no file `name`, and not that something is wrong with it.
@@ -90,18 +109,16 @@ macro_rules! functions {
             unsafe fn open(names: &[&'static str]) -> core::result::Result<Self, alloc::string::String> {
                 // SAFETY: the caller answers for the library.
                 let library = unsafe { $crate::run::library::DriverLibrary::open(names)? };
-                let lacks = |name: &str| {
-                    alloc::format!("{} has no function {name}: it is too old, or a stub to link with", library.name)
-                };
                 Ok(Self {
                     $(
                         // SAFETY: the caller answers for the types.
-                        $function: unsafe { library.function(stringify!($function)) }
-                            .ok_or_else(|| lacks(stringify!($function)))?,
+                        $function: unsafe { $crate::run::library::as_function(library.require(stringify!($function))?) },
                     )*
                     $(
-                        // SAFETY: the caller answers for the types.
-                        $late: unsafe { library.function(stringify!($late)) },
+                        $late: library
+                            .find(stringify!($late))
+                            // SAFETY: the caller answers for the types.
+                            .map(|address| unsafe { $crate::run::library::as_function(address) }),
                     )*
                     library,
                 })

@@ -44,7 +44,7 @@ pub(super) fn device() -> Arc<Context> {
         }))
     };
     // Nothing in there fails.
-    shared(DeviceKind::Cpu, 0, None, context).unwrap_or_else(|_| process::abort())
+    shared(DeviceKind::Cpu, 0, None, &context).unwrap_or_else(|_| process::abort())
 }
 
 struct Cpu;

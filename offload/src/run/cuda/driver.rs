@@ -135,7 +135,13 @@ impl Driver {
         if code == CUDA_SUCCESS {
             return Ok(());
         }
-        Err(RunError::new(attempted(), Cause::Driver { function, code, text: self.text(code) }))
+        Err(self.error(function, code, attempted()))
+    }
+
+    /// The error of a code. It is generic in nothing: each call of a function has another closure.
+    #[cold]
+    fn error(&self, function: &'static str, code: CUresult, attempted: String) -> RunError {
+        RunError::new(attempted, Cause::Driver { function, code, text: self.text(code) })
     }
 
     /// The error's name and description; empty if it has none.

@@ -27,7 +27,7 @@ pub(super) fn devices() -> core::result::Result<Vec<Arc<Context>>, String> {
     if count == 0 {
         return Err(driver.no_gpu());
     }
-    let device = |ordinal| shared(DeviceKind::Cuda, ordinal, None, || open(driver, ordinal, None));
+    let device = |ordinal| shared(DeviceKind::Cuda, ordinal, None, &|| open(driver, ordinal, None));
     (0..count).map(device).collect::<Result<_>>().map_err(|error| error.to_string())
 }
 
@@ -51,7 +51,7 @@ pub(super) unsafe fn foreign(context: CUcontext) -> Result<Arc<Context>> {
     found?;
     let ordinal = ordinal(driver, device)?;
     if is_primary(driver, device, context)? {
-        return shared(DeviceKind::Cuda, ordinal, None, || open(driver, ordinal, None));
+        return shared(DeviceKind::Cuda, ordinal, None, &|| open(driver, ordinal, None));
     }
     let mut id = None;
     if let Some(get_id) = driver.cuCtxGetId {
@@ -60,7 +60,7 @@ pub(super) unsafe fn foreign(context: CUcontext) -> Result<Arc<Context>> {
         driver.check("cuCtxGetId", unsafe { get_id(context, id) }, attempted)?;
     }
     let foreign = ForeignContext { handle, id };
-    shared(DeviceKind::Cuda, ordinal, Some(foreign), || open(driver, ordinal, Some(foreign)))
+    shared(DeviceKind::Cuda, ordinal, Some(foreign), &|| open(driver, ordinal, Some(foreign)))
 }
 
 /// Whether a context is the one that all libraries of a program share.

@@ -26,7 +26,7 @@ pub(super) fn devices() -> core::result::Result<Vec<Arc<Context>>, String> {
     if count == 0 {
         return Err(hip.no_gpu());
     }
-    let device = |ordinal| shared(DeviceKind::Hip, ordinal, None, || open(hip, ordinal));
+    let device = |ordinal| shared(DeviceKind::Hip, ordinal, None, &|| open(hip, ordinal));
     (0..count).map(device).collect::<Result<_>>().map_err(|error| error.to_string())
 }
 

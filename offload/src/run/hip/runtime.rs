@@ -208,8 +208,14 @@ impl Hip {
     ) -> Result<()> {
         match code {
             HIP_SUCCESS => Ok(()),
-            _ => Err(RunError::new(attempted(), Cause::Driver { function, code, text: self.text(code) })),
+            _ => Err(self.error(function, code, attempted())),
         }
+    }
+
+    /// The error of a code. It is generic in nothing: each call of a function has another closure.
+    #[cold]
+    fn error(&self, function: &'static str, code: hipError_t, attempted: String) -> RunError {
+        RunError::new(attempted, Cause::Driver { function, code, text: self.text(code) })
     }
 
     /// The error's name, and its description if it is another: HIP 5 describes an error by its name.

@@ -1,0 +1,26 @@
+//! Compiles the kernels that are launched, and eight modules of eight kernels each.
+
+use offload_build::Build;
+use std::path::Path;
+use std::{env, fs};
+
+fn main() {
+    for name in ["saxpy", "block_sum", "matmul"] {
+        Build::new().file(format!("kernels/{name}.cu")).archs(["compute_80", "cpu"]).compile(name);
+    }
+    let folder = env::var_os("OUT_DIR").expect("Cargo sets it");
+    let folder = Path::new(&folder);
+    let (mut files, mut calls) = (Vec::new(), String::new());
+    for module in 0..8 {
+        let (mut text, file) = (String::new(), folder.join(format!("m{module}.cu")));
+        for kernel in 0..8 {
+            let name = format!("kernel_{module}_{kernel}");
+            text += &format!("extern \"C\" __global__ void {name}(int *x) {{ *x = {kernel}; }}\n");
+            calls += &format!("many::m{module}::{name}(x), ");
+        }
+        fs::write(&file, text).expect("Cargo's folder can be written");
+        files.push(file);
+    }
+    fs::write(folder.join("calls.rs"), format!("[{calls}]")).expect("Cargo's folder can be written");
+    Build::new().modules(files).archs(["compute_80", "cpu"]).compile("many");
+}
