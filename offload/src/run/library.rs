@@ -17,17 +17,24 @@ pub(super) struct DriverLibrary {
 }
 
 impl DriverLibrary {
-    /// Loads the first of `names` that is there, from where the system's loader looks: no variable of ours names a path.
-    /// Returns an error, in words, if none is.
+    /// Loads the first of `names` that is there and has these functions, from where the system's loader looks: no variable of ours
+    /// names a path. Returns an error, in words, if none is: a stub to link with may lie before the library itself.
     ///
     /// # Safety
     /// A library of one of these names must be what the name promises: code that may run in this process.
-    pub(super) unsafe fn open(names: &[&'static str]) -> Result<Self, String> {
+    pub(super) unsafe fn open(names: &[&'static str], functions: &[&str]) -> Result<Self, String> {
         let mut broken = Vec::new();
         for name in names {
             // SAFETY: the caller answers for what the library does while it is loaded.
             match unsafe { Library::new(*name) } {
-                Ok(library) => return Ok(Self { name, library: ManuallyDrop::new(library) }),
+                Ok(library) => {
+                    let library = Self { name, library: ManuallyDrop::new(library) };
+                    match functions.iter().find(|function| library.find(function).is_none()) {
+                        None => return Ok(library),
+                        Some(missing) => broken
+                            .push(format!("{name} has no function {missing}: it is too old, or a stub to link with")),
+                    }
+                }
                 Err(error) => {
                     // The loader's own words, where it has any, are in the source.
                     let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
@@ -50,12 +57,6 @@ impl DriverLibrary {
         // SAFETY: of what the name stands for only the address is taken.
         let symbol = unsafe { self.library.get::<*mut c_void>(name) };
         symbol.ok().and_then(|address| NonNull::new(*address))
-    }
-
-    /// Like [`DriverLibrary::find`], but returns an error in words if the function is missing.
-    pub(super) fn require(&self, name: &str) -> Result<NonNull<c_void>, String> {
-        let missing = || format!("{} has no function {name}: it is too old, or a stub to link with", self.name);
-        self.find(name).ok_or_else(missing)
     }
 }
 
@@ -102,17 +103,18 @@ macro_rules! functions {
         }
 
         impl $table {
-            /// Loads the first of `names` that is there and looks the functions up. Returns an error in words.
+            /// Loads the first of `names` that has the functions, and looks them up. Returns an error in words.
             ///
             /// # Safety
             /// A library of one of these names must export functions of these types.
             unsafe fn open(names: &[&'static str]) -> core::result::Result<Self, alloc::string::String> {
                 // SAFETY: the caller answers for the library.
-                let library = unsafe { $crate::run::library::DriverLibrary::open(names)? };
+                let library = unsafe { $crate::run::library::DriverLibrary::open(names, &[$(stringify!($function)),*])? };
+                let found = |name: &str| library.find(name).expect("`open` has looked for it");
                 Ok(Self {
                     $(
                         // SAFETY: the caller answers for the types.
-                        $function: unsafe { $crate::run::library::as_function(library.require(stringify!($function))?) },
+                        $function: unsafe { $crate::run::library::as_function(found(stringify!($function))) },
                     )*
                     $(
                         $late: library

@@ -3,7 +3,7 @@
 use super::{assert_expected, on_driver, on_gpus, run, transcript};
 use offload_tests::registry::COMPILERS;
 use offload_tests::scratch;
-use offload_tests::stand_ins::{Outcome, Staged};
+use offload_tests::stand_ins::{Outcome, Staged, compile};
 use offload_tests::tools::succeed;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,6 +20,7 @@ offload_tests::tests! {
         a_kernel_that_an_image_lacks_is_an_error,
         a_pack_that_fits_nothing_lists_the_reasons,
         what_a_device_has_not_is_told,
+        a_stub_does_not_hide_the_runtime,
     ],
 }
 
@@ -27,16 +28,20 @@ offload_tests::tests! {
 static STUBS: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = scratch::folder("run_time_stubs");
     scratch::write(folder.join("empty.c"), "");
-    for name in ["libcuda.so.1", "libamdhip64.so.7"] {
+    for name in DRIVERS {
         succeed(Command::new("gcc").current_dir(&folder).args(["-shared", "empty.c", "-o", name]));
     }
     folder
 });
 
+/// The names of drivers.
+const DRIVERS: [&str; 5] =
+    ["libcuda.so.1", "libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"];
+
 /// A folder with files under the drivers' names that are no libraries.
 static BROKEN: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = scratch::folder("run_time_broken");
-    for name in ["libcuda.so.1", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"] {
+    for name in DRIVERS {
         scratch::write(folder.join(name), "this is no library");
     }
     folder
@@ -58,7 +63,7 @@ fn a_machine_without_drivers_has_reasons() {
     outcome.prints("cpu (linux x86_64): the CPU, None bytes\n");
     for (kind, library, reason) in [
         ("cuda", "libcuda.so.1", "no CUDA driver: the system's loader finds no libcuda.so.1\n"),
-        ("hip", "", "no HIP runtime: the system's loader finds no libamdhip64.so.7, libamdhip64.so.6, "),
+        ("hip", "", "no HIP runtime: the system's loader finds no libamdhip64.so, libamdhip64.so.7, "),
     ] {
         let line = outcome.stdout.lines().find(|line| line.starts_with(&format!("no {kind} device: ")));
         let line = format!("{}\n", line.unwrap_or_else(|| panic!("{outcome:#?}")));
@@ -79,6 +84,17 @@ fn libraries_that_are_no_drivers_are_told() {
     let missing = run(&on_cpu().with("OFFLOAD_DEVICE", "cuda:0"), &["saxpy"]);
     let text = transcript("stubs", &devices(&STUBS)) + &transcript("a stub is asked for", &missing);
     assert_expected("stubs", &text);
+}
+
+/// Development files bring a stub under the plain name, and the runtime lies behind it.
+fn a_stub_does_not_hide_the_runtime() {
+    let folder = scratch::folder("run_time_behind_a_stub");
+    scratch::write(folder.join("empty.c"), "");
+    succeed(Command::new("gcc").current_dir(&folder).args(["-shared", "empty.c", "-o", "libamdhip64.so"]));
+    compile("hip_runtime.c", &["-shared", "-fPIC"], &folder.join("libamdhip64.so.7"));
+    run(&on_driver(&folder, "").with("FAKE_GPU", "gfx1100"), &["devices"])
+        .succeeds()
+        .prints("hip:0 (Fake GPU gfx1100)");
 }
 
 fn images_for_the_cpu_do_not_pass_for_each_other() {
