@@ -294,14 +294,14 @@ impl<'a> Compilations<'a> {
         for (index, source) in self.sources().into_iter().enumerate() {
             let is_preprocessed = source.language.is_preprocessed();
             let mut compile = Vec::new();
-            let recipe = source.recipe(self.target());
-            match recipe {
+            let (mut recipe, mut of_build_script) = (source.recipe(self.target()), self.source_args(source));
+            if recipe == Some(Recipe::Nvcc) {
                 // What nvcc compiles is described with the toolkit's headers.
-                Some(Recipe::Nvcc) | Some(Recipe::Offload(..)) => {
-                    let (mode, headers) = match recipe {
-                        Some(Recipe::Offload(mode, headers)) => (mode, headers),
-                        _ => ("cuda", Headers::Cuda),
-                    };
+                recipe = Some(Recipe::Offload("cuda", Headers::Cuda));
+                of_build_script = nvcc::for_clang(of_build_script);
+            }
+            match recipe {
+                Some(Recipe::Offload(mode, headers)) => {
                     compile.extend(args(&["-x", mode]));
                     compile.extend_from_slice(offload);
                     compile.extend(version.clone());
@@ -345,11 +345,7 @@ impl<'a> Compilations<'a> {
                 DebugInfo::Full | DebugInfo::Lines if is_nvidia => compile.push("-gline-directives-only".into()),
                 DebugInfo::Full | DebugInfo::Lines => compile.push("-gline-tables-only".into()),
             }
-            let of_build_script = self.source_args(source);
-            compile.extend(match recipe {
-                Some(Recipe::Nvcc) => nvcc::for_clang(of_build_script),
-                _ => of_build_script,
-            });
+            compile.extend(of_build_script);
             compile.push(source.path.clone().into());
             let out = self.work(&format!("{index}.{part}"));
             let driver_ignores = matches!(recipe, Some(Recipe::Offload("hip", _)));

@@ -105,11 +105,11 @@ impl Declared<'_> {
     /// Returns an error if images are known, and none has the kernel.
     fn check_name(&self, kernel: &Declaration) -> Result<()> {
         let symbol = kernel.symbol();
-        let known: Vec<_> = self.images.iter().filter_map(|image| image.kernels.as_ref()).collect();
-        let names: BTreeSet<&str> = known.iter().flat_map(|of| of.iter()).map(|kernel| kernel.name.as_str()).collect();
-        if known.is_empty() || names.contains(&*symbol) {
+        let mut known = self.images.iter().filter_map(|image| image.kernels.as_ref()).peekable();
+        if known.peek().is_none() || self.images.iter().any(|image| image.kernel(&symbol).is_some()) {
             return Ok(());
         }
+        let names: BTreeSet<&str> = known.flatten().map(|kernel| kernel.name.as_str()).collect();
         let hint = match suggest::closest(&symbol, names.iter().copied()) {
             Some(meant) => format!("did you mean \"{meant}\"?"),
             None if names.is_empty() => "it has none".to_owned(),
@@ -177,10 +177,7 @@ pub(super) fn marker(name: &Ident) -> Ident {
 /// Returns an error if the image has another number of arguments than is declared.
 fn check_count(kernel: &Declaration, symbol: &str, target: &str, arguments: &[IndexArgument]) -> Result<()> {
     let declared = kernel.parameters.len();
-    let has = match arguments.len() {
-        1 => format!("the image for {target} has 1"),
-        count => format!("the image for {target} has {count}"),
-    };
+    let has = format!("the image for {target} has {}", arguments.len());
     let bytes = |argument: &IndexArgument| format!("{} bytes at {}", argument.size, argument.offset);
     if let Some(missing) = arguments.get(declared) {
         let message = format!(

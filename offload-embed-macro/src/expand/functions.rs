@@ -5,7 +5,7 @@
 //! rustc to read. Tokens one by one take a development build, in which macros are not optimized, several times as long.
 
 use offload_format::pack_index::{IndexImage, IndexModule, PackImageKind};
-use offload_format::signature::{Content, Record, Scalar, Signature, Signatures, Size, Type};
+use offload_format::signature::{Content, NVIDIA_PARAMETERS_ALIGN, Record, Scalar, Signature, Signatures, Size, Type};
 use proc_macro2::TokenStream;
 use quote::quote;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,19 +14,11 @@ use std::fmt::Write as _;
 /// With no more parameters than this, each kernel has traits of its own, whose messages name the kernel.
 const MOST_OWN_TRAITS: usize = 256;
 
-/// NVIDIA's compilers align arguments in memory of which they leave the start to each GPU: it is a multiple of this.
-const NVIDIA_ALIGN: u64 = 16;
-
 /// With more, clippy warns.
 const FEW_ARGUMENTS: usize = 7;
 
 /// The functions, with what they share. Kernels with a parameter of unknown size have none.
-pub(super) fn of(
-    kernels: &[&Signature],
-    module: &IndexModule,
-    expansion: &TokenStream,
-    form: &TokenStream,
-) -> TokenStream {
+pub(super) fn of(kernels: &[&Signature], module: &IndexModule, form: &TokenStream) -> TokenStream {
     let count = kernels.iter().map(|kernel| kernel.parameters.len()).sum::<usize>();
     let mut functions = Functions { has_own_traits: count <= MOST_OWN_TRAITS, ..Functions::default() };
     kernels.iter().for_each(|kernel| functions.add(kernel, module));
@@ -37,8 +29,6 @@ pub(super) fn of(
     let shared = functions.shared();
     let text = parsed(&(arguments + &shared + &functions.text));
     quote! {
-        #[allow(unused_imports)]
-        use #expansion as __offload;
         #[allow(dead_code)]
         type __Form = #form;
         #text
@@ -46,7 +36,7 @@ pub(super) fn of(
 }
 
 /// By rustc's own parser: that of proc-macro2 is not optimized in development builds.
-fn parsed(text: &str) -> TokenStream {
+pub(super) fn parsed(text: &str) -> TokenStream {
     const PARSES: &str = "names are identifiers";
     match proc_macro::is_available() {
         true => text.parse::<proc_macro::TokenStream>().expect(PARSES).into(),
@@ -220,7 +210,7 @@ fn has_layout(image: &IndexImage, symbol: &str, layout: &[(u64, Size)]) -> bool 
     let Some(recorded) = image.kernel(symbol).and_then(|kernel| kernel.arguments.as_ref()) else { return true };
     let is_ptx = matches!(image.kind, PackImageKind::Ptx { .. });
     let is_same = layout.iter().map(|(offset, _)| *offset).eq(recorded.iter().map(|argument| argument.offset));
-    is_same && !(is_ptx && layout.iter().any(|(_, size)| size.align > NVIDIA_ALIGN))
+    is_same && !(is_ptx && layout.iter().any(|(_, size)| size.align > NVIDIA_PARAMETERS_ALIGN))
 }
 
 /// Whether compilers for the CPU pass a value of this type as its counterpart in Rust: not if it is one of small floats, or a union,
@@ -256,7 +246,9 @@ fn parameter_type(ty: &Type) -> String {
     }
 }
 
-fn memory_type(ty: &Type) -> String {
+/// A type in a record, behind a pointer or of a parameter, where `__offload` is the hidden module of the crate `offload`. `f16` and
+/// `bf16` are their bits.
+pub(super) fn memory_type(ty: &Type) -> String {
     match ty {
         Type::Scalar(Scalar::F16 | Scalar::Bf16) => "u16".to_owned(),
         Type::Scalar(scalar) => scalar.name().to_owned(),

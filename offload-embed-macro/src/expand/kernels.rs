@@ -6,8 +6,8 @@ use crate::declaration::{Declaration, Declarations};
 use crate::input::Options;
 use crate::suggest;
 use offload_format::pack_index::IndexModule;
-use offload_format::signature::{Content, Identifiers, Record, Scalar, Signature, Signatures, Type, identifier};
-use proc_macro2::{Ident, Literal, Span, TokenStream};
+use offload_format::signature::{Content, Identifiers, Record, Signature, Signatures, Type, identifier};
+use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 use std::collections::BTreeSet;
 use syn::{Error, Result};
@@ -114,7 +114,7 @@ impl Module<'_> {
             records.iter().filter(|record| used.contains(record.name.as_str())).map(|record| self.record(record));
         let (callable, others): (Vec<&Signature>, Vec<&Signature>) =
             kernels.iter().partition(|kernel| kernel.difference.is_empty());
-        let functions = functions::of(&callable, self.module, expansion, form);
+        let functions = functions::of(&callable, self.module, form);
         let uncallable = others.iter().filter_map(|kernel| self.uncallable(kernel));
         let of_program = Declared { expansion, form, module: &self.module.name, images: &self.module.images };
         let of_program = declared.iter().map(|kernel| of_program.function(kernel)).collect::<Result<Vec<_>>>()?;
@@ -135,6 +135,8 @@ impl Module<'_> {
             }
         });
         Ok(quote! {
+            #[allow(unused_imports)]
+            use #expansion as __offload;
             const MODULE: #expansion::Module<'static, #form> = #expansion::module(&#pack, #number);
             // In a function of its own: what generic functions name is evaluated for each of them.
             #[allow(dead_code)]
@@ -219,7 +221,8 @@ impl Module<'_> {
             },
             Content::Fields(fields) | Content::Packed(fields) => {
                 let members = fields.iter().map(|field| {
-                    let (name, ty) = (format_ident!("{}", field.name), memory_type(expansion, &field.ty));
+                    let (name, ty) =
+                        (format_ident!("{}", field.name), functions::parsed(&functions::memory_type(&field.ty)));
                     let doc = format!("At offset {}.", field.offset);
                     quote! {
                         #[doc = #doc]
@@ -269,37 +272,4 @@ fn used<'a>(kernels: &[&'a Signature], records: &'a [Record]) -> BTreeSet<&'a st
         }
     }
     used
-}
-
-/// A type in a record, or behind a pointer.
-fn memory_type(expansion: &TokenStream, ty: &Type) -> TokenStream {
-    match ty {
-        Type::Scalar(scalar) => scalar_type(expansion, *scalar),
-        Type::Pointer { is_mutable, to } => {
-            let to = memory_type(expansion, to);
-            match is_mutable {
-                true => quote! { *mut #to },
-                false => quote! { *const #to },
-            }
-        }
-        Type::Array { of, count } => {
-            let (of, count) = (memory_type(expansion, of), Literal::u64_unsuffixed(*count));
-            quote! { [#of; #count] }
-        }
-        Type::Record(name) => {
-            let name = format_ident!("{name}");
-            quote! { #name }
-        }
-        Type::Void => quote! { #expansion::core::ffi::c_void },
-    }
-}
-
-/// `f16` and `bf16` are their bits.
-fn scalar_type(expansion: &TokenStream, scalar: Scalar) -> TokenStream {
-    let name = match scalar {
-        Scalar::F16 | Scalar::Bf16 => "u16",
-        other => other.name(),
-    };
-    let name = Ident::new(name, Span::call_site());
-    quote! { #expansion::core::primitive::#name }
 }

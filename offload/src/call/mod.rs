@@ -94,7 +94,6 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool> Call<N
     }
 
     /// Where the arguments lie, each at the next multiple of its alignment.
-    #[cfg(feature = "run")]
     pub(crate) fn start(&self) -> *const u8 {
         self.arguments.0.as_ptr().cast()
     }
@@ -125,7 +124,7 @@ impl<const N: usize, const BYTES: usize, F: Form, const HAS_BUFFER: bool> Call<N
     where
         Images<HAS_BUFFER>: HaveOneLayout,
     {
-        (self.arguments.0.as_ptr().cast(), BYTES)
+        (self.start().cast(), BYTES)
     }
 }
 

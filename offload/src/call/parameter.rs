@@ -1,6 +1,7 @@
 //! Types of parameters that a program declares, and where they lie.
 
 use core::mem::MaybeUninit;
+use offload_format::signature::NVIDIA_PARAMETERS_ALIGN;
 
 /// A type that a kernel takes by value, or that is in a struct which it takes: numbers, pointers, arrays of them, and structs
 /// that derive it.
@@ -115,15 +116,12 @@ pub const fn layout<const N: usize>(parameters: [ParameterLayout; N]) -> Layout<
     Layout { parameters, offsets, bytes }
 }
 
-/// NVIDIA's compilers align arguments in memory of which they leave the start to each GPU: it is a multiple of this.
-const NVIDIA_ALIGN: usize = 16;
-
 impl<const N: usize> Layout<N> {
     /// Whether the arguments lie as these images have them; and, if there is PTX, as every driver will have them.
     pub const fn is_of_all(&self, images: &[[usize; N]], has_ptx: bool) -> bool {
         let mut i = 0;
         while i < N {
-            if has_ptx && self.parameters[i].align > NVIDIA_ALIGN {
+            if has_ptx && self.parameters[i].align > NVIDIA_PARAMETERS_ALIGN as usize {
                 return false;
             }
             let mut image = 0;

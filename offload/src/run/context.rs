@@ -27,8 +27,12 @@ pub(super) struct Context {
     /// `None`: the one that the device has for all libraries of a program.
     pub(super) foreign: Option<ForeignContext>,
     pub(super) backend: Box<dyn Backend>,
-    modules: RwLock<HashMap<ModuleKey, Arc<Slot>>>,
+    pub(super) modules: Modules,
 }
+
+/// What is loaded in a context; at first nothing.
+#[derive(Default)]
+pub(super) struct Modules(RwLock<HashMap<ModuleKey, Arc<Slot>>>);
 
 /// A context that another library has made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,32 +94,15 @@ pub(super) fn shared(
     Ok(context)
 }
 
-/// What a context is made of.
-pub(super) struct ContextParts {
-    pub(super) kind: DeviceKind,
-    pub(super) ordinal: i32,
-    pub(super) product: String,
-    pub(super) info: DeviceInfo,
-    pub(super) memory: Option<u64>,
-    pub(super) limits: DeviceLimits,
-    pub(super) foreign: Option<ForeignContext>,
-    pub(super) backend: Box<dyn Backend>,
-}
-
 impl Context {
-    pub(super) fn new(parts: ContextParts) -> Self {
-        let ContextParts { kind, ordinal, product, info, memory, limits, foreign, backend } = parts;
-        Self { kind, ordinal, product, info, memory, limits, foreign, backend, modules: RwLock::default() }
-    }
-
     /// The module, loaded: by this call, if no other has.
     pub(super) fn module<F: Form>(&self, module: &Module<'_, F>) -> Result<Arc<LoadedModule>> {
         let key = module.key();
-        let found = self.modules.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+        let found = self.modules.0.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
         let slot = match found {
             Some(slot) => slot,
             None => {
-                let mut modules = self.modules.write().unwrap_or_else(PoisonError::into_inner);
+                let mut modules = self.modules.0.write().unwrap_or_else(PoisonError::into_inner);
                 Arc::clone(modules.entry(key).or_default())
             }
         };
@@ -189,7 +176,7 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        let modules = self.modules.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let modules = self.modules.0.get_mut().unwrap_or_else(PoisonError::into_inner);
         for slot in modules.values() {
             if let Some(module) = &*lock(&slot.0) {
                 self.backend.unload(module.handle);

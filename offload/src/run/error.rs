@@ -107,8 +107,4 @@ impl fmt::Debug for RunError {
     }
 }
 
-impl core::error::Error for RunError {
-    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
-        None
-    }
-}
+impl core::error::Error for RunError {}

@@ -133,13 +133,12 @@ enum Source {
 
 impl Source {
     fn new(bytes: &[u8]) -> Result<Self, String> {
+        let is_for_debuggers = is_for_debuggers(bytes);
         #[cfg(target_os = "linux")]
-        if !is_for_debuggers(bytes)
-            && let Some(file) = in_memory(bytes)
-        {
+        if !is_for_debuggers && let Some(file) = in_memory(bytes) {
             return Ok(Self::Memory(file));
         }
-        TemporaryFile::create(bytes).map(Self::Temporary)
+        TemporaryFile::create(bytes, is_for_debuggers).map(Self::Temporary)
     }
 
     fn path(&self) -> PathBuf {
@@ -209,7 +208,7 @@ struct TemporaryFile {
 }
 
 impl TemporaryFile {
-    fn create(contents: &[u8]) -> Result<Self, String> {
+    fn create(contents: &[u8], is_for_debuggers: bool) -> Result<Self, String> {
         // The keys of the standard hash tables are random, and so is their hash of nothing.
         let random = RandomState::new().build_hasher().finish();
         let name = format!("offload-{}-{random:016x}{}", process::id(), consts::DLL_SUFFIX);
@@ -222,7 +221,7 @@ impl TemporaryFile {
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o700);
         let mut file = options.open(&path).map_err(failed)?;
         let written = file.write_all(contents).map_err(failed);
-        let this = Self { path, is_for_debuggers: is_for_debuggers(contents) };
+        let this = Self { path, is_for_debuggers };
         written?;
         Ok(this)
     }

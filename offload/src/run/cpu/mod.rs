@@ -6,7 +6,7 @@ mod threads;
 
 use self::image::LoadedImage;
 use super::backend::{Arguments, Backend, Handle, LoadableImage};
-use super::context::{Context, ContextParts, shared};
+use super::context::{Context, Modules, shared};
 use super::error::{Result, RunError};
 use super::kind::DeviceKind;
 use super::launch::{DeviceLimits, Launch};
@@ -32,7 +32,7 @@ pub(super) fn device() -> Arc<Context> {
         reserved_shared_memory: 0,
     };
     let context = || {
-        Ok(Context::new(ContextParts {
+        Ok(Context {
             kind: DeviceKind::Cpu,
             ordinal: 0,
             product: format!("{} {}", consts::OS, consts::ARCH),
@@ -41,7 +41,8 @@ pub(super) fn device() -> Arc<Context> {
             limits,
             foreign: None,
             backend: Box::new(Cpu),
-        }))
+            modules: Modules::default(),
+        })
     };
     // Nothing in there fails.
     shared(DeviceKind::Cpu, 0, None, &context).unwrap_or_else(|_| process::abort())

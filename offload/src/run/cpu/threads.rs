@@ -6,6 +6,7 @@ use crate::run::launch::Launch;
 use core::ffi::c_void;
 use core::num::NonZero;
 use core::sync::atomic::{AtomicU64, Ordering};
+use std::sync::OnceLock;
 use std::{env, thread};
 
 /// What the threads of a grid are called with.
@@ -106,5 +107,8 @@ unsafe impl<F> Sync for Shared<'_, F> {}
 /// How many threads of the operating system run a grid: `OFFLOAD_CPU_THREADS`, else as many as there are cores.
 fn threads() -> usize {
     let asked = env::var_os("OFFLOAD_CPU_THREADS").and_then(|text| text.to_str()?.parse().ok());
-    asked.filter(|count| *count > 0).unwrap_or_else(|| thread::available_parallelism().map_or(1, NonZero::get))
+    // To count them, files of the system are read.
+    static CORES: OnceLock<usize> = OnceLock::new();
+    let cores = || *CORES.get_or_init(|| thread::available_parallelism().map_or(1, NonZero::get));
+    asked.filter(|count| *count > 0).unwrap_or_else(cores)
 }

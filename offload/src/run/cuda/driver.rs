@@ -94,6 +94,27 @@ functions! {
     }
 }
 
+/// What a driver of CUDA 12 has for libraries: modules that belong to no context.
+pub(super) struct Libraries {
+    pub(super) load: LoadLibrary,
+    pub(super) unload: unsafe extern "C" fn(CUlibrary) -> CUresult,
+    pub(super) get_kernel: unsafe extern "C" fn(*mut CUkernel, CUlibrary, *const c_char) -> CUresult,
+    pub(super) get_module: unsafe extern "C" fn(*mut CUmodule, CUlibrary) -> CUresult,
+    pub(super) get_function: unsafe extern "C" fn(*mut CUfunction, CUkernel) -> CUresult,
+}
+
+/// Code; options and values of the compiler of PTX, and how many; the same of the library.
+type LoadLibrary = unsafe extern "C" fn(
+    *mut CUlibrary,
+    *const c_void,
+    *mut c_int,
+    *mut *mut c_void,
+    c_uint,
+    *mut c_int,
+    *mut *mut c_void,
+    c_uint,
+) -> CUresult;
+
 type ErrorText = unsafe extern "C" fn(CUresult, *mut *const c_char) -> CUresult;
 
 /// What the first call has found.
@@ -119,6 +140,17 @@ impl Driver {
                 Err(format!("the CUDA driver does not start: cuInit returned {error}"))
             }
         }
+    }
+
+    /// What it has for libraries: all, or nothing that is used.
+    pub(super) fn libraries(&self) -> Option<Libraries> {
+        Some(Libraries {
+            load: self.cuLibraryLoadData?,
+            unload: self.cuLibraryUnload?,
+            get_kernel: self.cuLibraryGetKernel?,
+            get_module: self.cuLibraryGetModule?,
+            get_function: self.cuKernelGetFunction?,
+        })
     }
 
     pub(super) fn no_gpu(&self) -> String {

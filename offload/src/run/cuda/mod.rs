@@ -4,7 +4,7 @@ mod driver;
 
 use self::driver::{CUcontext, CUdevice, CUdeviceptr, Driver};
 use super::backend::{Arguments, Backend, Handle, LoadableImage};
-use super::context::{Context, ContextParts, ForeignContext, shared};
+use super::context::{Context, ForeignContext, Modules, shared};
 use super::error::{Cause, Result, RunError};
 use super::kind::DeviceKind;
 use super::launch::{DeviceLimits, Launch};
@@ -152,7 +152,7 @@ fn open(driver: &'static Driver, ordinal: c_int, foreign: Option<ForeignContext>
     if let Some(foreign) = foreign {
         let _ = context.set(foreign.handle);
     }
-    Ok(Context::new(ContextParts {
+    Ok(Context {
         kind: DeviceKind::Cuda,
         ordinal,
         product,
@@ -161,7 +161,8 @@ fn open(driver: &'static Driver, ordinal: c_int, foreign: Option<ForeignContext>
         limits,
         foreign,
         backend: Box::new(Cuda { driver, device, context, foreign }),
-    }))
+        modules: Modules::default(),
+    })
 }
 
 /// A context on a GPU.
@@ -240,16 +241,6 @@ impl Cuda {
         // Any function may return the error of a launch before, once.
         self.current().or_else(|_| self.current()).ok()
     }
-
-    /// Whether the driver has libraries, which belong to no context.
-    fn has_libraries(&self) -> bool {
-        let Driver { cuLibraryUnload, cuLibraryGetKernel, cuLibraryGetModule, cuKernelGetFunction, .. } = self.driver;
-        self.driver.cuLibraryLoadData.is_some()
-            && cuLibraryUnload.is_some()
-            && cuLibraryGetKernel.is_some()
-            && cuLibraryGetModule.is_some()
-            && cuKernelGetFunction.is_some()
-    }
 }
 
 impl Drop for Cuda {
@@ -269,11 +260,12 @@ impl Backend for Cuda {
         let driver = self.driver;
         let _current = self.current()?;
         let mut module = ptr::null_mut();
-        let (function, code) = match driver.cuLibraryLoadData.filter(|_| self.has_libraries()) {
-            Some(load) => {
+        let (function, code) = match driver.libraries() {
+            Some(libraries) => {
                 let (none, no_values) = (ptr::null_mut(), ptr::null_mut());
                 // SAFETY: the pointer leads to a whole cubin, or to PTX that ends with a NUL. There are no options.
-                let code = unsafe { load(&mut module, image.start, none, no_values, 0, none, no_values, 0) };
+                let code =
+                    unsafe { (libraries.load)(&mut module, image.start, none, no_values, 0, none, no_values, 0) };
                 ("cuLibraryLoadData", code)
             }
             // SAFETY: as above.
@@ -286,9 +278,9 @@ impl Backend for Cuda {
 
     fn unload(&self, module: Handle) {
         let current = self.current_to_end();
-        if let Some(unload) = self.driver.cuLibraryUnload.filter(|_| self.has_libraries()) {
+        if let Some(libraries) = self.driver.libraries() {
             // SAFETY: it was loaded in this way, and is unloaded once. A library is of no context.
-            unsafe { unload(module.0) };
+            unsafe { (libraries.unload)(module.0) };
         } else if current.is_some() {
             // SAFETY: as above, and its context is there.
             unsafe { (self.driver.cuModuleUnload)(module.0) };
@@ -296,13 +288,11 @@ impl Backend for Cuda {
     }
 
     fn raw_module(&self, module: Handle) -> Result<Handle> {
-        let Some(get_module) = self.driver.cuLibraryGetModule.filter(|_| self.has_libraries()) else {
-            return Ok(module);
-        };
+        let Some(libraries) = self.driver.libraries() else { return Ok(module) };
         let _current = self.current()?;
         let mut raw = ptr::null_mut();
         // SAFETY: the library is loaded; it writes one CUmodule.
-        let code = unsafe { get_module(&mut raw, module.0) };
+        let code = unsafe { (libraries.get_module)(&mut raw, module.0) };
         self.driver.check("cuLibraryGetModule", code, || "get the module of a library".to_string())?;
         Ok(Handle(raw))
     }
@@ -312,8 +302,7 @@ impl Backend for Cuda {
         let _current = self.current()?;
         let mut function = ptr::null_mut();
         let attempted = || format!("find the kernel {}", name.to_string_lossy());
-        let libraries = driver.cuLibraryGetKernel.zip(driver.cuKernelGetFunction).filter(|_| self.has_libraries());
-        let Some((get_kernel, get_function)) = libraries else {
+        let Some(libraries) = driver.libraries() else {
             // SAFETY: the module is loaded, and the name ends with a NUL.
             let code = unsafe { (driver.cuModuleGetFunction)(&mut function, module.0, name.as_ptr()) };
             driver.check("cuModuleGetFunction", code, attempted)?;
@@ -321,10 +310,10 @@ impl Backend for Cuda {
         };
         let mut kernel = ptr::null_mut();
         // SAFETY: the library is loaded, and the name ends with a NUL.
-        let code = unsafe { get_kernel(&mut kernel, module.0, name.as_ptr()) };
+        let code = unsafe { (libraries.get_kernel)(&mut kernel, module.0, name.as_ptr()) };
         driver.check("cuLibraryGetKernel", code, attempted)?;
         // SAFETY: the kernel is of a library that is loaded. The function is that of the context which is current.
-        let code = unsafe { get_function(&mut function, kernel) };
+        let code = unsafe { (libraries.get_function)(&mut function, kernel) };
         driver.check("cuKernelGetFunction", code, attempted)?;
         Ok(Handle(function))
     }

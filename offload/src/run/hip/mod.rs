@@ -4,7 +4,7 @@ mod runtime;
 
 use self::runtime::Hip;
 use super::backend::{Arguments, Backend, Handle, LoadableImage};
-use super::context::{Context, ContextParts, shared};
+use super::context::{Context, Modules, shared};
 use super::error::{Result, RunError};
 use super::kind::DeviceKind;
 use super::launch::{DeviceLimits, Launch};
@@ -37,7 +37,7 @@ fn open(hip: &'static Hip, ordinal: c_int) -> Result<Context> {
         .map_err(|error| RunError::refused(format!("use hip:{ordinal}"), format!("the name of its target: {error}")))?;
     // Nothing has to be asked for to get all of it.
     let shared_memory = properties.shared_memory();
-    Ok(Context::new(ContextParts {
+    Ok(Context {
         kind: DeviceKind::Hip,
         ordinal,
         product: properties.product(),
@@ -53,7 +53,8 @@ fn open(hip: &'static Hip, ordinal: c_int) -> Result<Context> {
         },
         foreign: None,
         backend: Box::new(Gpu { hip, ordinal }),
-    }))
+        modules: Modules::default(),
+    })
 }
 
 /// A GPU. HIP makes its one context when it is needed.
