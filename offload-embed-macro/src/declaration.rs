@@ -6,12 +6,12 @@ use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::{Error, LitStr, Result, Token, braced, parenthesized};
 
-/// What stands in an `extern` block, or in a `mod` there.
+/// What stands in an `extern` block.
 #[derive(Default)]
 pub(crate) struct Declarations {
     pub(crate) kernels: Vec<Declaration>,
     /// Those of modules, by their names in Rust.
-    pub(crate) modules: Vec<(Ident, Declarations)>,
+    pub(crate) modules: Vec<(Ident, Vec<Declaration>)>,
 }
 
 /// A kernel.
@@ -48,9 +48,9 @@ impl Declarations {
         content.parse()
     }
 
-    /// All kernels, those of modules too.
+    /// Whether no kernel is declared, in no module either.
     pub(crate) fn is_empty(&self) -> bool {
-        self.kernels.is_empty() && self.modules.iter().all(|(_, of_module)| of_module.is_empty())
+        self.kernels.is_empty() && self.modules.iter().all(|(_, kernels)| kernels.is_empty())
     }
 }
 
@@ -65,7 +65,11 @@ impl Parse for Declarations {
                 let name = input.parse()?;
                 let content;
                 braced!(content in input);
-                modules.push((name, content.parse()?));
+                let of_module: Self = content.parse()?;
+                if let Some((inner, _)) = of_module.modules.first() {
+                    return Err(Error::new(inner.span(), "modules of a pack have no modules in them"));
+                }
+                modules.push((name, of_module.kernels));
             } else {
                 kernels.push(kernel(input, attributes, symbol)?);
             }

@@ -39,7 +39,7 @@ pub(crate) fn kernels(pack: &Pack<'_>, options: &Options, declared: &Declaration
     let (mut items, mut is_placed) = (Vec::new(), false);
     for (number, (module, rust_name)) in modules.iter().zip(&names).enumerate() {
         let module = Module { expansion: &expansion, form: &form, number, module };
-        let of_module = declared.modules.iter().filter(|(name, _)| name == rust_name).flat_map(|(_, of)| &of.kernels);
+        let of_module = declared.modules.iter().filter(|(name, _)| name == rust_name).flat_map(|(_, kernels)| kernels);
         // A module that has no name of its own goes by that of the pack.
         if module.module.name == *name || modules.len() == 1 {
             is_placed = true;
