@@ -22,6 +22,7 @@ mod reader;
 
 use compare::{is_shown, shortened};
 use offload_tests::registry::{CLANG, COMPILERS, NOTHING, Needs, Test, needs};
+use offload_tests::stand_ins::{Staged, described, hsa};
 use offload_tests::tools::Tool;
 use offload_tests::{data, scratch};
 use page::{Step, steps, text_of};
@@ -30,7 +31,8 @@ use std::collections::BTreeSet;
 use std::fs;
 
 offload_tests::tests! {
-    NOTHING => [every_page_is_in_the_summary_and_followed];
+    NOTHING => [every_page_is_in_the_summary_and_followed],
+    HIP_RUNTIME => [the_readmes_program_on_amds_own_runtime];
     pages(),
 }
 
@@ -58,6 +60,7 @@ impl Page {
     }
 }
 
+const HIP_RUNTIME: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::Hip5]);
 const NVCC: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::Nvcc]);
 const ROCM: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Rocm, Tool::Hip5]);
 const CACHE: Needs = needs(&[Tool::Llvm22, Tool::Gcc, Tool::Cuda, Tool::Sccache]);
@@ -132,6 +135,37 @@ fn follow(page: &Page) {
     }
     assert!(ran > 0, "{page} has no commands");
     assert!(unbuilt.is_empty(), "{page} shows files, and no command that builds them: {unbuilt:?}");
+}
+
+/// AMD's HIP runtime of version 5.2 above a stand-in for the driver gets the README's image for gfx90a. It takes code objects of
+/// version 4, which generic targets do not have, and an unoptimized kernel asks the host for a service that the stand-in lacks. No kernel
+/// runs: y is what was uploaded.
+fn the_readmes_program_on_amds_own_runtime() {
+    let page = Page::new("README.md", HIP_RUNTIME);
+    let reader = Reader::named("readme-hip", &page);
+    for step in steps(&scratch::workspace().join(page.path)) {
+        match step {
+            Step::File { path, text } => {
+                reader.write(
+                    &path,
+                    &text
+                        .replace(".compile(", ".code_object_version(4).opt_level(2).compile(")
+                        .replace("\"gfx11-generic\", ", ""),
+                );
+            }
+            Step::Run { .. } => break,
+            _ => {}
+        }
+    }
+    reader.scenario.build().passes();
+    let program = Staged::new(&reader.scenario.program("debug", reader.scenario.name()), &hsa::libraries("readme_hsa"));
+    let program = program.with("FAKE_GPU", "gfx90a:sramecc+:xnack-").with("CUDA_VISIBLE_DEVICES", "");
+    let outcome = program.run(&[], &reader.scenario.folder.join("log"));
+    outcome.succeeds().prints("hip:0 (Fake AMD GPU): y[999] = 2\n");
+    let image = described(&data::read(reader.scenario.output("debug", "saxpy/gfx90a.hsaco")));
+    for line in [format!("code object: {image}"), "symbol: saxpy.kd".to_owned()] {
+        assert!(outcome.log.contains(&line), "{line}: {outcome:#?}");
+    }
 }
 
 fn every_page_is_in_the_summary_and_followed() {

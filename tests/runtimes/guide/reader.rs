@@ -24,7 +24,11 @@ pub struct Reader {
 impl Reader {
     pub fn new(page: &Page) -> Self {
         let stem = Path::new(page.path).file_stem().expect("a page is a file").to_string_lossy();
-        let scenario = Scenario::empty(&format!("guide-{}", stem.to_lowercase()));
+        Self::named(&stem.to_lowercase(), page)
+    }
+
+    pub fn named(name: &str, page: &Page) -> Self {
+        let scenario = Scenario::empty(&format!("guide-{name}"));
         // Where the pages' commands expect it.
         symlink(&scenario.target, scenario.folder.join("target")).expect("the folder can be written");
         Self { scenario, gpu: Vec::new(), own_tool: page.own_tool }
