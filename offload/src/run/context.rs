@@ -13,7 +13,6 @@ use alloc::sync::{Arc, Weak};
 use alloc::vec::Vec;
 use core::fmt;
 use offload_format::select::DeviceInfo;
-use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 /// A device with a context on it.
@@ -32,7 +31,10 @@ pub(super) struct Context {
 
 /// What is loaded in a context; at first nothing.
 #[derive(Default)]
-pub(super) struct Modules(RwLock<HashMap<ModuleKey, Arc<Slot>>>);
+pub(super) struct Modules(RwLock<Sorted<ModuleKey, Arc<Slot>>>);
+
+/// Values in the order of their keys. A hash table takes a tenth of what there is to compile in here.
+type Sorted<K, V> = Vec<(K, V)>;
 
 /// A context that another library has made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,9 +56,9 @@ pub(super) struct LoadedModule {
     pub(super) handle: Handle,
     /// Of whatever form the pack is.
     pub(super) image: PackImage<Plain>,
-    kernels: RwLock<HashMap<String, LoadedKernel>>,
+    kernels: RwLock<Sorted<String, LoadedKernel>>,
     /// What the image says of launches, read when the first kernel is looked for.
-    limits: OnceLock<HashMap<String, Limits>>,
+    limits: OnceLock<Sorted<String, Limits>>,
 }
 
 /// A kernel of a loaded module.
@@ -94,18 +96,27 @@ pub(super) fn shared(
     Ok(context)
 }
 
+/// Where a name is, or belongs.
+fn place<V>(sorted: &Sorted<String, V>, name: &str) -> core::result::Result<usize, usize> {
+    sorted.binary_search_by(|(key, _)| key.as_str().cmp(name))
+}
+
 impl Context {
     /// The module, loaded: by this call, if no other has.
     pub(super) fn module<F: Form>(&self, module: &Module<'_, F>) -> Result<Arc<LoadedModule>> {
         let key = module.key();
-        let found = self.modules.0.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
-        let slot = match found {
-            Some(slot) => slot,
-            None => {
-                let mut modules = self.modules.0.write().unwrap_or_else(PoisonError::into_inner);
-                Arc::clone(modules.entry(key).or_default())
-            }
-        };
+        let place = |modules: &Sorted<ModuleKey, Arc<Slot>>| modules.binary_search_by_key(&key, |(key, _)| *key);
+        let modules = self.modules.0.read().unwrap_or_else(PoisonError::into_inner);
+        let found = place(&modules).ok().map(|at| Arc::clone(&modules[at].1));
+        drop(modules);
+        let slot = found.unwrap_or_else(|| {
+            let mut modules = self.modules.0.write().unwrap_or_else(PoisonError::into_inner);
+            let at = place(&modules).unwrap_or_else(|at| {
+                modules.insert(at, (key, Arc::default()));
+                at
+            });
+            Arc::clone(&modules[at].1)
+        });
         let mut slot = lock(&slot.0);
         if let Some(loaded) = &*slot {
             return Ok(Arc::clone(loaded));
@@ -132,11 +143,12 @@ impl Context {
 
     /// A kernel of a loaded module.
     pub(super) fn kernel<F: Form>(&self, module: &LoadedModule, kernel: &Kernel<'_, F>) -> Result<LoadedKernel> {
-        let known = module.kernels.read().unwrap_or_else(PoisonError::into_inner).get(kernel.name()).copied();
-        if let Some(known) = known {
-            return Ok(known);
-        }
         let name = kernel.name();
+        let kernels = module.kernels.read().unwrap_or_else(PoisonError::into_inner);
+        if let Ok(at) = place(&kernels, name) {
+            return Ok(kernels[at].1);
+        }
+        drop(kernels);
         let attempted = || format!("find the kernel {name} in the {} {}", module.image.target(), module.image.kind());
         if module.image.has_kernel(name) == Some(false) {
             return Err(RunError::refused(attempted(), "the image for this device has none of this name"));
@@ -146,10 +158,18 @@ impl Context {
         let limits = module.limits.get_or_init(|| {
             // What an image does not tell is for the device to check.
             let image = module.image.decompress();
-            image.ok().and_then(|image| Limits::of_image(image.bytes()).ok()).unwrap_or_default()
+            let mut limits: Sorted<String, Limits> =
+                image.ok().and_then(|image| Limits::of_image(image.bytes()).ok()).unwrap_or_default();
+            limits.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+            limits
         });
-        let loaded = LoadedKernel { handle, limits: limits.get(name).copied().unwrap_or_default(), shared_memory: 0 };
-        module.kernels.write().unwrap_or_else(PoisonError::into_inner).insert(name.to_string(), loaded);
+        let limits = place(limits, name).map_or_else(|_| Limits::default(), |at| limits[at].1);
+        let loaded = LoadedKernel { handle, limits, shared_memory: 0 };
+        let mut kernels = module.kernels.write().unwrap_or_else(PoisonError::into_inner);
+        // Another thread may have been first.
+        if let Err(at) = place(&kernels, name) {
+            kernels.insert(at, (name.to_string(), loaded));
+        }
         Ok(loaded)
     }
 
@@ -167,7 +187,8 @@ impl Context {
         }
         self.backend.allow_shared_memory(kernel.handle, bytes)?;
         let mut kernels = module.kernels.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(kernel) = kernels.get_mut(name) {
+        if let Ok(at) = place(&kernels, name) {
+            let kernel = &mut kernels[at].1;
             kernel.shared_memory = kernel.shared_memory.max(bytes);
         }
         Ok(())
@@ -177,7 +198,7 @@ impl Context {
 impl Drop for Context {
     fn drop(&mut self) {
         let modules = self.modules.0.get_mut().unwrap_or_else(PoisonError::into_inner);
-        for slot in modules.values() {
+        for (_, slot) in modules {
             if let Some(module) = &*lock(&slot.0) {
                 self.backend.unload(module.handle);
             }

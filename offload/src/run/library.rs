@@ -5,7 +5,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::error::Error;
 use core::ffi::c_void;
-use core::mem::{self, ManuallyDrop};
+use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 use libloading::Library;
 
@@ -60,17 +60,6 @@ impl DriverLibrary {
     }
 }
 
-/// Makes a function pointer of an address.
-///
-/// # Safety
-/// `F` must be the type of the function at this address: a function pointer.
-pub(super) unsafe fn as_function<F: Copy>(address: NonNull<c_void>) -> F {
-    const { assert!(size_of::<F>() == size_of::<NonNull<c_void>>()) };
-    // SAFETY: the caller answers for the type, whose size was compared. A function pointer is a valid one if the address is that of
-    // such a function; it is not null.
-    unsafe { mem::transmute_copy(&address) }
-}
-
 /// Whether the loader means that there is no file `name`, and not that something is wrong with it.
 fn is_not_found(name: &str, reason: &str) -> bool {
     // glibc and musl. Either may also miss a library that `name` needs; then the text has that one's name.
@@ -108,19 +97,27 @@ macro_rules! functions {
             /// # Safety
             /// A library of one of these names must export functions of these types.
             unsafe fn open(names: &[&'static str]) -> core::result::Result<Self, alloc::string::String> {
+                use core::{ffi::c_void, mem::transmute, ptr::NonNull};
                 // SAFETY: the caller answers for the library.
                 let library = unsafe { $crate::run::library::DriverLibrary::open(names, &[$(stringify!($function)),*])? };
                 let found = |name: &str| library.find(name).expect("`open` has looked for it");
                 Ok(Self {
                     $(
-                        // SAFETY: the caller answers for the types.
-                        $function: unsafe { $crate::run::library::as_function(found(stringify!($function))) },
+                        // SAFETY: the caller answers for the type of the function at this address, which is not null.
+                        $function: unsafe {
+                            transmute::<NonNull<c_void>, unsafe extern "C" fn($($parameter),*) -> $result>(
+                                found(stringify!($function)),
+                            )
+                        },
                     )*
                     $(
-                        $late: library
-                            .find(stringify!($late))
-                            // SAFETY: the caller answers for the types.
-                            .map(|address| unsafe { $crate::run::library::as_function(address) }),
+                        $late: match library.find(stringify!($late)) {
+                            // SAFETY: as above.
+                            Some(address) => Some(unsafe {
+                                transmute::<NonNull<c_void>, unsafe extern "C" fn($($late_parameter),*) -> $late_result>(address)
+                            }),
+                            None => None,
+                        },
                     )*
                     library,
                 })
