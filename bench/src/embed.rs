@@ -14,8 +14,9 @@
 use crate::data::{self, Generator};
 use crate::measure::{self, Run, Summary};
 use crate::package::Package;
-use offload_format::host_object::{self, CargoTarget, DeviceSection, Machine};
+use offload_format::host_object::{self, CargoTarget, Machine};
 use offload_format::layout::Piece;
+use offload_format::section::DeviceSection;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;

@@ -3,8 +3,8 @@
 use crate::file::{File, FileKind};
 use crate::input::Options;
 use crate::section;
-use offload_format::host_object::DeviceSection;
 use offload_format::pack_index::{Index, IndexModule};
+use offload_format::section::DeviceSection;
 use syn::{Error, LitStr, Result};
 
 /// The most that rustc takes for a type.

@@ -3,9 +3,9 @@
 use crate::error::Error;
 use crate::expand::FROM_DISK;
 use offload_format::bundle;
-use offload_format::host_object::DeviceSection;
 use offload_format::offload_binary;
 use offload_format::pack_index::{Index, PackIndex};
+use offload_format::section::DeviceSection;
 use std::env;
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};

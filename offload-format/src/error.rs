@@ -86,6 +86,7 @@ impl Error {
     }
 
     /// Says that the part belongs to entry `index`, counted from 0.
+    #[cfg(feature = "read")]
     pub(crate) const fn in_entry(mut self, index: u64) -> Self {
         self.index = Some(index);
         self

@@ -5,6 +5,7 @@ use alloc::string::String;
 /// What stands in a text after a backslash, and for which character.
 const ESCAPES: [(char, char); 4] = [('\\', '\\'), ('t', '\t'), ('n', '\n'), ('r', '\r')];
 
+#[cfg(feature = "read")]
 pub(crate) fn escape(name: &str) -> String {
     let mut out = String::new();
     for c in name.chars() {
@@ -16,6 +17,7 @@ pub(crate) fn escape(name: &str) -> String {
     out
 }
 
+#[inline]
 pub(crate) fn unescape(text: &str) -> Option<String> {
     let mut out = String::new();
     let mut chars = text.chars();

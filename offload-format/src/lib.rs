@@ -13,6 +13,7 @@
 //! | [`inventory`] | all containers and images of a file, as one list |
 //! | [`image`] | what an image says of itself: AMD code object, cubin, PTX; its kernels |
 //! | [`mod@select`] | which image a device gets, and why not the others |
+//! | [`section`] | the sections of host files that have device code: names and alignments |
 //! | [`host_object`], [`archive`] | the relocatable object, and the library around it, that carry device code into a link |
 //! | [`layout`] | files described before they are written, so that payloads are copied and never held |
 //! | [`signature`] | what launches of a kernel pass, in types of Rust |
@@ -25,7 +26,9 @@
 //! | feature | adds |
 //! |---|---|
 //! | `select`, on by default | [`mod@select`], [`target::product`]: build scripts and macros do without |
-//! | `containers` | [`compressed`], [`text_bundle`], [`nv_fatbin`], reading of [`archive`]s: what packs are not made of |
+//! | `read`, on by default | [`bundle`], [`offload_binary`], [`fat_file`], [`inventory`], [`signature`], bitcode: programs do without, which find images by a table |
+//! | `write`, on by default | what lays out files: [`layout`], [`host_object`], writing of [`archive`]s and of the containers above; brings `read` |
+//! | `containers` | [`compressed`], [`text_bundle`], [`nv_fatbin`], reading of [`archive`]s: what packs are not made of; brings `write` |
 //! | `zlib`, `zstd`, or both as `compression` | what is inside compressed containers, and writing them; needs std |
 //! | `object` | `object_bundle`, `device_archive`, and host files in [`fat_file`] |
 //!
@@ -50,7 +53,9 @@
 
 extern crate alloc;
 
+#[cfg(feature = "read")]
 pub mod archive;
+#[cfg(feature = "read")]
 pub mod bundle;
 #[cfg(feature = "containers")]
 pub mod compressed;
@@ -59,10 +64,14 @@ pub mod compression;
 pub mod device_archive;
 mod error;
 mod escape;
+#[cfg(feature = "read")]
 pub mod fat_file;
+#[cfg(feature = "write")]
 pub mod host_object;
 pub mod image;
+#[cfg(feature = "read")]
 pub mod inventory;
+#[cfg(feature = "write")]
 pub mod layout;
 #[cfg(feature = "containers")]
 pub mod nv_fatbin;
@@ -70,12 +79,16 @@ pub mod nv_fatbin;
 pub mod object_bundle;
 #[cfg(feature = "object")]
 mod object_file;
+#[cfg(feature = "read")]
 pub mod offload_binary;
 pub mod pack_index;
 mod reader;
+pub mod section;
 #[cfg(feature = "select")]
 pub mod select;
+#[cfg(feature = "read")]
 pub mod signature;
+#[cfg(feature = "write")]
 mod string_table;
 pub mod target;
 #[cfg(feature = "containers")]

@@ -4,9 +4,10 @@
 use crate::{corpus_bytes, corpus_path};
 use offload_format::bundle::BundleBuilder;
 use offload_format::compression::Method;
-use offload_format::host_object::{self, CargoTarget, DeviceSection, Machine};
+use offload_format::host_object::{self, CargoTarget, Machine};
 use offload_format::nv_fatbin::{HostOs, NvFatbinBuilder};
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
+use offload_format::section::DeviceSection;
 use offload_tests::data::{Random, corpus, corpus_folders, read};
 use offload_tests::registry::{LLVM, NOTHING, needs};
 use offload_tests::tools::{Tool, llvm, stdout, succeed};

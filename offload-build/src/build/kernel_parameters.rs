@@ -130,7 +130,7 @@ pub(super) fn of_absent(
     let module = |(name, prefix): (String, String)| {
         let earlier = fs::read_to_string(kept(&name, output)).ok().and_then(|text| text.parse().ok());
         let signatures = earlier.or_else(|| of_set(&prefix)).unwrap_or_default();
-        IndexModule { signatures, ..IndexModule::new(name) }
+        IndexModule { signatures: signatures.to_string(), ..IndexModule::new(name) }
     };
     modules.map(module).collect()
 }

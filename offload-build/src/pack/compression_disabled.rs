@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::output::OutDir;
 use crate::pack::layout::{ModuleImages, PackLayout};
-use offload_format::host_object::DeviceSection;
+use offload_format::section::DeviceSection;
 
 /// Refuses.
 pub(crate) fn compress(_: &[ModuleImages], _: DeviceSection, _: &OutDir) -> Result<PackLayout, Error> {

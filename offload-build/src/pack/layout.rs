@@ -3,10 +3,10 @@
 use crate::error::Error;
 use crate::pack::image::Image;
 use offload_format::bundle::{BundleBuilder, HIP_ALIGN, HIP_ENTRY_PREFIX, HIP_TABLE_LIMIT};
-use offload_format::host_object::DeviceSection;
 use offload_format::layout::Layout;
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
 use offload_format::pack_index::{IndexStream, PackImageKind};
+use offload_format::section::DeviceSection;
 use offload_format::signature::Signatures;
 use std::path::PathBuf;
 

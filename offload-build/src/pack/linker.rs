@@ -14,7 +14,8 @@ use crate::cargo::Cargo;
 use crate::error::Error;
 use crate::exec::probe;
 use crate::request::Request;
-use offload_format::host_object::{Machine, ObjectFormat};
+use offload_format::host_object::Machine;
+use offload_format::section::ObjectFormat;
 use std::path::Path;
 
 const GIB: u64 = 1 << 30;

@@ -23,11 +23,12 @@ use crate::output::{OutDir, write_if_changed, write_layout};
 use crate::request::Request;
 use crate::targets::{Family, Target};
 use offload_format::archive;
-use offload_format::host_object::{self, CargoTarget, DeviceSection, Machine, ObjectFormat};
+use offload_format::host_object::{self, CargoTarget, Machine};
 use offload_format::layout::Layout;
 use offload_format::pack_index::{
     Index, IndexImage, IndexKernel, IndexModule, IndexStream, Origin, PackImageKind, PackIndex,
 };
+use offload_format::section::{DeviceSection, ObjectFormat};
 use std::path::{Path, PathBuf};
 
 /// What [`Build::compile`](crate::Build::compile) made.
@@ -231,7 +232,7 @@ pub(crate) fn write(
         for image in &module.images {
             images.push(index_image(image, kernels::of(&module.name, image, output, cargo)?));
         }
-        let signatures = agreement::agreed(&module.name, &module.signatures, &images, cargo);
+        let signatures = agreement::agreed(&module.name, &module.signatures, &images, cargo).to_string();
         Ok(IndexModule { name: module.name.clone(), bundle, stream, images, signatures })
     };
     let index_modules: Result<Vec<IndexModule>, Error> =

@@ -4,8 +4,9 @@
 //! to each: traits, the type that is returned and the code that stores arguments are shared, and all of them are one text for
 //! rustc to read. Tokens one by one take a development build, in which macros are not optimized, several times as long.
 
-use offload_format::pack_index::{IndexImage, IndexModule, PackImageKind};
-use offload_format::signature::{Content, NVIDIA_PARAMETERS_ALIGN, Record, Scalar, Signature, Signatures, Size, Type};
+use offload_format::pack_index::{IndexImage, PackImageKind};
+use offload_format::signature::{Content, Record, Scalar, Signature, Size, Type};
+use offload_format::target::NVIDIA_PARAMETERS_ALIGN;
 use proc_macro2::TokenStream;
 use quote::quote;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,10 +19,10 @@ const MOST_OWN_TRAITS: usize = 256;
 const FEW_ARGUMENTS: usize = 7;
 
 /// The functions, with what they share. Kernels with a parameter of unknown size have none.
-pub(super) fn of(kernels: &[&Signature], module: &IndexModule, form: &TokenStream) -> TokenStream {
+pub(super) fn of(kernels: &[&Signature], records: &[Record], images: &[IndexImage], form: &TokenStream) -> TokenStream {
     let count = kernels.iter().map(|kernel| kernel.parameters.len()).sum::<usize>();
     let mut functions = Functions { has_own_traits: count <= MOST_OWN_TRAITS, ..Functions::default() };
-    kernels.iter().for_each(|kernel| functions.add(kernel, module));
+    kernels.iter().for_each(|kernel| functions.add(kernel, records, images));
     if functions.text.is_empty() {
         return TokenStream::new();
     }
@@ -75,8 +76,7 @@ struct Trait<'a> {
 }
 
 impl<'a> Functions<'a> {
-    fn add(&mut self, kernel: &'a Signature, module: &IndexModule) {
-        let IndexModule { images, signatures: Signatures { records, .. }, .. } = module;
+    fn add(&mut self, kernel: &'a Signature, records: &[Record], images: &[IndexImage]) {
         let Signature { symbol, name, source_name, place, comment, parameters, .. } = kernel;
         let Some(layout) = kernel.layout(records) else { return };
         let traits_module = if self.has_own_traits { name.as_str() } else { "any" };

@@ -38,7 +38,11 @@ pub(crate) fn kernels(pack: &Pack<'_>, options: &Options, declared: &Declaration
     }
     let (mut items, mut is_placed) = (Vec::new(), false);
     for (number, (module, rust_name)) in modules.iter().zip(&names).enumerate() {
-        let module = Module { expansion: &expansion, form: &form, number, module };
+        let signatures = module.signatures.parse().map_err(|error| {
+            let message = format!("the index of the pack \"{name}\", module \"{}\": {error}", module.name);
+            Error::new(proc_macro2::Span::call_site(), message)
+        })?;
+        let module = Module { expansion: &expansion, form: &form, number, module, signatures };
         let of_module = declared.modules.iter().filter(|(name, _)| name == rust_name).flat_map(|(_, kernels)| kernels);
         // A module that has no name of its own goes by that of the pack.
         if module.module.name == *name || modules.len() == 1 {
@@ -82,11 +86,12 @@ struct Module<'a> {
     form: &'a TokenStream,
     number: usize,
     module: &'a IndexModule,
+    signatures: Signatures,
 }
 
 impl Module<'_> {
     fn items(&self, pack: &TokenStream, declared: &[&Declaration]) -> Result<TokenStream> {
-        let Signatures { kernels, records } = &self.module.signatures;
+        let Signatures { kernels, records } = &self.signatures;
         let symbols: Vec<String> = declared.iter().map(|kernel| kernel.symbol()).collect();
         let kernels: Vec<&Signature> = kernels.iter().filter(|kernel| !symbols.contains(&kernel.symbol)).collect();
         let (expansion, form, number) = (self.expansion, self.form, Literal::usize_unsuffixed(self.number));
@@ -114,7 +119,7 @@ impl Module<'_> {
             records.iter().filter(|record| used.contains(record.name.as_str())).map(|record| self.record(record));
         let (callable, others): (Vec<&Signature>, Vec<&Signature>) =
             kernels.iter().partition(|kernel| kernel.difference.is_empty());
-        let functions = functions::of(&callable, self.module, form);
+        let functions = functions::of(&callable, records, &self.module.images, form);
         let uncallable = others.iter().filter_map(|kernel| self.uncallable(kernel));
         let of_program = Declared { expansion, form, module: &self.module.name, images: &self.module.images };
         let of_program = declared.iter().map(|kernel| of_program.function(kernel)).collect::<Result<Vec<_>>>()?;
@@ -155,7 +160,7 @@ impl Module<'_> {
     /// The kernels of its images that neither a source nor the program tells of.
     fn without_signature(&self, declared: &[String]) -> BTreeSet<&str> {
         let all = self.module.images.iter().filter_map(|image| image.kernels.as_ref()).flatten();
-        let of_source = self.module.signatures.kernels.iter().map(|kernel| kernel.symbol.as_str());
+        let of_source = self.signatures.kernels.iter().map(|kernel| kernel.symbol.as_str());
         let known: BTreeSet<&str> = of_source.chain(declared.iter().map(String::as_str)).collect();
         all.map(|kernel| kernel.name.as_str()).filter(|symbol| !known.contains(symbol)).collect()
     }
@@ -207,7 +212,7 @@ impl Module<'_> {
         };
         let repr = match content {
             Content::Packed(_) => quote! { C, packed },
-            _ if record.names_alignment(&self.module.signatures.records) => quote! { C, align(#align) },
+            _ if record.names_alignment(&self.signatures.records) => quote! { C, align(#align) },
             _ => quote! { C },
         };
         let item = match content {

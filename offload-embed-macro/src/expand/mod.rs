@@ -13,8 +13,8 @@ pub(crate) use kernels::{Pack, kernels};
 
 use crate::file::{File, FileKind};
 use crate::input::Options;
-use offload_format::host_object::SectionNames;
 use offload_format::pack_index::{Index, PackIndex};
+use offload_format::section::SectionNames;
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 use std::path::Path;

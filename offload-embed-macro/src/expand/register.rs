@@ -1,7 +1,7 @@
 //! `register`: what clang's objects have, so that HIP's runtime takes the bundles over before `main`.
 
-use offload_format::host_object::SectionNames;
 use offload_format::pack_index::IndexModule;
+use offload_format::section::SectionNames;
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 use std::collections::BTreeSet;

@@ -24,18 +24,22 @@
 //! | Darwin, 64-bit | the same | member `__.SYMDEF_64` or `__.SYMDEF_64 SORTED`: the same with `u64` |
 //! | COFF | `name/`; `/123`: at 123 in the member `//`, up to a NUL | second of two members `/`: `u32` count of members, so many `u32` offsets, `u32` count of symbols, so many `u16` numbers of members from 1, the names |
 
+#[cfg(feature = "write")]
 mod darwin;
 #[cfg(feature = "containers")]
 mod read;
 #[cfg(feature = "containers")]
 mod symbols;
+#[cfg(feature = "write")]
 mod write;
 
+#[cfg(feature = "write")]
 pub use darwin::write_darwin_library;
 #[cfg(feature = "containers")]
 pub use read::{Archive, Kind, Member, Members};
 #[cfg(feature = "containers")]
 pub use symbols::{Symbol, Symbols};
+#[cfg(feature = "write")]
 pub use write::{ArchiveBuilder, WriteError, write_library};
 
 /// What an archive starts with.
@@ -44,8 +48,11 @@ pub const MAGIC: &[u8; 8] = b"!<arch>\n";
 /// What a thin archive starts with.
 pub const THIN_MAGIC: &[u8; 8] = b"!<thin>\n";
 
+#[cfg(feature = "write")]
 const HEADER_SIZE: u64 = 60;
 /// What the ten digits of a size have room for.
+#[cfg(feature = "write")]
 const MAX_SIZE: u64 = 9_999_999_999;
 /// What every member header ends with.
+#[cfg(feature = "write")]
 const HEADER_END: &[u8; 2] = b"`\n";

@@ -12,18 +12,24 @@
 //! A bundle entry ID is `<offload kind>-<target triple>[-<target id>]`: `hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-`.
 
 mod compatibility;
+#[cfg(feature = "write")]
 mod composition;
 mod entry_id;
 mod read;
 mod table;
+#[cfg(feature = "write")]
 mod write;
 
 pub use compatibility::Compatibility;
+#[cfg(feature = "write")]
 pub use composition::Composition;
 pub use entry_id::EntryId;
 pub use read::{Bundle, Entries, Entry};
 pub use table::{EntryTable, TableEntries, TableEntry};
+#[cfg(feature = "write")]
 pub use write::{BundleBuilder, WriteError};
+
+use crate::section::DeviceSection;
 
 /// What a compressed bundle starts with.
 pub const COMPRESSED_MAGIC: [u8; 4] = *b"CCOB";
@@ -38,7 +44,7 @@ pub const HIP_HOST_ENTRY_ID: &str = "host-x86_64-unknown-linux-gnu-";
 pub const HIP_ENTRY_PREFIX: &str = "hipv4-amdgcn-amd-amdhsa--";
 
 /// Alignment in bytes of code objects in a HIP bundle, and of the bundle itself.
-pub const HIP_ALIGN: u64 = 4096;
+pub const HIP_ALIGN: u64 = DeviceSection::HipFatbin.align();
 
 /// HIP's runtime hands this many bytes from the start of a bundle to its reader: the entry table must end before.
 pub const HIP_TABLE_LIMIT: u64 = 4096;

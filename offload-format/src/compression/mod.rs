@@ -12,6 +12,7 @@ mod decompressor;
 #[cfg(not(all(feature = "zlib", feature = "zstd")))]
 mod disabled;
 mod method;
+#[cfg(feature = "read")]
 mod whole;
 #[cfg(feature = "zlib")]
 mod zlib;
@@ -25,7 +26,9 @@ use disabled as zstd;
 
 pub use decompressor::Decompressor;
 pub use method::Method;
+#[cfg(feature = "read")]
 pub use whole::{compress, decompress};
+#[cfg(feature = "read")]
 pub(crate) use whole::{decompress_behind, decompress_part};
 
 use crate::{Error, ErrorKind};
@@ -50,6 +53,7 @@ impl Context {
         Error::new(ErrorKind::Compression { reason }, self.what, self.at)
     }
 
+    #[cfg(feature = "read")]
     fn too_much(&self, need: u64, limit: u64) -> Error {
         Error::new(ErrorKind::LimitExceeded { need, limit }, self.what, self.at)
     }

@@ -3,11 +3,11 @@
 use super::found::{Budget, Part, within};
 use super::{Container, FileKind, Place};
 use crate::Result;
-use crate::host_object::{DeviceSection, ObjectFormat, SectionNames};
 use crate::image::Image;
 use crate::object_bundle::{self, ObjectBundle};
 use crate::object_file::{Section, Sections, Slices};
 use crate::offload_binary;
+use crate::section::{DeviceSection, ObjectFormat, SectionNames};
 use object::FileKind as Object;
 
 pub(super) fn is_universal(data: &[u8]) -> bool {

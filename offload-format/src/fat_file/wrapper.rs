@@ -9,9 +9,9 @@
 //!
 //! In an object the address is a relocation; in a program that can be loaded anywhere it is one too, of another kind.
 
-use crate::host_object::{HIP_WRAPPER_MAGIC, ObjectFormat, SectionNames};
 use crate::object_file::{Section as NamedSection, Sections};
 use crate::reader::Reader;
+use crate::section::{HIP_WRAPPER_MAGIC, ObjectFormat, SectionNames};
 use object::read::{
     File, Object, ObjectKind, ObjectSection, ObjectSymbol, ObjectSymbolTable, Relocation, RelocationTarget, Section,
 };

@@ -10,9 +10,9 @@
 //!
 //! Microsoft's "PE Format" describes it; LLVM 22.1.8 reads and links it.
 
-use super::DeviceSection;
 use super::fields::{Fields, StringTable};
 use crate::layout::{Layout, Piece};
+use crate::section::DeviceSection;
 
 /// `Machine` of the file header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

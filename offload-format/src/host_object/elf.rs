@@ -10,9 +10,10 @@
 //! | section names | |
 //! | section headers | null, the section, `.note.GNU-stack`, `.symtab`, `.strtab`, `.shstrtab` |
 
-use super::DeviceSection;
 use super::fields::{Fields, StringTable};
 use crate::layout::{Layout, Piece};
+use crate::offload_binary::SHT_LLVM_OFFLOADING;
+use crate::section::DeviceSection;
 
 /// The parts of a file that depend on the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +55,13 @@ const SHT_STRTAB: u32 = 3;
 const STB_GLOBAL_STT_OBJECT: u8 = 1 << 4 | 1;
 const STV_HIDDEN: u8 = 2;
 
+fn section_type(section: DeviceSection) -> u32 {
+    match section {
+        DeviceSection::HipFatbin => SHT_PROGBITS,
+        DeviceSection::LlvmOffloading => SHT_LLVM_OFFLOADING,
+    }
+}
+
 /// `size` is far enough below 2^64 for all offsets.
 pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size: u64) -> Layout {
     let mut section_names = StringTable::new(&[0]);
@@ -92,7 +100,7 @@ pub(super) fn write(machine: Machine, section: DeviceSection, symbol: &str, size
         .bytes(section_names.bytes());
 
     let sections = [
-        (name_at, section.elf_type(), SHF_ALLOC | machine.section_flags, data, size, 0, 0, section.align(), 0),
+        (name_at, section_type(section), SHF_ALLOC | machine.section_flags, data, size, 0, 0, section.align(), 0),
         // Says that this object needs no executable stack.
         (note_at, SHT_PROGBITS, 0, data, 0, 0, 0, 1, 0),
         // link: the string table's number; info: the first global symbol's.

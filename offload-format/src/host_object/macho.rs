@@ -14,9 +14,9 @@
 //!
 //! Apple's `<mach-o/loader.h>` and `<mach-o/nlist.h>` describe it; LLVM 22.1.8 reads and links it.
 
-use super::DeviceSection;
 use super::fields::{Fields, StringTable};
 use crate::layout::{Layout, Piece};
+use crate::section::DeviceSection;
 
 /// The parts that depend on the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

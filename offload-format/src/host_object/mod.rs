@@ -12,11 +12,9 @@
 //! A program that has the object, but no code that refers to the symbol, loses the section to its linker's removal of
 //! unused sections (`--gc-sections`, `/opt:ref`, `-dead_strip`).
 //!
-//! This is the one place that knows which sections the field's tools look in: [`DeviceSection`] for those that are written,
-//! [`SectionNames`] for all of them.
-//!
 //! ```
-//! use offload_format::host_object::{self, CargoTarget, DeviceSection, Machine};
+//! use offload_format::host_object::{self, CargoTarget, Machine};
+//! use offload_format::section::DeviceSection;
 //!
 //! let target = CargoTarget { arch: "aarch64", os: "linux", pointer_width: "64", endian: "little" };
 //! let machine = Machine::of(&target).unwrap();
@@ -31,36 +29,13 @@ mod coff;
 mod elf;
 mod fields;
 mod macho;
-mod names;
-
-pub use names::{DeviceSection, HIP_WRAPPER_MAGIC, SectionNames};
 
 use crate::layout::Layout;
+use crate::section::{DeviceSection, ObjectFormat};
 use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::String;
 use core::fmt;
-
-/// A format of object files, and of the programs that are linked from them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ObjectFormat {
-    /// ELF.
-    Elf,
-    /// COFF objects, and the PE images that are linked from them.
-    Coff,
-    /// Mach-O.
-    MachO,
-}
-
-impl fmt::Display for ObjectFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            ObjectFormat::Elf => "ELF",
-            ObjectFormat::Coff => "COFF",
-            ObjectFormat::MachO => "Mach-O",
-        })
-    }
-}
 
 /// What Cargo says of the host to build scripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

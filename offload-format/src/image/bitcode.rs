@@ -17,12 +17,10 @@
 //!
 //! A symbol: name and IR name (offset and size in the string table each), COMDAT, flags.
 
+use super::{BITCODE_MAGIC as MAGIC, BITCODE_WRAPPER_MAGIC as WRAPPER_MAGIC};
 use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
 use core::fmt;
-
-const MAGIC: &[u8; 4] = b"BC\xC0\xDE";
-const WRAPPER_MAGIC: &[u8; 4] = b"\xDE\xC0\x17\x0B";
 
 const STRTAB_BLOCK: u64 = 23;
 const SYMTAB_BLOCK: u64 = 25;
@@ -55,7 +53,7 @@ pub struct Bitcode<'data> {
 impl<'data> Bitcode<'data> {
     /// Whether `data` starts as a bitcode file does.
     pub fn is_bitcode(data: &[u8]) -> bool {
-        data.starts_with(MAGIC) || data.starts_with(WRAPPER_MAGIC)
+        super::is_bitcode(data)
     }
 
     /// Checks the blocks at the top level and the symbol table, and borrows from `data`. What the modules hold is not

@@ -8,6 +8,7 @@
 //! ```
 
 mod arguments;
+#[cfg(feature = "read")]
 mod bitcode;
 #[cfg(feature = "containers")]
 mod bitcode_module;
@@ -21,6 +22,7 @@ mod ptx;
 mod tokens;
 
 pub use arguments::{Argument, Arguments};
+#[cfg(feature = "read")]
 pub use bitcode::{Bitcode, DefinedGlobals};
 pub use code_object::CodeObjectHeader;
 pub use cubin::CubinHeader;
@@ -61,6 +63,9 @@ pub enum Image {
 /// What NVIDIA's fatbins start with.
 pub(crate) const FATBIN_MAGIC: [u8; 4] = [0x50, 0xed, 0x55, 0xba];
 const SPIRV_MAGIC: u32 = 0x0723_0203;
+const BITCODE_MAGIC: &[u8; 4] = b"BC\xC0\xDE";
+/// What a header stands before that says where the bitcode is.
+const BITCODE_WRAPPER_MAGIC: &[u8; 4] = b"\xDE\xC0\x17\x0B";
 
 impl Image {
     /// Reads the header at the start of `data`, which may end behind it.
@@ -81,7 +86,7 @@ impl Image {
         if data.starts_with(&FATBIN_MAGIC) {
             return Ok(Image::Fatbin);
         }
-        if Bitcode::is_bitcode(data) {
+        if is_bitcode(data) {
             return Ok(Image::Bitcode);
         }
         let word = reader.u32(0, "image")?;
@@ -98,4 +103,8 @@ impl Image {
             Err(_) => Err(Error::new(ErrorKind::BadMagic, "image of a known kind", 0)),
         }
     }
+}
+
+fn is_bitcode(data: &[u8]) -> bool {
+    data.starts_with(BITCODE_MAGIC) || data.starts_with(BITCODE_WRAPPER_MAGIC)
 }

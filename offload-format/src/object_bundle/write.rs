@@ -18,7 +18,8 @@ use object::FileKind;
 ///
 /// ```
 /// use offload_format::bundle::BundleBuilder;
-/// use offload_format::host_object::{self, CargoTarget, DeviceSection, Machine};
+/// use offload_format::host_object::{self, CargoTarget, Machine};
+/// use offload_format::section::DeviceSection;
 /// use offload_format::object_bundle::{self, ObjectBundle};
 ///
 /// // What a compiler makes of the host's code.

@@ -1,8 +1,8 @@
 //! One section after another.
 
 use super::offset_of;
-use crate::host_object::ObjectFormat;
 use crate::reader::Reader;
+use crate::section::ObjectFormat;
 use crate::{Error, ErrorKind, Result};
 use core::slice;
 use object::FileKind;

@@ -45,11 +45,13 @@
 
 mod compressed;
 mod image;
+#[cfg(feature = "write")]
 mod key_order;
 mod kind;
 mod read;
 mod scan;
 mod version;
+#[cfg(feature = "write")]
 mod write;
 
 pub use compressed::Compressed;
@@ -58,7 +60,10 @@ pub use kind::{ImageKind, OffloadKind};
 pub use read::OffloadBinary;
 pub use scan::OffloadBinaries;
 pub use version::Version;
+#[cfg(feature = "write")]
 pub use write::{ImageBuilder, OffloadBinaryBuilder};
+
+use crate::section::DeviceSection;
 
 /// What an offload binary starts with.
 pub const MAGIC: [u8; 4] = [0x10, 0xff, 0x10, 0xad];
@@ -67,7 +72,7 @@ pub const MAGIC: [u8; 4] = [0x10, 0xff, 0x10, 0xad];
 pub const SHT_LLVM_OFFLOADING: u32 = 0x6fff_4c0b;
 
 /// Alignment in bytes of an offload binary, of its first image, and of its size unless it is compressed.
-pub const ALIGN: u64 = 8;
+pub const ALIGN: u64 = DeviceSection::LlvmOffloading.align();
 
 const SIZE_OFFSET: u64 = 8;
 const ENTRIES_OFFSET: u64 = 16;

@@ -2,6 +2,12 @@
 
 use super::ArgumentKind::{Any, Float, Pointer};
 use super::*;
+use crate::section::DeviceSection;
+use crate::target::PtxVersion;
+use alloc::string::ToString;
+
+/// Nothing in them is looked at here.
+const SIGNATURES: &str = "signature a _Z1av\nmodule \nimage\n";
 
 fn kernel(name: &str, arguments: Option<&[ArgumentKind]>) -> IndexKernel {
     let argument = |(at, kind): (usize, &ArgumentKind)| IndexArgument { offset: 8 * at as u64, size: 8, kind: *kind };
@@ -35,7 +41,7 @@ fn index() -> Index {
             inflated_size: 6000,
             method: Method::Zstd,
         });
-        let signatures = crate::signature::tests::signatures();
+        let signatures = SIGNATURES.to_string();
         IndexModule { name: name.into(), bundle, stream, images, signatures }
     };
     let triple = "x86_64-unknown-linux-gnu".to_string();
@@ -71,7 +77,7 @@ fn what_is_written_is_read() {
             why: "OFFLOAD_SKIP was set".into(),
             compressed,
             modules: alloc::vec![IndexModule {
-                signatures: crate::signature::tests::signatures(),
+                signatures: SIGNATURES.to_string(),
                 ..IndexModule::new("affine".into())
             }],
         };
@@ -83,14 +89,15 @@ fn what_is_written_is_read() {
 fn another_version_is_named() {
     let error = Index::parse("offload-pack 99\nnonsense\n").unwrap_err();
     assert_eq!(error, IndexError::Version { found: "99".into() });
-    let expected = "the pack's index is of version 99, and this version of offload reads version 6: ";
+    let expected = "the pack's index is of version 99, and this version of offload reads version 7: ";
     assert!(error.to_string().starts_with(expected), "{error}");
 }
 
 #[test]
 fn a_damaged_index_names_the_line() {
     let text = index().to_string();
-    for number in 0..text.lines().count() {
+    let is_signature = |line: &str| SIGNATURES.lines().any(|of_signatures| of_signatures == line);
+    for (number, _) in text.lines().enumerate().filter(|(_, line)| !is_signature(line)) {
         let damaged = text.lines().enumerate().map(|(at, line)| if at == number { "xyz" } else { line });
         let damaged = damaged.collect::<Vec<_>>().join("\n");
         let error = Index::parse(&damaged).unwrap_err();

@@ -6,7 +6,7 @@
 //! | [`Signature`], [`Parameter`] | a kernel of a source |
 //! | [`Type`] | the type of a parameter, a field or what a pointer points to |
 //! | [`Record`], [`Content`], [`Field`] | a type with a name: a struct, a vector, a union |
-//! | [`Size`], [`NVIDIA_PARAMETERS_ALIGN`] | size and alignment in bytes |
+//! | [`Size`] | size and alignment in bytes |
 //! | [`identifier`], [`Identifiers`] | names that Rust can have |
 //!
 //! Types are those of the device. They have the sizes and alignments that the host's have: device compilers see to that.
@@ -19,7 +19,7 @@ mod types;
 
 pub use identifier::{Identifiers, identifier};
 pub use record::{Content, Field, Record};
-pub use size::{NVIDIA_PARAMETERS_ALIGN, Size};
+pub use size::Size;
 pub use text::LineError;
 pub use types::{Scalar, Type, TypeError};
 
@@ -78,6 +78,3 @@ impl Signature {
         self.parameters.iter().map(place).collect()
     }
 }
-
-#[cfg(test)]
-pub(crate) use text::tests;

@@ -11,10 +11,6 @@ pub struct Size {
     pub align: u64,
 }
 
-/// NVIDIA's compilers align arguments in memory of which they leave the start to each GPU: it is a multiple of so many bytes. ptxas lays them out
-/// in one way for sm_80 and in another for sm_90.
-pub const NVIDIA_PARAMETERS_ALIGN: u64 = 16;
-
 impl Scalar {
     /// Returns its size, which is also its alignment.
     pub fn bytes(self) -> u64 {

@@ -48,7 +48,7 @@ const PACKED: &str = "packed";
 
 impl Signatures {
     /// Reads a line. Returns whether it is one of signatures.
-    pub(crate) fn read_line(&mut self, line: &str) -> Result<bool, LineError> {
+    fn read_line(&mut self, line: &str) -> Result<bool, LineError> {
         let (key, rest) = line.split_once(' ').unwrap_or((line, ""));
         let read = match key {
             "record" => read_record(rest).map(|record| self.records.push(record)),

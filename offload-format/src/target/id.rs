@@ -152,6 +152,7 @@ impl<'a> TargetId<'a> {
 
     /// The same for a target ID that was not read yet; a malformed one provides for nothing. Most are for another processor,
     /// which shows without reading them.
+    #[cfg(feature = "read")]
     pub(crate) fn provides_text_for(provided: &str, requested: &TargetId<'_>) -> bool {
         if amdgpu::is_primary_name(provided) && amdgpu::is_primary_name(requested.processor) {
             let features = provided.strip_prefix(requested.processor);

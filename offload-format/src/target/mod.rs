@@ -25,7 +25,7 @@ pub mod product;
 mod triple;
 
 pub use id::{CanonicalTargetId, FeatureState, Features, TargetId};
-pub use nvidia::{NvidiaArch, NvidiaCode, NvidiaSuffix, PtxVersion};
+pub use nvidia::{NVIDIA_PARAMETERS_ALIGN, NvidiaArch, NvidiaCode, NvidiaSuffix, PtxVersion};
 pub use offload_arch::OffloadArch;
 pub use parse_error::ParseError;
 pub use triple::TargetTriple;

@@ -6,6 +6,10 @@
 use super::ParseError;
 use core::fmt;
 
+/// Bytes to a multiple of which NVIDIA's compilers align arguments in memory of which they leave the start to each GPU: ptxas lays
+/// them out in one way for sm_80 and in another for sm_90 (CUDA 13.0).
+pub const NVIDIA_PARAMETERS_ALIGN: u64 = 16;
+
 /// Whether an architecture name stands for machine code or for PTX.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NvidiaCode {

@@ -3,9 +3,9 @@
 use crate::files::{Input, MEMORY_LIMIT, Source, os_message};
 use crate::text::escaped;
 use offload_format::fat_file::{self, Container, FileKind};
-use offload_format::host_object::DeviceSection;
 use offload_format::image::Bitcode;
 use offload_format::offload_binary::{Image, ImageKind, OffloadBinaries, OffloadBinary, OffloadKind};
+use offload_format::section::DeviceSection;
 use offload_format::{Error, ErrorKind};
 use std::ops::Range;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Types of parameters that a program declares, and where they lie.
 
 use core::mem::MaybeUninit;
-use offload_format::signature::NVIDIA_PARAMETERS_ALIGN;
+use offload_format::target::NVIDIA_PARAMETERS_ALIGN;
 
 /// A type that a kernel takes by value, or that is in a struct which it takes: numbers, pointers, arrays of them, and structs
 /// that derive it.

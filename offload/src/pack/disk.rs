@@ -1,5 +1,7 @@
 //! A pack that is read when the program runs, and not linked into it: what the macro expands to under
 //! `OFFLOAD_FROM_DISK=1`. The expansion reads files, in here is what they mean.
+//!
+//! All of it is `#[inline]` or generic, so that it is compiled where it is called: few programs do.
 
 use super::decompressed::problem_of_streams;
 use super::{Content, Form, ImageRecord, KernelPack, ModuleRecord, StreamRecord, not_built, opaque};
@@ -10,8 +12,8 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::marker::PhantomData;
 use offload_format::compression::Method;
-use offload_format::host_object::DeviceSection;
 use offload_format::pack_index::{Index, IndexError, IndexImage, IndexKernel, IndexStream, PackIndex};
+use offload_format::section::DeviceSection;
 use offload_format::select::Code;
 
 /// Why a pack could not be read. Its text is what the pack gives as the reason for having no images.
@@ -31,6 +33,7 @@ pub enum DiskError {
 }
 
 impl fmt::Display for DiskError {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             DiskError::Read(path, why) => write!(f, "could not read {path}: {why}"),
@@ -110,6 +113,7 @@ fn try_load<F: Form>(name: &'static str, folder: &str, read: Read) -> Result<Ker
 }
 
 /// Where the stream of a module is, if there is one.
+#[inline]
 fn stream(stream: Option<IndexStream>) -> Option<StreamRecord> {
     let none = IndexStream { offset: 0, size: 0, inflated_size: 0, method: Method::Zstd };
     let IndexStream { offset, size, inflated_size, method } = stream.unwrap_or(none);
@@ -123,6 +127,7 @@ fn stream(stream: Option<IndexStream>) -> Option<StreamRecord> {
 }
 
 /// A copy where drivers can take it.
+#[inline]
 fn aligned(bytes: &[u8]) -> Option<&'static [u8]> {
     const ALIGN: usize = DeviceSection::HipFatbin.align() as usize;
     let memory = vec![0_u8; bytes.len().checked_add(ALIGN)?].leak();
@@ -132,10 +137,12 @@ fn aligned(bytes: &[u8]) -> Option<&'static [u8]> {
     Some(place)
 }
 
+#[inline]
 fn module(name: String, first: usize, count: usize) -> ModuleRecord {
     ModuleRecord { name: name.leak(), first, count, registered: None }
 }
 
+#[inline]
 fn image(image: IndexImage) -> Result<ImageRecord, &'static str> {
     let kernels = |kernels: Vec<IndexKernel>| -> &'static [&'static str] {
         let names: Vec<&'static str> = kernels.into_iter().map(|kernel| &*kernel.name.leak()).collect();
@@ -161,7 +168,7 @@ mod tests {
     use super::*;
     use offload_format::select::DeviceInfo;
 
-    const INDEX: &str = "offload-pack 6\nname saxpy\nlibrary x\nlibrary-size 40\nlibrary-offset 8\nsymbol s\n\
+    const INDEX: &str = "offload-pack 7\nname saxpy\nlibrary x\nlibrary-size 40\nlibrary-offset 8\nsymbol s\n\
                          section .hip_fatbin\nsize 24\nmodule saxpy\nbundle 0\n\
                          image gfx90a 8 16 compiled code-object 6\nkernel saxpy\n";
 

@@ -30,7 +30,7 @@ pub use record::{ImageRecord, ModuleRecord};
 use core::fmt;
 use core::marker::PhantomData;
 use names::is_same;
-use offload_format::host_object::DeviceSection;
+use offload_format::section::DeviceSection;
 use offload_format::select::{Choice, DeviceInfo, SelectError};
 use words::Words;
 

@@ -1,7 +1,7 @@
 //! What an expansion with `register` hands to HIP's runtime, in the form in which clang's objects do.
 
 use core::ffi::c_void;
-use offload_format::host_object::HIP_WRAPPER_MAGIC;
+use offload_format::section::HIP_WRAPPER_MAGIC;
 
 /// What points the runtime to a bundle: `.hipFatBinSegment` has one for each.
 #[derive(Debug)]

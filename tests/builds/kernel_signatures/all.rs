@@ -1,5 +1,6 @@
 //! Each kernel has a function. The judges are `cuobjdump` and `llvm-readelf`, which list the kernels of images, and rustc.
 
+use offload_format::signature::Signatures;
 use offload_tests::data::read;
 use offload_tests::judges::{image_file_name, kernel_symbols};
 use offload_tests::registry::COMPILERS;
@@ -33,7 +34,8 @@ pub fn assert_each_kernel_has_a_function(scenario: &Scenario, pack: &str, target
     scenario.build().passes().lacks("other parameters");
     let (mut program, mut counts) = (START.replace("PACK", pack), Vec::new());
     for module in scenario.index("debug", pack).modules {
-        let kernels = &module.signatures.kernels;
+        let signatures: Signatures = module.signatures.parse().expect("the build has written it");
+        let kernels = &signatures.kernels;
         let symbols: BTreeSet<String> = kernels.iter().map(|kernel| kernel.symbol.clone()).collect();
         let image = scenario.output("debug", &format!("{pack}/{}.{}", module.name, image_file_name(target)));
         assert_eq!(symbols, kernel_symbols(&image), "{} for {target}", module.name);

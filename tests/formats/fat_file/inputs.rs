@@ -2,7 +2,8 @@
 
 use super::containers;
 use offload_format::fat_file::Container;
-use offload_format::host_object::{self, CargoTarget, DeviceSection, Machine};
+use offload_format::host_object::{self, CargoTarget, Machine};
+use offload_format::section::DeviceSection;
 use offload_tests::data::read;
 use offload_tests::scratch;
 use offload_tests::tools::{llvm, succeed};

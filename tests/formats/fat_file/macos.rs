@@ -4,7 +4,8 @@
 use super::inputs::{INPUTS, USER, a_bundle, copied, in_folder, offload_binaries, our_object};
 use super::{assert_both_are_there, assert_is_there, bundle_entries, containers, images};
 use offload_format::fat_file::{Container, FileKind};
-use offload_format::host_object::{CargoTarget, DeviceSection};
+use offload_format::host_object::CargoTarget;
+use offload_format::section::DeviceSection;
 use offload_tests::data::read;
 use offload_tests::registry::LLVM;
 use offload_tests::scratch;

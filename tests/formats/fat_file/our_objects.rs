@@ -3,7 +3,7 @@
 use super::inputs::{LINKS, LINUX, a_bundle, in_folder, link, offload_binaries, our_object};
 use super::{ROC_OBJ, assert_bundles_are_extracted, assert_images_are_listed, bundle_entries, uris};
 use offload_format::fat_file::FileKind;
-use offload_format::host_object::DeviceSection;
+use offload_format::section::DeviceSection;
 use offload_tests::data::read;
 use offload_tests::judges::roc_obj_lists;
 use offload_tests::scratch;

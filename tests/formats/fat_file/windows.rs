@@ -3,7 +3,7 @@
 use super::inputs::{USER, WINDOWS, a_bundle, in_folder, offload_binaries, our_object};
 use super::{MINGW, assert_both_are_there, assert_images_are_listed, bundle_entries, containers, text};
 use offload_format::fat_file::Container;
-use offload_format::host_object::DeviceSection;
+use offload_format::section::DeviceSection;
 use offload_tests::data::read;
 use offload_tests::judges::section_ranges;
 use offload_tests::registry::LLVM;

@@ -2,7 +2,8 @@
 
 use super::{named_object, some_bytes, target};
 use object::{BinaryFormat, Object, ObjectKind, ObjectSection, ObjectSymbol, SectionFlags, SymbolScope};
-use offload_format::host_object::{self, CargoTarget, DeviceSection, Machine, ObjectFormat};
+use offload_format::host_object::{self, CargoTarget, Machine};
+use offload_format::section::{DeviceSection, ObjectFormat};
 use offload_tests::registry::NOTHING;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;

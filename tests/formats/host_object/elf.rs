@@ -5,7 +5,8 @@ use super::{
 };
 use offload_format::archive;
 use offload_format::bundle::Bundle;
-use offload_format::host_object::{CargoTarget, DeviceSection};
+use offload_format::host_object::CargoTarget;
+use offload_format::section::DeviceSection;
 use offload_tests::registry::{LLVM, needs};
 use offload_tests::scratch;
 use offload_tests::tools::{llvm, llvm_bin, stdout, succeed};

@@ -5,7 +5,8 @@ use super::{
     some_bytes, symbol, target, three_packs,
 };
 use object::{Object, ObjectSection, ObjectSymbol};
-use offload_format::host_object::{CargoTarget, DeviceSection, ObjectFormat};
+use offload_format::host_object::CargoTarget;
+use offload_format::section::{DeviceSection, ObjectFormat};
 use offload_tests::registry::LLVM;
 use offload_tests::scratch;
 use offload_tests::tools::llvm;

@@ -8,8 +8,9 @@ mod macho;
 
 use offload_format::archive;
 use offload_format::bundle::{BundleBuilder, HIP_ENTRY_PREFIX};
-use offload_format::host_object::{self, CargoTarget, DeviceSection, Machine, ObjectFormat};
+use offload_format::host_object::{self, CargoTarget, Machine};
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
+use offload_format::section::{DeviceSection, ObjectFormat};
 use offload_tests::tools::{Tool, llvm, stdout, succeed};
 use std::fs;
 use std::path::Path;

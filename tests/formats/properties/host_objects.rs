@@ -3,8 +3,9 @@
 use super::{bytes, check, entries, image_builder, image_bytes, images, write_bundle};
 use offload_format::archive::write_library;
 use offload_format::fat_file::{Container, find};
-use offload_format::host_object::{self, CargoTarget, DeviceSection, Machine};
+use offload_format::host_object::{self, CargoTarget, Machine};
 use offload_format::offload_binary;
+use offload_format::section::DeviceSection;
 use offload_tests::data::assert_same_bytes;
 use offload_tests::registry::NOTHING;
 use proptest::prelude::{Strategy, prop_oneof};

@@ -97,6 +97,7 @@ pub(super) fn architecture(name: &str) -> Option<&'static str> {
 }
 
 /// What the version in a name counts as; empty where there is none or it is not known.
+#[cfg(feature = "read")]
 pub(super) fn sub_architecture(name: &str) -> &str {
     match name {
         "arm64e" | "arm64ec" => name,

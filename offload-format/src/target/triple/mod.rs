@@ -1,6 +1,8 @@
 //! Target triples, `<arch>-<vendor>-<os>[-<env>]`, as LLVM and Cargo write them.
 
 mod arm;
+#[cfg(feature = "read")]
+mod compatibility;
 mod names;
 mod order;
 
@@ -83,50 +85,6 @@ impl<'a> TargetTriple<'a> {
     pub fn is_amdhsa(&self) -> bool {
         self.os.starts_with("amdhsa")
     }
-
-    /// Whether code for one of the two serves the other, as LLVM 22 sees it: each field has to stand for the same, versions
-    /// aside. ARM and Thumb are one; on Apple's systems the environment does not count; for Windows with GNU's
-    /// environment the vendor does not. Names that are not known are all the same, except for architectures.
-    pub fn is_compatible_with(&self, other: &TargetTriple<'_>) -> bool {
-        let [a, b] = [self, other].map(Meaning::of);
-        let same_arch = match [a.arch, b.arch] {
-            ["arm", "thumb"] | ["thumb", "arm"] | ["armeb", "thumbeb"] | ["thumbeb", "armeb"] => true,
-            [a, b] => a == b,
-        };
-        let same_vendor = a.vendor == b.vendor;
-        let both_apple = same_vendor && a.vendor == Some("apple");
-        let vendor_counts = !(a.os == Some("windows") && a.env == Some("gnu"));
-        same_arch
-            && a.sub_arch == b.sub_arch
-            && a.os == b.os
-            && (same_vendor || !vendor_counts)
-            && (both_apple || (a.env, a.format) == (b.env, b.format))
-    }
-}
-
-/// What the names in a triple stand for.
-struct Meaning<'a> {
-    arch: &'a str,
-    sub_arch: &'a str,
-    vendor: Option<&'static str>,
-    os: Option<&'static str>,
-    env: Option<&'static str>,
-    format: &'static str,
-}
-
-impl<'a> Meaning<'a> {
-    fn of(triple: &TargetTriple<'a>) -> Self {
-        let arch = names::architecture(triple.arch).unwrap_or(triple.arch);
-        let os = names::system(triple.os);
-        Self {
-            arch,
-            sub_arch: names::sub_architecture(triple.arch),
-            vendor: names::vendor(triple.vendor),
-            os,
-            env: names::environment(triple.env),
-            format: names::format(triple.env).unwrap_or_else(|| names::default_format(arch, os.unwrap_or(""))),
-        }
-    }
 }
 
 /// The DXIL version of a shader model: `dxilv1.3` of `shadermodel6.3`, and 1.0 of those before 6. `None` for newer ones, and
@@ -195,27 +153,5 @@ mod tests {
         assert!(triple("amdgcn-x-y-z").is_known());
         assert!(!triple("quantum-unknown-linux-gnu").is_known());
         assert!(!triple("linux-x86_64").is_known());
-    }
-
-    #[test]
-    fn compatibility_is_symmetric() {
-        for (a, b, expected) in [
-            ("arm64-apple-macosx14.0", "aarch64-apple-macosx13.0-macabi", true),
-            ("x86_64-pc-windows-msvc", "x86_64-pc-windows-msvc19.33", true),
-            ("x86_64-pc-windows-gnu", "x86_64-w64-windows-gnu", true),
-            ("x86_64-pc-windows-msvc", "x86_64-w64-windows-msvc", false),
-            ("x86_64-apple-windows-gnu", "x86_64-pc-windows-msvc", false),
-            ("armv7-unknown-linux-gnueabihf", "thumbv7-unknown-linux-gnueabihf", true),
-            ("armv7-unknown-linux-gnueabihf", "thumbv6-unknown-linux-gnueabihf", false),
-            ("x86_64-unknown-linux-", "x86_64-unknown-linux-elf", true),
-            ("x86_64-unknown-linux-gnu", "x86_64-pc-linux-gnu", false),
-            ("x86_64-unknown-linux-gnu", "x86_64-unknown-linux-musl", false),
-            ("amdgcn-amd-amdhsa1.2", "amdgcn-amd-amdhsa-", true),
-            ("spirv64-amd-amdhsa", "amdgcn-amd-amdhsa", false),
-            ("quantum-unknown-linux", "quark-unknown-linux", false),
-        ] {
-            assert_eq!(triple(a).is_compatible_with(&triple(b)), expected, "{a} {b}");
-            assert_eq!(triple(b).is_compatible_with(&triple(a)), expected, "{b} {a}");
-        }
     }
 }

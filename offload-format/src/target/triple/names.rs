@@ -137,6 +137,7 @@ const SYSTEMS: &[&str] = &[
 const SYSTEM_ALIASES: &[(&str, &str)] = &[("visionos", "xros"), ("win32", "windows")];
 
 /// Operating systems of Apple's kernel.
+#[cfg(feature = "read")]
 const DARWIN: &[&str] = &["bridgeos", "darwin", "driverkit", "ios", "macos", "tvos", "watchos", "xros"];
 
 /// Environments. A version may follow the name, so one that another begins with stands behind it.
@@ -207,6 +208,7 @@ pub(super) fn architecture(name: &str) -> Option<&'static str> {
 }
 
 /// The part of an architecture's name that says which of its versions is meant; empty where none does.
+#[cfg(feature = "read")]
 pub(super) fn sub_architecture(name: &str) -> &str {
     let release_6 = name.starts_with("mips") && (name.ends_with("r6") || name.ends_with("r6el"));
     match name {
@@ -239,6 +241,7 @@ pub(super) fn format(environment: &str) -> Option<&'static str> {
 }
 
 /// The object format of an architecture and an operating system, both as the functions above return them.
+#[cfg(feature = "read")]
 pub(super) fn default_format(architecture: &str, system: &str) -> &'static str {
     let darwin = DARWIN.contains(&system);
     match architecture {

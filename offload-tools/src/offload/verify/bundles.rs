@@ -2,8 +2,8 @@
 
 use super::check::{Check, Report, Subject};
 use offload_format::bundle::{Bundle, Composition, EntryId, HIP_ALIGN, HIP_ENTRY_PREFIX, HIP_TABLE_LIMIT};
-use offload_format::host_object::{ObjectFormat, SectionNames};
 use offload_format::inventory::{Image, Place};
+use offload_format::section::{ObjectFormat, SectionNames};
 use offload_format::target::{TargetId, amdgpu};
 use std::collections::BTreeSet;
 

@@ -1,6 +1,30 @@
-//! What sections with device code are called.
+//! Sections with device code: what they are called in each format of host files, and how they are aligned.
+//!
+//! This is the one place that knows which sections the field's tools look in: [`DeviceSection`] for those that are written,
+//! [`SectionNames`] for all of them.
 
-use super::ObjectFormat;
+use core::fmt;
+
+/// A format of object files, and of the programs that are linked from them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ObjectFormat {
+    /// ELF.
+    Elf,
+    /// COFF objects, and the PE images that are linked from them.
+    Coff,
+    /// Mach-O.
+    MachO,
+}
+
+impl fmt::Display for ObjectFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            ObjectFormat::Elf => "ELF",
+            ObjectFormat::Coff => "COFF",
+            ObjectFormat::MachO => "Mach-O",
+        })
+    }
+}
 
 /// Where device code lies in a host file that this crate writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,23 +55,17 @@ impl DeviceSection {
     }
 
     /// The section that has this name in files of this format; `segment` counts for Mach-O alone.
+    #[inline]
     pub fn from_names(format: ObjectFormat, segment: &str, section: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.names().matches(format, segment, section))
     }
 
-    /// Alignment in bytes of the section.
+    /// Alignment in bytes of the section, and of what lies in it: bundles by the pages that HIP's runtime maps, offload binaries
+    /// by their fields.
     pub const fn align(self) -> u64 {
         match self {
-            DeviceSection::HipFatbin => crate::bundle::HIP_ALIGN,
-            DeviceSection::LlvmOffloading => crate::offload_binary::ALIGN,
-        }
-    }
-
-    pub(super) const fn elf_type(self) -> u32 {
-        const SHT_PROGBITS: u32 = 1;
-        match self {
-            DeviceSection::HipFatbin => SHT_PROGBITS,
-            DeviceSection::LlvmOffloading => crate::offload_binary::SHT_LLVM_OFFLOADING,
+            DeviceSection::HipFatbin => 4096,
+            DeviceSection::LlvmOffloading => 8,
         }
     }
 }
@@ -89,6 +107,7 @@ impl SectionNames {
 
     /// Whether a section of a file of this format is called so; `segment` counts for Mach-O alone. A name that an image
     /// for Windows has cut short may be another section's too: `.llvm` is for all sections of LLVM's.
+    #[inline]
     pub fn matches(&self, format: ObjectFormat, segment: &str, section: &str) -> bool {
         match format {
             ObjectFormat::Elf => section == self.name,
@@ -98,11 +117,13 @@ impl SectionNames {
     }
 
     /// What `link.exe` calls it in images.
+    #[inline]
     fn link_name(&self) -> &'static str {
         self.name.get(..8).unwrap_or(self.name)
     }
 
     /// What `lld-link` calls it in images.
+    #[inline]
     fn lld_link_name(&self) -> &'static str {
         let second_period = self.name.match_indices('.').map(|(at, _)| at).find(|&at| at > 0);
         let name = second_period.map_or(self.name, |at| &self.name[..at]);

@@ -1,0 +1,36 @@
+//! What an image records of its kernels, as the index has it.
+
+use super::{ArgumentKind, IndexArgument, IndexKernel};
+use crate::image::{Argument, Kernel};
+use alloc::string::ToString;
+use alloc::vec::Vec;
+
+impl IndexKernel {
+    /// Takes over what an image says of its kernels, in alphabetical order, each once.
+    pub fn in_order<'data>(kernels: impl Iterator<Item = Kernel<'data>>) -> Vec<Self> {
+        let mut all: Vec<Self> = kernels.map(Self::of).collect();
+        all.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+        all.dedup_by(|one, other| one.name == other.name);
+        all
+    }
+
+    fn of(kernel: Kernel<'_>) -> Self {
+        let arguments: Vec<IndexArgument> =
+            kernel.arguments.filter(|argument| !argument.is_hidden()).map(IndexArgument::of).collect();
+        // Images by hand may have the size alone.
+        let is_known = !arguments.is_empty() || kernel.arguments_size.is_none_or(|size| size == 0);
+        Self { name: kernel.name.to_string(), arguments: is_known.then_some(arguments) }
+    }
+}
+
+impl IndexArgument {
+    fn of(Argument { offset, size, value_kind, type_name, .. }: Argument<'_>) -> Self {
+        let kind = match (value_kind, type_name) {
+            (Some("global_buffer" | "dynamic_shared_pointer"), _) => ArgumentKind::Pointer,
+            // PTX. OpenCL C has other names, and those of AMD's images have a `value_kind` too.
+            (None, Some("f16" | "f32" | "f64")) => ArgumentKind::Float,
+            _ => ArgumentKind::Any,
+        };
+        Self { offset, size, kind }
+    }
+}

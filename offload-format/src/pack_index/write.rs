@@ -1,0 +1,82 @@
+//! Writes an index.
+
+use super::{
+    ArgumentKind, COMPRESSED, FIRST_WORD, Index, IndexArgument, IndexImage, IndexKernel, IndexStream, KERNELS_UNKNOWN,
+    PackImageKind, VERSION,
+};
+use crate::escape::escape;
+use core::fmt;
+
+impl fmt::Display for Index {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{FIRST_WORD}{VERSION}")?;
+        let index = match self {
+            Index::Absent { name, why, compressed, modules } => {
+                writeln!(f, "name {name}\nabsent {}", why.replace('\n', " "))?;
+                if *compressed {
+                    writeln!(f, "{COMPRESSED}")?;
+                }
+                return modules.iter().try_for_each(|module| {
+                    writeln!(f, "module {}", module.name)?;
+                    write_signatures(f, &module.signatures)
+                });
+            }
+            Index::Built(index) => index,
+        };
+        writeln!(f, "name {}\nlibrary {}", index.name, index.library)?;
+        writeln!(f, "library-size {}\nlibrary-offset {}", index.library_size, index.library_offset)?;
+        writeln!(f, "symbol {}", index.symbol)?;
+        writeln!(f, "section {}\nsize {}", index.section.elf_name(), index.size)?;
+        for module in &index.modules {
+            writeln!(f, "module {}", module.name)?;
+            module.bundle.map_or(Ok(()), |offset| writeln!(f, "bundle {offset}"))?;
+            if let Some(IndexStream { offset, size, inflated_size, method }) = module.stream {
+                writeln!(f, "stream {offset} {size} {inflated_size} {method}")?;
+            }
+            module.images.iter().try_for_each(|image| writeln!(f, "{image}"))?;
+            write_signatures(f, &module.signatures)?;
+        }
+        Ok(())
+    }
+}
+
+fn write_signatures(f: &mut fmt::Formatter<'_>, signatures: &str) -> fmt::Result {
+    match signatures.lines().count() {
+        0 => Ok(()),
+        count => write!(f, "signatures {count}\n{signatures}"),
+    }
+}
+
+/// Its line, and those of its kernels.
+impl fmt::Display for IndexImage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "image {} {} {} {} ", self.target, self.offset, self.size, self.origin)?;
+        match &self.kind {
+            PackImageKind::CodeObject { version } => write!(f, "code-object {version}"),
+            PackImageKind::Cubin => f.write_str("cubin"),
+            PackImageKind::Ptx { version } => write!(f, "ptx {version}"),
+            PackImageKind::SharedObject { triple } => write!(f, "shared-object {triple}"),
+        }?;
+        match &self.kernels {
+            Some(kernels) => kernels.iter().try_for_each(|kernel| write!(f, "\n{kernel}")),
+            None => write!(f, "\n{KERNELS_UNKNOWN}"),
+        }
+    }
+}
+
+/// Its lines.
+impl fmt::Display for IndexKernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "kernel {}", escape(&self.name))?;
+        let Some(arguments) = &self.arguments else { return Ok(()) };
+        f.write_str("\narguments")?;
+        arguments.iter().try_for_each(|IndexArgument { offset, size, kind }| {
+            write!(f, " {offset}+{size}")?;
+            f.write_str(match kind {
+                ArgumentKind::Any => "",
+                ArgumentKind::Float => ":float",
+                ArgumentKind::Pointer => ":pointer",
+            })
+        })
+    }
+}
