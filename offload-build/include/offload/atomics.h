@@ -29,6 +29,11 @@ namespace offload_atomic {
 #elif defined(OFFLOAD_SCOPED_ATOMICS)
 #define OFFLOAD_ATOMIC(operation, address, value)                                                                      \
   __scoped_atomic_##operation(address, value, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE)
+#elif defined(OFFLOAD_CPU_CHECK_RACES)
+/* offload/checked.h has why. */
+#define OFFLOAD_ATOMIC(operation, address, value)                                                                      \
+  (offload_cpu::has_fenced() ? __atomic_##operation(address, value, __ATOMIC_ACQ_REL)                                  \
+                             : __atomic_##operation(address, value, __ATOMIC_ACQUIRE))
 #else
 #define OFFLOAD_ATOMIC(operation, address, value) __atomic_##operation(address, value, __ATOMIC_RELAXED)
 #endif
@@ -73,6 +78,10 @@ template <typename T> OFFLOAD_DEVICE bool replace(T *address, T &expected, T des
 #elif defined(OFFLOAD_SCOPED_ATOMICS)
   return __scoped_atomic_compare_exchange(address, &expected, &desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED,
                                           __MEMORY_SCOPE_DEVICE);
+#elif defined(OFFLOAD_CPU_CHECK_RACES)
+  if (offload_cpu::has_fenced())
+    return __atomic_compare_exchange(address, &expected, &desired, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+  return __atomic_compare_exchange(address, &expected, &desired, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE);
 #else
   return __atomic_compare_exchange(address, &expected, &desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 #endif
@@ -80,7 +89,12 @@ template <typename T> OFFLOAD_DEVICE bool replace(T *address, T &expected, T des
 
 /* Puts f(old) where old was. */
 template <typename T, typename F> OFFLOAD_DEVICE T update(T *address, F f) {
+#if defined(OFFLOAD_CPU_CHECK_RACES)
+  T old;
+  __atomic_load(address, &old, __ATOMIC_RELAXED);
+#else
   T old = *static_cast<volatile T *>(address);
+#endif
   while (!replace(address, old, f(old)))
     ;
   return old;
@@ -140,6 +154,11 @@ template <typename T> OFFLOAD_DEVICE T atomicExch(T *address, OFFLOAD_VALUE valu
   T old;
 #if defined(OFFLOAD_SCOPED_ATOMICS)
   __scoped_atomic_exchange(address, &value, &old, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
+#elif defined(OFFLOAD_CPU_CHECK_RACES)
+  if (offload_cpu::has_fenced())
+    __atomic_exchange(address, &value, &old, __ATOMIC_ACQ_REL);
+  else
+    __atomic_exchange(address, &value, &old, __ATOMIC_ACQUIRE);
 #else
   __atomic_exchange(address, &value, &old, __ATOMIC_RELAXED);
 #endif
@@ -189,6 +208,10 @@ OFFLOAD_DEVICE void __threadfence_system() { __builtin_amdgcn_fence(__ATOMIC_SEQ
 OFFLOAD_DEVICE void __threadfence_block() { __nvvm_membar_cta(); }
 OFFLOAD_DEVICE void __threadfence() { __nvvm_membar_gl(); }
 OFFLOAD_DEVICE void __threadfence_system() { __nvvm_membar_sys(); }
+#elif defined(OFFLOAD_CPU_CHECK_RACES)
+OFFLOAD_DEVICE void __threadfence_block() { offload_cpu::fence(); }
+OFFLOAD_DEVICE void __threadfence() { offload_cpu::fence(); }
+OFFLOAD_DEVICE void __threadfence_system() { offload_cpu::fence(); }
 #else
 OFFLOAD_DEVICE void __threadfence_block() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 OFFLOAD_DEVICE void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }

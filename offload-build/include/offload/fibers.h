@@ -26,7 +26,7 @@
 #if defined(OFFLOAD_CPU_UCONTEXT)
 #include <ucontext.h>
 #endif
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__) || defined(OFFLOAD_CPU_CHECK_MEMORY)
 #define OFFLOAD_CPU_ASAN 1
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -145,7 +145,7 @@ inline void begin_at(place *start, char *bottom, size_t size, void (*entry)()) {
 
 #if defined(OFFLOAD_CPU_ASAN)
 /* The place that was left last: AddressSanitizer tells the bounds of its stack on arrival at another. */
-inline thread_local place *left = nullptr;
+OFFLOAD_CPU_OWN place *left = nullptr;
 #endif
 
 /* Must be called first on a new stack. */
@@ -201,6 +201,15 @@ struct stack_pool {
     /* Without its guard a stack still works. */
     (void)mprotect(stack, guard, PROT_NONE);
     return stack + guard;
+  }
+
+  /* The stack of this number, for who takes each once. */
+  char *of(size_t number) {
+    while (made <= number) {
+      (void)mprotect(memory + made * pitch, guard, PROT_NONE);
+      ++made;
+    }
+    return memory + number * pitch + guard;
   }
 
   void give_back(char *stack) {

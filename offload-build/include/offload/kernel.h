@@ -5,7 +5,7 @@
  * CPU (C++17).  A source that includes it by hand is fine too.
  *
  *   gpu.h      keywords, threadIdx and its kin, barriers: AMD and NVIDIA
- *   cpu.h      the same on the CPU; how threads wait for each other is in fibers.h
+ *   cpu.h      the same on the CPU; how blocks run is in schedule.h and fibers.h
  *   warp.h     shuffles and votes among the lanes of a warp
  *   atomics.h  atomic functions and fences
  *   bits.h     integers: bits, min, max, and numbers read as other types

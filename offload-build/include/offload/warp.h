@@ -10,6 +10,11 @@
 #ifndef OFFLOAD_WARP_H
 #define OFFLOAD_WARP_H
 
+#if !defined(OFFLOAD_CPU)
+#define OFFLOAD_AND_PLACE
+#define OFFLOAD_ITS_PLACE
+#endif
+
 #if defined(OFFLOAD_AMDGPU)
 typedef unsigned long long offload_lanes;
 #else
@@ -47,15 +52,21 @@ OFFLOAD_DEVICE int __all_sync(offload_lanes mask, int condition) { return __nvvm
 OFFLOAD_DEVICE void __syncwarp(offload_lanes mask = OFFLOAD_ALL_LANES) { __nvvm_bar_warp_sync(mask); }
 #else
 OFFLOAD_DEVICE unsigned offload_lane() { return offload_cpu::lane_number(); }
-OFFLOAD_DEVICE offload_lanes __activemask() {
-  return offload_lanes(offload_cpu::meet(offload_cpu::question::who_is_here, 0, 0, 0));
+OFFLOAD_DEVICE offload_lanes __activemask(OFFLOAD_PLACE) {
+  return offload_lanes(offload_cpu::meet(offload_cpu::question::who_is_here, 0, 0, 0 OFFLOAD_ITS_PLACE));
 }
-OFFLOAD_DEVICE offload_lanes __ballot_sync(offload_lanes mask, int condition) {
-  return offload_lanes(offload_cpu::meet(offload_cpu::question::vote, mask, condition != 0, 0));
+OFFLOAD_DEVICE offload_lanes __ballot_sync(offload_lanes mask, int condition OFFLOAD_AND_PLACE) {
+  return offload_lanes(offload_cpu::meet(offload_cpu::question::vote, mask, condition != 0, 0 OFFLOAD_ITS_PLACE));
 }
-OFFLOAD_DEVICE int __any_sync(offload_lanes mask, int condition) { return __ballot_sync(mask, condition) != 0; }
-OFFLOAD_DEVICE int __all_sync(offload_lanes mask, int condition) { return __ballot_sync(mask, !condition) == 0; }
-OFFLOAD_DEVICE void __syncwarp(offload_lanes mask = OFFLOAD_ALL_LANES) { __ballot_sync(mask, 0); }
+OFFLOAD_DEVICE int __any_sync(offload_lanes mask, int condition OFFLOAD_AND_PLACE) {
+  return __ballot_sync(mask, condition OFFLOAD_ITS_PLACE) != 0;
+}
+OFFLOAD_DEVICE int __all_sync(offload_lanes mask, int condition OFFLOAD_AND_PLACE) {
+  return __ballot_sync(mask, !condition OFFLOAD_ITS_PLACE) == 0;
+}
+OFFLOAD_DEVICE void __syncwarp(offload_lanes mask = OFFLOAD_ALL_LANES OFFLOAD_AND_PLACE) {
+  __ballot_sync(mask, 0 OFFLOAD_ITS_PLACE);
+}
 #endif
 
 namespace offload_warp {
@@ -67,23 +78,23 @@ typedef unsigned word;
 #endif
 
 /* What lane `source` passes.  Every lane of the mask must come here. */
-OFFLOAD_DEVICE word word_of(offload_lanes mask, word own, unsigned source) {
+OFFLOAD_DEVICE word word_of(offload_lanes mask, word own, unsigned source OFFLOAD_AND_PLACE) {
 #if defined(OFFLOAD_AMDGPU)
   (void)mask;
   return word(__builtin_amdgcn_ds_bpermute(int(source * 4), int(own)));
 #elif defined(OFFLOAD_NVPTX)
   return word(__nvvm_shfl_sync_idx_i32(mask, int(own), int(source), 31));
 #else
-  return offload_cpu::meet(offload_cpu::question::value_of_lane, mask, own, source);
+  return offload_cpu::meet(offload_cpu::question::value_of_lane, mask, own, source OFFLOAD_ITS_PLACE);
 #endif
 }
 
-template <typename T> OFFLOAD_DEVICE T value_of(offload_lanes mask, T value, unsigned source) {
+template <typename T> OFFLOAD_DEVICE T value_of(offload_lanes mask, T value, unsigned source OFFLOAD_AND_PLACE) {
   static_assert(sizeof(T) <= 8, "lanes exchange values of at most 8 bytes");
   word words[(sizeof(T) + sizeof(word) - 1) / sizeof(word)] = {};
   __builtin_memcpy(words, &value, sizeof(T));
   for (word &each : words)
-    each = word_of(mask, each, source);
+    each = word_of(mask, each, source OFFLOAD_ITS_PLACE);
   __builtin_memcpy(&value, words, sizeof(T));
   return value;
 }
@@ -93,23 +104,26 @@ template <typename T> OFFLOAD_DEVICE T value_of(offload_lanes mask, T value, uns
 /* The warp is taken apart into groups of `width` lanes, a power of two.  A lane whose source lies outside gets its own
  * value back. */
 
-template <typename T> OFFLOAD_DEVICE T __shfl_sync(offload_lanes mask, T value, int source, int width = warpSize) {
+template <typename T>
+OFFLOAD_DEVICE T __shfl_sync(offload_lanes mask, T value, int source, int width = warpSize OFFLOAD_AND_PLACE) {
   unsigned lane = offload_lane(), group = unsigned(width) - 1;
-  return offload_warp::value_of(mask, value, (lane & ~group) | (unsigned(source) & group));
-}
-template <typename T> OFFLOAD_DEVICE T __shfl_up_sync(offload_lanes mask, T value, unsigned by, int width = warpSize) {
-  unsigned lane = offload_lane(), group = unsigned(width) - 1;
-  return offload_warp::value_of(mask, value, (lane & group) >= by ? lane - by : lane);
+  return offload_warp::value_of(mask, value, (lane & ~group) | (unsigned(source) & group) OFFLOAD_ITS_PLACE);
 }
 template <typename T>
-OFFLOAD_DEVICE T __shfl_down_sync(offload_lanes mask, T value, unsigned by, int width = warpSize) {
+OFFLOAD_DEVICE T __shfl_up_sync(offload_lanes mask, T value, unsigned by, int width = warpSize OFFLOAD_AND_PLACE) {
   unsigned lane = offload_lane(), group = unsigned(width) - 1;
-  return offload_warp::value_of(mask, value, by <= group - (lane & group) ? lane + by : lane);
+  return offload_warp::value_of(mask, value, (lane & group) >= by ? lane - by : lane OFFLOAD_ITS_PLACE);
+}
+template <typename T>
+OFFLOAD_DEVICE T __shfl_down_sync(offload_lanes mask, T value, unsigned by, int width = warpSize OFFLOAD_AND_PLACE) {
+  unsigned lane = offload_lane(), group = unsigned(width) - 1;
+  return offload_warp::value_of(mask, value, by <= group - (lane & group) ? lane + by : lane OFFLOAD_ITS_PLACE);
 }
 /* Lanes of earlier groups can be read as well. */
-template <typename T> OFFLOAD_DEVICE T __shfl_xor_sync(offload_lanes mask, T value, int by, int width = warpSize) {
+template <typename T>
+OFFLOAD_DEVICE T __shfl_xor_sync(offload_lanes mask, T value, int by, int width = warpSize OFFLOAD_AND_PLACE) {
   unsigned lane = offload_lane(), group = unsigned(width) - 1, source = lane ^ unsigned(by);
-  return offload_warp::value_of(mask, value, source <= (lane | group) ? source : lane);
+  return offload_warp::value_of(mask, value, source <= (lane | group) ? source : lane OFFLOAD_ITS_PLACE);
 }
 
 #endif

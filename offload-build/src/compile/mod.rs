@@ -12,6 +12,7 @@
 //! between them can be inlined, and because PTX has no linker.
 
 pub(crate) mod cache;
+mod cpu;
 mod depfile;
 pub(crate) mod device_link;
 pub(crate) mod include_folders;
@@ -39,7 +40,7 @@ use crate::output::{OutDir, image_file_name};
 use crate::plan::{PlannedModule, PlannedSource};
 use crate::request::{Headers, Recipe};
 use crate::targets::{Family, Target};
-use crate::toolchain::{Clang, Cxx, Identity, Ptxas, identity};
+use crate::toolchain::{Clang, Identity, Ptxas, identity};
 use offload_format::target::{NvidiaArch, NvidiaCode, TargetId, amdgpu};
 use std::ffi::OsString;
 use std::fs;
@@ -180,43 +181,6 @@ impl<'a> Compilations<'a> {
         assemble.extend(flags.iter().cloned());
         assemble.push(ptx.into());
         to.last(Step::new(Kind::Assemble, &ptxas.path, assemble));
-    }
-
-    pub(crate) fn cpu(&self, cxx: &Cxx) -> Compilation {
-        let mut compilation = self.compilation("so", &[&cxx.identity]);
-        compilation.identities.extend(cxx.env_identities());
-        let mut common = cxx.args.clone();
-        common.extend(args(&["-fPIC"]));
-        let mut objects = Vec::new();
-        for (index, source) in self.sources().into_iter().enumerate() {
-            let (object, depfile) = (self.work(&format!("{index}.o")), self.work(&format!("{index}.d")));
-            let mut compile = common.clone();
-            compile.extend(args(&["-std=c++17", "-fvisibility=hidden"]));
-            // Behind Cargo's profile, which the crate `cc` puts first.
-            let asked = [&source.options, &self.module.options];
-            let level = asked.iter().find_map(|options| options.opt_level);
-            compile.extend(level.map(|level| format!("-O{level}").into()));
-            let debug = asked.iter().find_map(|options| options.debug);
-            compile.extend(debug.map(|debug| if debug { "-g".into() } else { "-g0".into() }));
-            compile.extend(self.kernel_header());
-            compile.extend(self.source_args(source));
-            compile.extend(args(&["-x", "c++", "-c"]));
-            compile.push(source.path.clone().into());
-            let step = Step::new(Kind::Compile, &cxx.path, compile).env(&cxx.env);
-            compilation.steps.push(step.output(&object).depfile(depfile, DepfileBy::Driver));
-            objects.push(object);
-        }
-        let mut link = common;
-        link.push("-shared".into());
-        if self.cargo.target.contains("-linux-") {
-            // g++ names its C++ library whether it is used or not; a kernel seldom does.
-            link.push("-Wl,--as-needed".into());
-            // A function that no source defines is an error now, not when the program loads the image.
-            link.push("-Wl,-z,defs".into());
-        }
-        link.extend(objects.into_iter().map(OsString::from));
-        compilation.last(Step::new(Kind::Link, &cxx.path, link).env(&cxx.env));
-        compilation
     }
 
     fn compilation(&self, extension: &str, tools: &[&Identity]) -> Compilation {

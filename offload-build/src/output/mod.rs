@@ -30,10 +30,16 @@ macro_rules! headers {
 }
 
 /// `offload/kernel.h` and what sources include beside it, by the names that `#include` gives them.
-const HEADERS: [(&str, &str); 19] = headers![
+const HEADERS: [(&str, &str); 27] = headers![
     "offload/kernel.h",
     "offload/atomics.h",
     "offload/bits.h",
+    "offload/check_hooks.h",
+    "offload/check_races.h",
+    "offload/check_reports.h",
+    "offload/check_shared.h",
+    "offload/checked.h",
+    "offload/checks.cpp",
     "offload/cpu.h",
     "offload/fibers.h",
     "offload/float16.h",
@@ -42,6 +48,8 @@ const HEADERS: [(&str, &str); 19] = headers![
     "offload/math_angle.h",
     "offload/math_base.h",
     "offload/math_exp.h",
+    "offload/order.h",
+    "offload/schedule.h",
     "offload/vectors.h",
     "offload/warp.h",
     // What CUDA's own headers are called.

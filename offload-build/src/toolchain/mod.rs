@@ -8,6 +8,7 @@ mod probe_cache;
 mod program;
 mod ptxas;
 mod rocm;
+mod sanitizer;
 mod search;
 
 pub(crate) use clang::Clang;
@@ -18,6 +19,7 @@ use probe_cache::ProbeCache;
 pub(crate) use program::identity;
 pub(crate) use ptxas::Ptxas;
 pub(crate) use rocm::Rocm;
+pub(crate) use sanitizer::Sanitizer;
 pub(crate) use search::{Found, Trail};
 
 use crate::cargo::Cargo;
@@ -107,6 +109,11 @@ impl<'a> Tools<'a> {
     /// The host's C++ compiler.
     pub(crate) fn cxx(&self) -> Result<Cxx, Error> {
         Cxx::for_cpu(self.cargo, &self.probes)
+    }
+
+    /// The sanitizer that `OFFLOAD_CPU_CHECK` asks for in images of the CPU.
+    pub(crate) fn sanitizer(&self, cxx: &Cxx) -> Result<Option<Sanitizer>, Error> {
+        Sanitizer::find(cxx, &self.probes, self.cargo)
     }
 
     /// The compiler that nvcc has the host's part of sources done by, in programs for this triple. The inner error says why

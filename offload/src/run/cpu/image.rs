@@ -1,12 +1,13 @@
 //! Images for the CPU, loaded: from memory where the system allows it, else from a file that is removed at once.
 
 use super::Address;
+use super::check::Checked;
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::error::Error;
-use core::ffi::{CStr, c_uint, c_void};
+use core::ffi::{CStr, c_char, c_uint, c_void};
 use core::mem::ManuallyDrop;
 use core::ptr;
 use libloading::Library;
@@ -31,10 +32,42 @@ pub(super) type LaunchBlocks = unsafe extern "C" fn(
     context: *mut c_void,
 );
 
+/// How a grid runs.
+#[repr(C)]
+pub(super) struct Settings {
+    pub(super) size: usize,
+    /// The name, for messages; or null.
+    pub(super) kernel: *const c_char,
+    pub(super) order: c_uint,
+    pub(super) seed: u64,
+}
+
+/// Like [`LaunchBlocks`], with settings. Returns how many findings a checked image has had.
+pub(super) type LaunchWith = unsafe extern "C" fn(
+    grid: *const c_uint,
+    block: *const c_uint,
+    first: u64,
+    end: u64,
+    shared: usize,
+    thread: unsafe extern "C" fn(*mut c_void),
+    context: *mut c_void,
+    settings: *const Settings,
+) -> c_uint;
+
+/// The functions of an image that run blocks.
+#[derive(Clone, Copy)]
+pub(super) struct Launchers {
+    pub(super) blocks: LaunchBlocks,
+    /// `None`: an earlier version of offload-build made the image.
+    pub(super) with: Option<LaunchWith>,
+    /// Whether a sanitizer watches its kernels.
+    pub(super) is_checked: bool,
+}
+
 /// An image, loaded.
 pub(super) struct LoadedImage {
     library: ManuallyDrop<Library>,
-    launch_blocks: LaunchBlocks,
+    launchers: Launchers,
     /// What [`LoadedImage::kernel`] has handed out.
     kernels: Mutex<Vec<Handed>>,
     source: ManuallyDrop<Source>,
@@ -43,7 +76,7 @@ pub(super) struct LoadedImage {
 /// A kernel of an image.
 pub(super) struct Kernel {
     pub(super) address: Address,
-    pub(super) launch_blocks: LaunchBlocks,
+    pub(super) launchers: Launchers,
 }
 
 /// A kernel on the heap, which is this one's to free.
@@ -55,21 +88,27 @@ unsafe impl Send for Handed {}
 impl LoadedImage {
     /// Returns an error in words if it cannot be loaded.
     pub(super) fn load(bytes: &[u8]) -> Result<Self, String> {
+        let checked = Checked::of(bytes);
+        checked.as_ref().map_or(Ok(()), Checked::is_loadable)?;
         let source = Source::new(bytes)?;
         let path = source.path();
         // SAFETY: the image was compiled by this program's build, and runs nothing when it is loaded or unloaded but what its
         // source has.
         let library = unsafe { Library::new(&path) }.map_err(|error| {
             let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
-            format!("{reason}{}", source.hint())
+            let of_check = checked.as_ref().map(Checked::hint).unwrap_or_default();
+            format!("{reason}{}{of_check}", source.hint())
         })?;
         // SAFETY: `offload/cpu.h` declares it with this type.
         let found = unsafe { library.get::<LaunchBlocks>("offload_cpu_launch_blocks") };
-        let launch_blocks = *found.map_err(|_| {
+        let blocks = *found.map_err(|_| {
             "it has no function offload_cpu_launch_blocks: build it with this version of offload-build".to_string()
         })?;
+        // SAFETY: `offload/schedule.h` declares it with this type.
+        let with = unsafe { library.get::<LaunchWith>("offload_cpu_launch_with") }.ok().map(|found| *found);
+        let launchers = Launchers { blocks, with, is_checked: checked.is_some() };
         let source = ManuallyDrop::new(source.once_loaded());
-        Ok(Self { library: ManuallyDrop::new(library), launch_blocks, kernels: Mutex::default(), source })
+        Ok(Self { library: ManuallyDrop::new(library), launchers, kernels: Mutex::default(), source })
     }
 
     pub(super) fn function(&self, name: &CStr) -> Option<Address> {
@@ -81,7 +120,7 @@ impl LoadedImage {
 
     /// What stands for a kernel as long as the image is loaded.
     pub(super) fn kernel(&self, address: Address) -> *mut c_void {
-        let kernel = Box::into_raw(Box::new(Kernel { address, launch_blocks: self.launch_blocks }));
+        let kernel = Box::into_raw(Box::new(Kernel { address, launchers: self.launchers }));
         self.kernels.lock().unwrap_or_else(PoisonError::into_inner).push(Handed(kernel));
         kernel.cast()
     }

@@ -1,7 +1,9 @@
 //! The CPU: an image is a shared object, and functions in it run the threads of a grid. Their types are in `offload/cpu.h`, a
 //! part of `offload/kernel.h`, which offload-build includes before each kernel.
 
+mod check;
 mod image;
+mod memory;
 mod threads;
 
 use self::image::LoadedImage;
@@ -10,7 +12,6 @@ use super::context::{Context, Modules, shared};
 use super::error::{Result, RunError};
 use super::kind::DeviceKind;
 use super::launch::{DeviceLimits, Launch};
-use alloc::alloc::Layout;
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::sync::Arc;
@@ -18,7 +19,7 @@ use core::ffi::{CStr, c_void};
 use core::ptr;
 use offload_format::select::DeviceInfo;
 use std::env::consts;
-use std::{alloc as allocator, process};
+use std::process;
 
 /// The CPU of this machine. There always is one.
 pub(super) fn device() -> Arc<Context> {
@@ -49,16 +50,6 @@ pub(super) fn device() -> Arc<Context> {
 }
 
 struct Cpu;
-
-/// What memory is aligned to, as that of GPUs is.
-const ALIGN: usize = 256;
-
-/// Where the size of memory is kept, before it.
-const SIZE: usize = ALIGN;
-
-fn layout(size: usize) -> Option<Layout> {
-    Layout::from_size_align(size.checked_add(SIZE)?, ALIGN).ok()
-}
 
 impl Backend for Cpu {
     fn load(&self, image: &LoadableImage<'_>) -> Result<Handle> {
@@ -99,33 +90,26 @@ impl Backend for Cpu {
             return Err(RunError::refused(attempted(), "the CPU has no streams"));
         }
         // SAFETY: the function is of an image that is loaded; the caller answers for the arguments.
-        unsafe { threads::run(function.0, launch, invoke, arguments.start) };
-        Ok(())
+        unsafe { threads::run(function.0, arguments.kernel, launch, invoke, arguments.start) }
+            .map_err(|why| RunError::refused(attempted(), why))
     }
 
     fn allocate(&self, size: usize) -> Result<Handle> {
-        let refused = || RunError::refused(format!("allocate {size} bytes"), "there is not as much memory");
-        let layout = layout(size).ok_or_else(refused)?;
-        // SAFETY: the size is not 0.
-        let start = unsafe { allocator::alloc(layout) };
+        let start = memory::allocate(size);
         if start.is_null() {
-            return Err(refused());
+            return Err(RunError::refused(format!("allocate {size} bytes"), "there is not as much memory"));
         }
-        // SAFETY: it has room for a number, is aligned for it, and has `SIZE` bytes before what is handed out.
-        unsafe {
-            start.cast::<usize>().write(size);
-            Ok(Handle(start.add(SIZE).cast()))
+        if check::is_checked() {
+            // NaN as floating point: a kernel that reads what nobody wrote shows it.
+            // SAFETY: it has so many bytes.
+            unsafe { start.write_bytes(0xff, size) };
         }
+        Ok(Handle(start.cast()))
     }
 
     unsafe fn free(&self, memory: Handle) {
-        // SAFETY: it is of `allocate`, which has put the size before it.
-        unsafe {
-            let start = memory.0.cast::<u8>().sub(SIZE);
-            if let Some(layout) = layout(start.cast::<usize>().read()) {
-                allocator::dealloc(start, layout);
-            }
-        }
+        // SAFETY: it is of `allocate`.
+        unsafe { memory::free(memory.0.cast()) }
     }
 
     unsafe fn upload(&self, to: Handle, from: &[u8]) -> Result<()> {

@@ -1,8 +1,11 @@
 //! The blocks of a grid, on all cores.
 
-use super::image::Kernel;
+use super::check::{Order, found};
+use super::image::{Kernel, LaunchWith, Settings};
 use crate::call::Invoke;
 use crate::run::launch::Launch;
+use alloc::ffi::CString;
+use alloc::string::String;
 use core::ffi::c_void;
 use core::num::NonZero;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -29,18 +32,35 @@ unsafe extern "C" fn run_thread(context: *mut c_void) {
 
 /// Runs a grid to its end.
 ///
+/// Returns an error in words if the grid cannot run in the order that was asked for, or if a checked image finds something.
+///
 /// # Safety
 /// `kernel` is of an image that stays loaded meanwhile, and takes the arguments that `invoke` passes.
-pub(super) unsafe fn run(kernel: *const c_void, launch: &Launch, invoke: Invoke, arguments: *const u8) {
+pub(super) unsafe fn run(
+    kernel: *const c_void,
+    name: &str,
+    launch: &Launch,
+    invoke: Invoke,
+    arguments: *const u8,
+) -> Result<(), String> {
     // SAFETY: the caller answers for it.
     let kernel = unsafe { &*kernel.cast::<Kernel>() };
+    let order = Order::asked()?;
+    if kernel.launchers.is_checked || order.is_some() {
+        let with = kernel.launchers.with.ok_or(
+            "OFFLOAD_CPU_ORDER is set, and the image for the CPU runs in no other order than its own: build it with this \
+             version of offload-build, or unset the variable",
+        )?;
+        // SAFETY: the caller answers for it.
+        return unsafe { run_on_one(kernel, with, order, name, launch, invoke, arguments) };
+    }
     let grid = launch.grid.0;
     let blocks: u64 = grid.iter().map(|&count| u64::from(count)).product();
     let run = |first: u64, end: u64| {
         let mut context = Context { function: kernel.address, arguments, invoke };
         // SAFETY: the types are those of `offload/cpu.h`. The context lives until the call returns.
         unsafe {
-            (kernel.launch_blocks)(
+            (kernel.launchers.blocks)(
                 grid.as_ptr(),
                 launch.block.0.as_ptr(),
                 first,
@@ -54,7 +74,7 @@ pub(super) unsafe fn run(kernel: *const c_void, launch: &Launch, invoke: Invoke,
     let workers = usize::try_from(blocks).map_or(usize::MAX, |blocks| blocks.min(threads()));
     if workers == 1 {
         run(0, blocks);
-        return;
+        return Ok(());
     }
     // Some blocks at a time: few enough that no thread waits long for the last one.
     let part = (blocks / (workers as u64 * 8)).max(1);
@@ -79,6 +99,41 @@ pub(super) unsafe fn run(kernel: *const c_void, launch: &Launch, invoke: Invoke,
         }
         work();
     });
+    Ok(())
+}
+
+/// Runs a grid on this thread: in an order, or with checks, for which blocks are concurrent wherever they run.
+///
+/// # Safety
+/// As for [`run`]; `with` is of the kernel's image.
+unsafe fn run_on_one(
+    kernel: &Kernel,
+    with: LaunchWith,
+    order: Option<Order>,
+    name: &str,
+    launch: &Launch,
+    invoke: Invoke,
+    arguments: *const u8,
+) -> Result<(), String> {
+    let name = CString::new(name).ok();
+    let settings = Settings::new(order, name.as_deref());
+    let grid = launch.grid.0;
+    let blocks: u64 = grid.iter().map(|&count| u64::from(count)).product();
+    let mut context = Context { function: kernel.address, arguments, invoke };
+    // SAFETY: the types are those of `offload/schedule.h`. Context, settings and name live until the call returns.
+    let findings = unsafe {
+        with(
+            grid.as_ptr(),
+            launch.block.0.as_ptr(),
+            0,
+            blocks,
+            launch.shared_memory,
+            run_thread,
+            (&raw mut context).cast(),
+            &raw const settings,
+        )
+    };
+    if findings == 0 { Ok(()) } else { Err(found(findings)) }
 }
 
 /// What all threads of a launch call.

@@ -1,0 +1,37 @@
+/* offload/check_hooks.h: the moments at which a checked build does something.  Part of offload/schedule.h, which includes
+ * it in its namespace; what happens is in check_races.h, check_shared.h and check_reports.h.
+ */
+
+namespace check {
+
+/* What unordered threads are ordered by; 0 is nothing. */
+typedef unsigned edge;
+
+void launch_begins(launch &l, const offload_cpu_settings *settings);
+/* Returns how many findings there were. */
+unsigned launch_ended(launch &l);
+void block_begins(launch &l);
+void block_ended(launch &l);
+
+/* On the stack of a thread of the block, before the kernel. */
+void thread_begins(launch &l);
+
+/* Before the stack is changed: to that of the thread `self`, and back. */
+void enter(launch &l);
+void leave(launch &l);
+
+/* The thread `self` arrives at a barrier or in a warp function; after it has waited, it goes on. */
+edge barrier_edge(launch &l);
+edge warp_edge(launch &l, question wants, unsigned mask);
+void releases(launch &l, edge by);
+void acquires(launch &l, edge by);
+
+/* All threads that have not returned are at a barrier. */
+void barrier_is_complete(launch &l);
+/* The threads of the block wait for each other for ever. */
+void never_goes_on(const launch &l);
+
+/* The memory of OFFLOAD_DYNAMIC_SHARED, of which there is some. */
+void *dynamic_shared(launch &l);
+
+} // namespace check

@@ -1,0 +1,258 @@
+/* offload/check_races.h: what is concurrent for ThreadSanitizer.  Part of offload/checks.cpp.
+ *
+ * Each thread of a block is a fiber of ThreadSanitizer's with a stack of its own.  No change of stacks orders anything;
+ * these do:
+ *
+ *   the start of a launch    after what the caller did, and after the launches that had ended when it was called
+ *   the end of a launch      after all threads of the grid
+ *   a barrier                all threads of the block
+ *   a warp function          the lanes of its mask
+ *
+ * Fibers are expensive to make (0.8 ms and 0.8 MB in GCC 12), so sets of them are used again.  Two blocks that follow each
+ * other never share a set, nor do launches of two threads of the operating system.
+ */
+
+#if defined(OFFLOAD_CPU_CHECK_RACES)
+extern "C" {
+void *__tsan_get_current_fiber(void);
+void *__tsan_create_fiber(unsigned flags);
+void __tsan_switch_to_fiber(void *fiber, unsigned flags);
+void __tsan_set_fiber_name(void *fiber, const char *name);
+void __tsan_acquire(void *edge);
+void __tsan_release(void *edge);
+void AnnotateIgnoreReadsBegin(const char *file, int line);
+void AnnotateIgnoreReadsEnd(const char *file, int line);
+void AnnotateIgnoreWritesBegin(const char *file, int line);
+void AnnotateIgnoreWritesEnd(const char *file, int line);
+}
+#endif
+
+namespace offload_cpu {
+
+/* While one is there, what this thread does is no access of the kernel's. */
+struct unseen {
+#if defined(OFFLOAD_CPU_CHECK_RACES)
+  unseen() {
+    AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
+    AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
+  }
+  ~unseen() {
+    AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
+    AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
+  }
+#else
+  unseen() {}
+  ~unseen() {}
+#endif
+  unseen(const unseen &) = delete;
+};
+
+#if defined(OFFLOAD_CPU_CHECK_RACES)
+/* Fibers with their stacks, made as they are needed. */
+struct fiber_set {
+  static constexpr unsigned most = 1024;
+  void *fibers[most];
+  /* The number of the launch that each has run threads of last. */
+  uint64_t launches[most];
+  unsigned made;
+  stack_pool stacks;
+  pthread_t owner;
+  unsigned number;
+  uint64_t last_used;
+  bool is_busy;
+  fiber_set *next;
+
+  static inline fiber_set *all;
+  static inline uint64_t uses;
+  static inline unsigned total;
+  /* GCC 12 knows at most 8128 threads at a time. */
+  static constexpr unsigned most_in_all = 6000;
+
+  void make(unsigned count) {
+    for (; made < count; ++made, ++total)
+      fibers[made] = __tsan_create_fiber(0);
+  }
+
+  /* The set for a block of so many threads: launches of one thread of the operating system come after each other, so
+   * each begins with the first of its sets. */
+  static fiber_set *take(unsigned count, unsigned block) {
+    const unsigned number = block % (count <= 32 ? 8 : count <= 128 ? 4 : 2);
+    fiber_set *found = nullptr, *oldest = nullptr;
+    for (fiber_set *set = all; set != nullptr; set = set->next) {
+      if (set->is_busy)
+        continue;
+      if (set->number == number && pthread_equal(set->owner, pthread_self()))
+        found = set;
+      if (set->made >= count && (oldest == nullptr || set->last_used < oldest->last_used))
+        oldest = set;
+    }
+    if (total + count > most_in_all && (found == nullptr || found->made < count)) {
+      found = oldest;
+    } else if (found == nullptr) {
+      found = static_cast<fiber_set *>(calloc(1, sizeof(fiber_set)));
+      if (found == nullptr || !found->stacks.reserve(most))
+        no_stacks();
+      found->next = all;
+      all = found;
+    }
+    if (found == nullptr)
+      fail("too many threads at a time for ThreadSanitizer: run fewer tests at once (cargo test -- --test-threads=1)");
+    found->owner = pthread_self();
+    found->number = number;
+    found->last_used = ++uses;
+    found->is_busy = true;
+    found->make(count);
+    return found;
+  }
+};
+
+/* Of each block, so many addresses by which its threads are ordered.  Edge 0 is none; 1 and 2 are barriers in turn, since
+ * a thread may come to the next one before another has left this one; then each warp has two in turn for masks of eight
+ * kinds: lanes of other masks are not ordered by a function, but for a few that share a number. */
+namespace races {
+constexpr unsigned kinds = 8, of_warp = 2 * kinds, first_of_warps = 3;
+constexpr size_t edges = first_of_warps + 32 * of_warp, pitch = 8;
+
+inline char launches;
+
+/* Before a launch waits for its turn: those that run now do not come before it. */
+inline void before_launch() { __tsan_acquire(&launches); }
+
+inline void launch_begins(launch &l) {
+  static uint64_t number;
+  l.checks->number = ++number;
+  l.checks->home = __tsan_get_current_fiber();
+  __tsan_release(&l.checks->started);
+}
+
+constexpr unsigned no_sync = 1;
+
+inline void launch_ended(launch &l) {
+  /* Once for each fiber: what comes after its last thread comes after those that it ran before. */
+  for (fiber_set *set = fiber_set::all; set != nullptr; set = set->next)
+    for (unsigned i = 0; i < set->made; ++i)
+      if (set->launches[i] == l.checks->number) {
+        __tsan_switch_to_fiber(set->fibers[i], no_sync);
+        __tsan_release(&l.checks->ended);
+        __tsan_switch_to_fiber(l.checks->home, no_sync);
+      }
+  __tsan_acquire(&l.checks->ended);
+  __tsan_release(&launches);
+}
+
+/* LLVM's runtime since 14, GCC's since 13, has 255 slots for threads.  One that has lost its slot to another goes on under
+ * its old name, and its accesses count as done before the other's, until it releases something.  So each does whenever it
+ * may have lost it; nobody acquires this.  Of two fibers that used one slot in turn a race may still be missed. */
+inline void take_slot(launch &l) {
+#if defined(__clang__) || __GNUC__ >= 13
+  __tsan_release(&l.checks->nobodys);
+#else
+  (void)l;
+#endif
+}
+
+inline void block_begins(launch &l) {
+  l.checks->set = fiber_set::take(l.count, l.checks->blocks++);
+  l.stacks = l.checks->set->stacks;
+  {
+    /* New each time: an address that was used before would order what used it. */
+    unseen guard;
+    l.checks->edges = static_cast<char *>(malloc(edges * pitch));
+  }
+  if (l.checks->edges == nullptr)
+    fail("no memory for what orders the threads of a block");
+}
+
+inline void block_ended(launch &l) {
+  unseen guard;
+  free(l.checks->edges);
+  l.checks->set->stacks = l.stacks;
+  l.stacks = {};
+  l.checks->set->is_busy = false;
+}
+
+inline char *put(char *to, const char *text) {
+  for (; *text != 0; ++text)
+    *to++ = *text;
+  return to;
+}
+
+inline char *put(char *to, unsigned number) {
+  char digits[10];
+  unsigned count = 0;
+  do
+    digits[count++] = char('0' + number % 10);
+  while ((number /= 10) != 0);
+  while (count != 0)
+    *to++ = digits[--count];
+  return to;
+}
+
+inline char *put(char *to, const dim3 &index) {
+  to = put(put(to, "("), index.x);
+  to = put(put(to, ","), index.y);
+  return put(put(put(to, ","), index.z), ")");
+}
+
+inline void thread_begins(launch &l) {
+  /* ThreadSanitizer keeps 63 bytes. */
+  char name[160];
+  char *end = put(put(name, "block "), blockIdx);
+  end = put(put(end, " thread "), threadIdx);
+  end = put(end, " of ");
+  const char *kernel = l.checks->kernel != nullptr ? l.checks->kernel : "a kernel";
+  while (end < name + sizeof name - 1 && *kernel != 0)
+    *end++ = *kernel++;
+  *end = 0;
+  fiber_set &set = *l.checks->set;
+  __tsan_set_fiber_name(set.fibers[l.self], name);
+  if (set.launches[l.self] != l.checks->number) {
+    set.launches[l.self] = l.checks->number;
+    __tsan_acquire(&l.checks->started);
+  }
+  take_slot(l);
+}
+
+inline void enter(launch &l) { __tsan_switch_to_fiber(l.checks->set->fibers[l.self], no_sync); }
+inline void leave(launch &l) { __tsan_switch_to_fiber(l.checks->home, no_sync); }
+
+inline check::edge barrier_edge(launch &l) { return 1 + (l.threads[l.self].barriers++ & 1); }
+
+inline check::edge warp_edge(launch &l, question wants, unsigned mask) {
+  if (wants == question::who_is_here)
+    return 0;
+  waiting_thread &mine = l.threads[l.self];
+  unsigned kind = (mask * 2654435761u) >> 29;
+  mine.turns ^= 1 << kind;
+  return first_of_warps + l.self / 32 * of_warp + 2 * kind + (mine.turns >> kind & 1);
+}
+
+inline void releases(launch &l, check::edge by) {
+  if (by != 0)
+    __tsan_release(l.checks->edges + by * pitch);
+}
+inline void acquires(launch &l, check::edge by) {
+  if (by != 0)
+    __tsan_acquire(l.checks->edges + by * pitch);
+  take_slot(l);
+}
+} // namespace races
+#else
+struct fiber_set {};
+namespace races {
+inline void before_launch() {}
+inline void launch_begins(launch &) {}
+inline void launch_ended(launch &) {}
+inline void block_begins(launch &) {}
+inline void block_ended(launch &) {}
+inline void thread_begins(launch &) {}
+inline void enter(launch &) {}
+inline void leave(launch &) {}
+inline check::edge barrier_edge(launch &) { return 0; }
+inline check::edge warp_edge(launch &, question, unsigned) { return 0; }
+inline void releases(launch &, check::edge) {}
+inline void acquires(launch &, check::edge) {}
+} // namespace races
+#endif
+
+} // namespace offload_cpu

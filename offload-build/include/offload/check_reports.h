@@ -1,0 +1,237 @@
+/* offload/check_reports.h: which kernel, block and thread a finding is about, and findings that no sanitizer has.  Part of
+ * offload/checks.cpp.
+ *
+ * ThreadSanitizer's reports have block and thread in the names of its threads.  After reports of the others comes a line
+ *
+ *   offload: the finding above is of the kernel scale, block (0, 0, 0), thread (3, 0, 0)
+ *
+ * which goes to where the sanitizer writes.
+ */
+
+extern "C" {
+/* Weak: an image may be linked with any of the runtimes. */
+__attribute__((weak)) void __sanitizer_report_error_summary(const char *text);
+__attribute__((weak)) void __sanitizer_symbolize_pc(void *pc, const char *format, char *out, size_t size);
+#if defined(OFFLOAD_CPU_CHECK_MEMORY)
+void __asan_set_error_report_callback(void (*callback)(const char *report));
+void *__asan_get_report_address(void);
+#endif
+}
+
+namespace offload_cpu {
+
+/* Text of some lines, cut off where it grows too long. */
+struct text {
+  char bytes[4096];
+  size_t size = 0;
+
+  __attribute__((format(printf, 2, 3))) text &add(const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    int added = vsnprintf(bytes + size, sizeof bytes - size, format, list);
+    va_end(list);
+    if (added > 0)
+      size += size_t(added) < sizeof bytes - size ? size_t(added) : sizeof bytes - size - 1;
+    return *this;
+  }
+
+  text &index(const char *what, const dim3 &index) { return add("%s (%u, %u, %u)", what, index.x, index.y, index.z); }
+
+  void print() const {
+    if (__sanitizer_report_error_summary != nullptr)
+      __sanitizer_report_error_summary(bytes);
+    else
+      fprintf(stderr, "%s\n", bytes);
+  }
+};
+
+namespace reports {
+
+inline const char *kernel_of(const launch &l) { return l.checks->kernel != nullptr ? l.checks->kernel : "(unnamed)"; }
+
+/* After a sanitizer's report, of the kernel that runs on this thread of the operating system. */
+inline void of_sanitizer(uintptr_t address) {
+  launch *l = current;
+  if (l == nullptr || !turn::is_mine())
+    return;
+  ++l->checks->findings;
+  text line;
+  line.add("offload: the finding above is of the kernel %s, ", kernel_of(*l)).index("block", blockIdx);
+  line.index(", thread", threadIdx);
+  const shared_memory *shared = l->checks->shared;
+  const shared_memory::variable *variable = shared != nullptr && address != 0 ? shared->near(address) : nullptr;
+  if (variable != nullptr) {
+    int status = 0;
+    char *readable = variable->name != nullptr ? abi::__cxa_demangle(variable->name, nullptr, nullptr, &status) : nullptr;
+    const char *name = readable != nullptr ? readable : variable->name;
+    if (name != nullptr)
+      line.add("\noffload: the shared memory there is %s, %zu bytes", name, variable->size);
+    else
+      line.add("\noffload: the shared memory there is that of the launch (OFFLOAD_DYNAMIC_SHARED), %zu bytes",
+               variable->size);
+    free(readable);
+  }
+  line.print();
+}
+
+#if defined(OFFLOAD_CPU_CHECK_MEMORY)
+inline void of_address_sanitizer(const char *) { of_sanitizer(reinterpret_cast<uintptr_t>(__asan_get_report_address())); }
+inline void begin() { __asan_set_error_report_callback(of_address_sanitizer); }
+#else
+inline void begin() {}
+#endif
+
+/* Threads at one place of the source, or that have returned. */
+struct group {
+  state now;
+  code_place at;
+  unsigned count, first;
+};
+
+struct groups {
+  static constexpr unsigned most = 8;
+  group all[most];
+  unsigned count = 0;
+
+  explicit groups(const launch &l) {
+    for (unsigned i = 0; i < l.count; ++i) {
+      const waiting_thread &thread = l.threads[i];
+      const code_place at = thread.now == state::returned ? code_place{nullptr, 0} : thread.at;
+      group *found = nullptr;
+      for (unsigned g = 0; g < count; ++g)
+        if (all[g].now == thread.now && all[g].at.line == at.line && all[g].at.file == at.file)
+          found = &all[g];
+      if (found != nullptr)
+        ++found->count;
+      else if (count < most)
+        all[count++] = {thread.now, at, 1, i};
+    }
+  }
+};
+
+/* `file:line`, as far as the sanitizer's runtime knows. */
+inline void add_place(text &to, void *pc) {
+  char place[512] = "";
+  if (__sanitizer_symbolize_pc != nullptr)
+    /* It takes return addresses, and looks before them. */
+    __sanitizer_symbolize_pc(pc, "%s:%l", place, sizeof place);
+  to.add("%s", place);
+}
+
+inline void describe(text &to, const launch &l, const groups &of) {
+  for (unsigned g = 0; g < of.count; ++g) {
+    const group &each = of.all[g];
+    const waiting_thread &first = l.threads[each.first];
+    if (each.now == state::returned) {
+      to.add("\n  %u returned", each.count);
+      if (first.last_code[1] != nullptr) {
+        to.add(", after ");
+        if (first.last_code[0] != nullptr) {
+          add_place(to, first.last_code[0]);
+          to.add(" and ");
+        }
+        add_place(to, first.last_code[1]);
+      }
+    } else {
+      const char *what = each.now == state::at_warp ? "wait in a warp function" : "wait at the barrier";
+      to.add("\n  %u %s at %s:%u", each.count, what, each.at.file, each.at.line);
+    }
+    to.index(": the first is thread", index_of(each.first));
+  }
+}
+
+/* Once for each place: kernels come to a barrier often. */
+inline bool is_new(const launch &l, const groups &of) {
+  static uint64_t told[256];
+  static unsigned count;
+  uint64_t key = 0;
+  for (const char *c = kernel_of(l); *c != 0; ++c)
+    key = permutation::mixed(key ^ uint64_t(*c));
+  for (unsigned g = 0; g < of.count; ++g)
+    key = permutation::mixed(key ^ of.all[g].at.line) + uint64_t(of.all[g].now);
+  for (unsigned i = 0; i < count; ++i)
+    if (told[i] == key)
+      return false;
+  if (count < 256)
+    told[count++] = key;
+  return true;
+}
+
+/* A barrier goes on although not all threads of the block are at it: on GPUs that is undefined. */
+inline void divergence(launch &l) {
+  const waiting_thread &mine = l.threads[l.self];
+  bool is_one = l.returned == 0;
+  for (unsigned i = 0; i < l.count && is_one; ++i)
+    is_one = l.threads[i].at.line == mine.at.line && l.threads[i].at.file == mine.at.file;
+  if (is_one)
+    return;
+  groups of(l);
+  if (!is_new(l, of))
+    return;
+  ++l.checks->findings;
+  text line;
+  line.add("offload: a barrier that not all threads reach, in the kernel %s, ", kernel_of(l)).index("block", blockIdx);
+  line.add(": of %u threads", l.count);
+  describe(line, l, of);
+  line.print();
+}
+
+inline void stuck(const launch &l) {
+  text line;
+  line.add("offload: threads that wait for each other for ever, in the kernel %s, ", kernel_of(l)).index("block", blockIdx);
+  line.add(": of %u threads", l.count);
+  describe(line, l, groups(l));
+  line.print();
+}
+
+} // namespace reports
+} // namespace offload_cpu
+
+extern "C" {
+
+/* Kernels are compiled so that they call this in each part of a function: -fsanitize-coverage=trace-pc. */
+__attribute__((visibility("hidden"))) void __sanitizer_cov_trace_pc(void) {
+  using namespace offload_cpu;
+  launch *l = current;
+  if (l == nullptr || l->threads == nullptr)
+    return;
+  waiting_thread &mine = l->threads[l->self];
+  void *here = __builtin_return_address(0);
+  if (mine.last_code[1] != here) {
+    mine.last_code[0] = mine.last_code[1];
+    mine.last_code[1] = here;
+  }
+}
+
+/* The linker leads the calls of instrumented code here (--wrap).  UndefinedBehaviorSanitizer reports each place once, and
+ * marks it by its column. */
+#define OFFLOAD_CPU_WRAP(handler)                                                                                      \
+  __attribute__((weak)) void __real___ubsan_handle_##handler(void *, uintptr_t, uintptr_t, uintptr_t);                 \
+  __attribute__((visibility("hidden"))) void __wrap___ubsan_handle_##handler(void *data, uintptr_t a, uintptr_t b,     \
+                                                                             uintptr_t c) {                            \
+    struct location {                                                                                                  \
+      const char *file;                                                                                                \
+      unsigned line, column;                                                                                           \
+    } *at = static_cast<location *>(data);                                                                             \
+    bool is_new = at->column != ~0u;                                                                                   \
+    __real___ubsan_handle_##handler(data, a, b, c);                                                                    \
+    if (is_new)                                                                                                        \
+      offload_cpu::reports::of_sanitizer(0);                                                                           \
+  }
+#if defined(OFFLOAD_CPU_CHECK_MEMORY) || defined(OFFLOAD_CPU_CHECK_UNDEFINED)
+OFFLOAD_CPU_WRAP(add_overflow)
+OFFLOAD_CPU_WRAP(sub_overflow)
+OFFLOAD_CPU_WRAP(mul_overflow)
+OFFLOAD_CPU_WRAP(negate_overflow)
+OFFLOAD_CPU_WRAP(divrem_overflow)
+OFFLOAD_CPU_WRAP(shift_out_of_bounds)
+OFFLOAD_CPU_WRAP(out_of_bounds)
+OFFLOAD_CPU_WRAP(type_mismatch_v1)
+OFFLOAD_CPU_WRAP(pointer_overflow)
+OFFLOAD_CPU_WRAP(load_invalid_value)
+OFFLOAD_CPU_WRAP(float_cast_overflow)
+OFFLOAD_CPU_WRAP(vla_bound_not_positive)
+OFFLOAD_CPU_WRAP(nonnull_arg)
+#endif
+#undef OFFLOAD_CPU_WRAP
+}

@@ -1,0 +1,149 @@
+/* offload/checks.cpp: runs the blocks of a checked build (OFFLOAD_CPU_CHECK).  offload-build links it with the kernels.
+ *
+ * It is compiled without a sanitizer and calls the runtimes by their public functions.  Each part has one file:
+ *
+ *   check_shared.h   the memory of __shared__ variables: each block's own, between zones that must not be touched
+ *   check_races.h    what is concurrent for ThreadSanitizer, and what orders it
+ *   check_reports.h  which kernel, block and thread a finding is about; barriers that are not for all threads
+ */
+#if !defined(OFFLOAD_CPU_CHECK_RUNTIME)
+#error "offload/checks.cpp is compiled by offload-build"
+#endif
+
+#include <cxxabi.h>
+#include <dlfcn.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+
+namespace offload_cpu {
+
+/* What a checked build knows of a launch beside `launch`. */
+struct checked_launch {
+  const char *kernel;
+  unsigned findings;
+  struct shared_memory *shared;
+  struct fiber_set *set;
+  unsigned blocks; /* so many have begun */
+  uint64_t number; /* no other launch of this image has it */
+  void *home;   /* ThreadSanitizer's name for the stack of the launch's caller */
+  char *edges;  /* of the block: an address for each; see check_races.h */
+  alignas(8) char started; /* what all threads of the grid come after */
+  alignas(8) char ended;   /* what comes after them */
+  alignas(8) char nobodys; /* see races::take_slot */
+  bool is_nested;
+};
+
+/* A grid at a time, so that findings do not depend on chance: but a thread may launch one itself.  The lock is none of
+ * pthread's, for which ThreadSanitizer would order the launches that wait for it. */
+struct turn {
+  static inline pthread_t holder;
+  static inline unsigned depth;
+  static inline bool taken;
+
+  static bool is_mine() { return __atomic_load_n(&depth, __ATOMIC_ACQUIRE) != 0 && pthread_equal(holder, pthread_self()); }
+  static void take() {
+    if (!is_mine()) {
+      while (__atomic_exchange_n(&taken, true, __ATOMIC_ACQUIRE))
+        sched_yield();
+      holder = pthread_self();
+    }
+    __atomic_store_n(&depth, depth + 1, __ATOMIC_RELEASE);
+  }
+  static void give() {
+    unsigned left = depth - 1;
+    __atomic_store_n(&depth, left, __ATOMIC_RELEASE);
+    if (left == 0)
+      __atomic_store_n(&taken, false, __ATOMIC_RELEASE);
+  }
+};
+
+} // namespace offload_cpu
+
+#include "check_races.h"
+#include "check_shared.h"
+
+#include "check_reports.h"
+
+/* What a program that loads the image needs to know before: offload::run and test runners look for the first line among the
+ * image's bytes. */
+extern "C" __attribute__((visibility("default"), used)) const char offload_cpu_check[] =
+    "offload-cpu-check 1\n"
+    "kind " OFFLOAD_CPU_CHECK_KIND "\n"
+    "library " OFFLOAD_CPU_CHECK_LIBRARY "\n"
+    "symbolizer " OFFLOAD_CPU_CHECK_SYMBOLIZER "\n";
+
+namespace offload_cpu {
+
+void fence() {
+  if (current != nullptr && current->threads != nullptr)
+    current->threads[current->self].has_fenced = true;
+}
+
+bool has_fenced() {
+  return current != nullptr && current->threads != nullptr && current->threads[current->self].has_fenced;
+}
+
+namespace check {
+
+void launch_begins(launch &l, const offload_cpu_settings *settings) {
+  races::before_launch();
+  unseen guard;
+  l.checks = static_cast<checked_launch *>(calloc(1, sizeof(checked_launch)));
+  if (l.checks == nullptr)
+    fail("no memory for the checks of a launch");
+  if (settings != nullptr)
+    l.checks->kernel = settings->kernel;
+  if (l.in_order == order::any)
+    l.in_order = order::forward;
+  l.checks->is_nested = turn::is_mine();
+  turn::take();
+  reports::begin();
+  races::launch_begins(l);
+}
+
+unsigned launch_ended(launch &l) {
+  races::launch_ended(l);
+  unsigned findings = l.checks->findings;
+  unseen guard;
+  free(l.checks);
+  turn::give();
+  return findings;
+}
+
+void block_begins(launch &l) {
+  shared_memory::begin(l);
+  races::block_begins(l);
+}
+
+void block_ended(launch &l) {
+  races::block_ended(l);
+  shared_memory::end(l);
+}
+
+void thread_begins(launch &l) {
+  waiting_thread &mine = l.threads[l.self];
+  mine.barriers = mine.turns = 0;
+  mine.has_fenced = false;
+  mine.last_code[0] = mine.last_code[1] = nullptr;
+  races::thread_begins(l);
+}
+
+void enter(launch &l) { races::enter(l); }
+void leave(launch &l) { races::leave(l); }
+edge barrier_edge(launch &l) { return races::barrier_edge(l); }
+edge warp_edge(launch &l, question wants, unsigned mask) { return races::warp_edge(l, wants, mask); }
+void releases(launch &l, edge by) { races::releases(l, by); }
+void acquires(launch &l, edge by) { races::acquires(l, by); }
+
+void barrier_is_complete(launch &l) { reports::divergence(l); }
+void never_goes_on(const launch &l) { reports::stuck(l); }
+void *dynamic_shared(launch &l) { return shared_memory::dynamic(l); }
+
+} // namespace check
+} // namespace offload_cpu

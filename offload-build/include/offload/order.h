@@ -1,0 +1,123 @@
+/* offload/order.h: blocks and threads in an order that was asked for.  Part of offload/cpu.h.
+ *
+ * Each thread has a stack of its own.  A round runs every thread that can go on, in the order, until it waits or returns;
+ * rounds go on until all have returned.  A kernel whose result depends on the order has a race, or leaves out a barrier.
+ */
+#ifndef OFFLOAD_ORDER_H
+#define OFFLOAD_ORDER_H
+
+namespace offload_cpu {
+
+/* The numbers before `count` in another order, without a table: blocks may be many. */
+struct permutation {
+  order kind;
+  uint64_t count, mask, factor, offset;
+  unsigned shift;
+
+  permutation(order in_order, uint64_t numbers, uint64_t seed) : kind(in_order), count(numbers) {
+    unsigned bits = 1;
+    while (bits < 64 && (numbers - 1) >> bits != 0)
+      ++bits;
+    mask = ~uint64_t(0) >> (64 - bits);
+    shift = (bits + 1) / 2;
+    factor = mixed(seed) | 1;
+    offset = mixed(seed + 1);
+  }
+
+  /* The finalizer of SplitMix64, a public algorithm: every bit of the result depends on every bit of the seed. */
+  static uint64_t mixed(uint64_t x) {
+    x += 0x9e3779b97f4a7c15u;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+  }
+
+  uint64_t at(uint64_t number) const {
+    if (kind == order::reverse)
+      return count - 1 - number;
+    if (kind == order::random)
+      /* Each step can be undone, so no two numbers meet; what falls beyond the end goes on until it does not. */
+      do {
+        for (unsigned step = 0; step < 3; ++step) {
+          number = (number * factor + offset) & mask;
+          number ^= number >> shift;
+        }
+      } while (number >= count);
+    return number;
+  }
+};
+
+inline dim3 index_of(unsigned thread) {
+  unsigned rows = thread / blockDim.x;
+  return dim3(thread % blockDim.x, rows % blockDim.y, rows / blockDim.y);
+}
+
+#if OFFLOAD_CPU_FIBERS
+/* The first function on a thread's stack. */
+inline void run_thread() {
+  launch &l = *current;
+  arrived();
+  check::thread_begins(l);
+  l.thread(l.context);
+  has_returned(l);
+  check::leave(l);
+  go(&l.never, &l.caller, true);
+  __builtin_unreachable();
+}
+
+inline void run_block_in_order(launch &l) {
+  check::block_begins(l);
+  make_room(l);
+  for (unsigned i = 0; i < l.count; ++i) {
+    char *stack = l.stacks.of(i);
+    begin_at(&l.threads[i].resume, stack, l.stacks.pitch - l.stacks.guard, run_thread);
+    l.threads[i].now = state::ready;
+  }
+  /* For barriers and warp functions all have started. */
+  l.next = l.count;
+  l.split = true;
+  l.first_ready = nobody;
+  l.returned = l.at_barrier = l.votes = l.asking_who = 0;
+  for (uint64_t round = 0; l.returned != l.count; ++round) {
+    const permutation in_turn(l.in_order, l.count, permutation::mixed(l.seed ^ l.block_number) + 2 * round);
+    bool any_ran = false;
+    for (unsigned turn = 0; turn < l.count; ++turn) {
+      l.self = unsigned(in_turn.at(turn));
+      if (l.threads[l.self].now != state::ready)
+        continue;
+      l.threads[l.self].now = state::started;
+      threadIdx = index_of(l.self);
+      any_ran = true;
+      check::enter(l);
+      go(&l.caller, &l.threads[l.self].resume);
+    }
+    if (!any_ran)
+      stuck(l);
+  }
+  check::block_ended(l);
+}
+#else
+/* No thread can wait here. */
+inline void run_block_in_order(launch &l) {
+  const permutation in_turn(l.in_order, l.count, permutation::mixed(l.seed ^ l.block_number));
+  for (unsigned turn = 0; turn < l.count; ++turn) {
+    l.self = unsigned(in_turn.at(turn));
+    threadIdx = index_of(l.self);
+    l.thread(l.context);
+  }
+}
+#endif
+
+inline void run_blocks_in_order(launch &l, uint64_t first, uint64_t end) {
+  const permutation in_turn(l.in_order, end - first, l.seed);
+  for (uint64_t turn = 0; turn < end - first; ++turn) {
+    l.block_number = first + in_turn.at(turn);
+    uint64_t rows = l.block_number / gridDim.x;
+    blockIdx = dim3(unsigned(l.block_number % gridDim.x), unsigned(rows % gridDim.y), unsigned(rows / gridDim.y));
+    run_block_in_order(l);
+  }
+}
+
+} // namespace offload_cpu
+
+#endif

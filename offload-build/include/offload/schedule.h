@@ -1,0 +1,516 @@
+/* offload/schedule.h: blocks and their threads, run on the CPU.  Part of offload/cpu.h.
+ *
+ * offload_cpu_launch calls the kernel once for each thread of the grid, block after block, on the thread of the operating
+ * system that called it.  The threads of a block run one after another in a plain loop until one of them has to wait, at
+ * a barrier or in a warp function: then it is left on its stack, and the loop goes on with the next thread on another
+ * stack (offload/fibers.h).  A kernel without barriers never sees a second stack.  Where an order was asked for, and in
+ * checked builds, offload/order.h runs the blocks instead.
+ *
+ * Threads that returned count no longer: a barrier waits for the rest of the block, a warp function for the rest of its
+ * mask.  Threads that wait for each other for ever end the program with a message.
+ */
+#ifndef OFFLOAD_SCHEDULE_H
+#define OFFLOAD_SCHEDULE_H
+
+#include "fibers.h"
+
+OFFLOAD_CPU_OWN dim3 threadIdx, blockIdx, blockDim, gridDim;
+
+extern "C" {
+/* How a grid runs, for offload_cpu_launch_with. */
+struct offload_cpu_settings {
+  size_t size;        /* of this struct: later versions have more in it */
+  const char *kernel; /* the name, for messages; or null */
+  unsigned order;     /* an offload_cpu::order */
+  uint64_t seed;      /* of a random one */
+};
+}
+
+namespace offload_cpu {
+
+[[noreturn]] inline void fail(const char *what) {
+  fprintf(stderr, "offload: block (%u, %u, %u), thread (%u, %u, %u): %s\n", blockIdx.x, blockIdx.y, blockIdx.z,
+          threadIdx.x, threadIdx.y, threadIdx.z, what);
+  abort();
+}
+
+#if OFFLOAD_CPU_FIBERS
+enum class state : unsigned char { started, ready, at_barrier, at_warp, returned };
+
+/* A thread of the block, once any thread of it had to wait. */
+struct waiting_thread {
+  place resume;
+  dim3 index;
+  unsigned next_ready;
+  state now;
+  question wants;
+  unsigned mask, source;
+  uint64_t value, result;
+#if defined(OFFLOAD_CPU_CHECK)
+  code_place at;        /* of the call that waits */
+  unsigned barriers;    /* that it has come to */
+  unsigned char turns;  /* for check::warp_edge */
+  bool has_fenced;
+  void *last_code[2];   /* where it was last, in checks that follow it */
+#endif
+};
+#endif
+
+/* In which order blocks, and between barriers the threads of a block, run.  `any` is what is fastest. */
+enum class order : unsigned { any, forward, reverse, random };
+
+#if defined(OFFLOAD_CPU_CHECK)
+struct checked_launch;
+#endif
+
+constexpr unsigned nobody = ~0u;
+
+struct launch {
+  void (*thread)(void *);
+  void *context;
+  char *shared;
+  size_t shared_size;
+  unsigned count;    /* threads in a block */
+  unsigned next;     /* the first that has not started */
+  dim3 upcoming;     /* its index */
+  unsigned self;     /* the one that runs */
+  unsigned returned; /* counted from when the block was split up */
+  bool split;        /* whether a thread of this block had to wait */
+  order in_order;
+  uint64_t seed, block_number;
+#if OFFLOAD_CPU_FIBERS
+  waiting_thread *threads;
+  unsigned first_ready, last_ready;
+  unsigned at_barrier, votes, asking_who;
+  stack_pool stacks;
+  char *starting;
+  place caller; /* where the caller's stack goes on when no thread is on it */
+  place never;  /* where stacks that have ended were left */
+#endif
+#if defined(OFFLOAD_CPU_CHECK)
+  checked_launch *checks;
+#endif
+};
+
+OFFLOAD_CPU_OWN launch *current = nullptr;
+
+#if defined(OFFLOAD_CPU_CHECK)
+#include "check_hooks.h"
+#else
+/* Checked builds do something at these moments: offload/check_hooks.h. */
+namespace check {
+inline void launch_begins(launch &, const offload_cpu_settings *) {}
+inline unsigned launch_ended(launch &) { return 0; }
+inline void block_begins(launch &) {}
+inline void block_ended(launch &) {}
+inline void thread_begins(launch &) {}
+inline void enter(launch &) {}
+inline void leave(launch &) {}
+inline unsigned barrier_edge(launch &) { return 0; }
+inline unsigned warp_edge(launch &, question, unsigned) { return 0; }
+inline void releases(launch &, unsigned) {}
+inline void acquires(launch &, unsigned) {}
+inline void barrier_is_complete(launch &) {}
+inline void never_goes_on(const launch &) {}
+inline void *dynamic_shared(launch &l) { return l.shared; }
+} // namespace check
+#endif
+
+/* Sets the index of the next thread of the block. */
+inline void start_next(launch &l) {
+  l.self = l.next++;
+  threadIdx = l.upcoming;
+  if (++l.upcoming.x == blockDim.x) {
+    l.upcoming.x = 0;
+    if (++l.upcoming.y == blockDim.y) {
+      l.upcoming.y = 0;
+      ++l.upcoming.z;
+    }
+  }
+}
+
+#if OFFLOAD_CPU_FIBERS
+inline void make_ready(launch &l, unsigned thread) {
+  l.threads[thread].now = state::ready;
+  l.threads[thread].next_ready = nobody;
+  if (l.first_ready == nobody)
+    l.first_ready = thread;
+  else
+    l.threads[l.last_ready].next_ready = thread;
+  l.last_ready = thread;
+}
+
+inline place *take_ready(launch &l) {
+  waiting_thread &thread = l.threads[l.first_ready];
+  thread.now = state::started;
+  l.first_ready = thread.next_ready;
+  return &thread.resume;
+}
+
+[[noreturn]] inline void stuck(const launch &l) {
+  unsigned at_warp = 0;
+  for (unsigned i = 0; i < l.count; ++i)
+    at_warp += l.threads[i].now == state::at_warp;
+  check::never_goes_on(l);
+  fprintf(stderr,
+          "offload: the threads of block (%u, %u, %u) wait for each other: of %u, %u are at a barrier, %u in a warp "
+          "function, and %u have returned.\nA barrier waits for every thread of the block that has not returned, a warp "
+          "function for every lane in its mask, and all those lanes must pass the same mask.\n",
+          blockIdx.x, blockIdx.y, blockIdx.z, l.count, l.at_barrier, at_warp, l.returned);
+  abort();
+}
+
+inline void settle_barrier(launch &l) {
+  if (l.at_barrier == 0 || l.at_barrier != l.count - l.returned)
+    return;
+  check::barrier_is_complete(l);
+  unsigned votes = l.votes;
+  l.at_barrier = l.votes = 0;
+  for (unsigned i = 0; i < l.count; ++i)
+    if (l.threads[i].now == state::at_barrier) {
+      l.threads[i].result = votes;
+      make_ready(l, i);
+    }
+}
+
+/* The lanes of the warp that starts with thread `base` in one of these states. */
+template <typename Is> unsigned lanes(const launch &l, unsigned base, Is is) {
+  unsigned found = 0;
+  for (unsigned lane = 0; lane < 32 && base + lane < l.count; ++lane)
+    found |= unsigned(is(base + lane)) << lane;
+  return found;
+}
+
+/* Answers these lanes, which have all arrived. */
+inline void answer(launch &l, unsigned base, unsigned group) {
+  unsigned votes = lanes(l, base, [&](unsigned t) { return (group >> (t - base) & 1) && l.threads[t].value != 0; });
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    if (!(group >> lane & 1))
+      continue;
+    waiting_thread &thread = l.threads[base + lane];
+    switch (thread.wants) {
+    case question::value_of_lane:
+      /* From a lane that is not there comes the thread's own value. */
+      thread.result = group >> thread.source & 1 ? l.threads[base + thread.source].value : thread.value;
+      break;
+    case question::vote:
+      thread.result = votes;
+      break;
+    case question::who_is_here:
+      thread.result = group;
+      --l.asking_who;
+      break;
+    }
+    make_ready(l, base + lane);
+  }
+}
+
+/* Lets lanes go on whose group is complete, after lane `thread` of the warp arrived somewhere or returned. */
+inline void settle_warp(launch &l, unsigned thread) {
+  unsigned base = thread / 32 * 32;
+  auto in_warp_function = [&](unsigned t) { return t < l.next && l.threads[t].now == state::at_warp; };
+  auto asks_who = [&](unsigned t) { return l.threads[t].wants == question::who_is_here; };
+  unsigned here = lanes(l, base, in_warp_function);
+  if (here == 0)
+    return;
+  unsigned live = lanes(l, base, [&](unsigned t) { return t >= l.next || l.threads[t].now != state::returned; });
+  unsigned asking = lanes(l, base, [&](unsigned t) { return in_warp_function(t) && asks_who(t); });
+  bool answered = false;
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    if (!((here & ~asking) >> lane & 1))
+      continue;
+    unsigned mask = l.threads[base + lane].mask;
+    unsigned same = lanes(l, base, [&](unsigned t) {
+      return in_warp_function(t) && !asks_who(t) && l.threads[t].mask == mask;
+    });
+    if ((mask & live & ~same) == 0) {
+      answer(l, base, same);
+      here &= ~same;
+      answered = true;
+    }
+  }
+  /* The active lanes are those that ask once no other lane of the warp can go on. */
+  auto can_go_on = [&](unsigned t) {
+    return t >= l.next || l.threads[t].now == state::started || l.threads[t].now == state::ready;
+  };
+  if (asking != 0 && !answered && lanes(l, base, can_go_on) == 0)
+    answer(l, base, asking);
+}
+
+inline void run_threads();
+
+/* Leaves the thread that runs until it is made ready. */
+inline OFFLOAD_OPAQUE void wait(launch &l) {
+  unsigned self = l.self;
+  waiting_thread &mine = l.threads[self];
+  mine.index = threadIdx;
+  if (l.in_order != order::any) {
+    check::leave(l);
+    go(&mine.resume, &l.caller);
+    /* Who comes back has set `self` and the index. */
+    return;
+  }
+  if (l.first_ready != nobody) {
+    place *other = take_ready(l);
+    if (other != &mine.resume)
+      go(&mine.resume, other);
+  } else if (l.next < l.count) {
+    l.starting = l.stacks.take();
+    place start;
+    begin_at(&start, l.starting, l.stacks.pitch - l.stacks.guard, run_threads);
+    go(&mine.resume, &start);
+  } else {
+    stuck(l);
+  }
+  l.self = self;
+  threadIdx = mine.index;
+}
+
+[[noreturn]] inline void no_stacks() {
+  fail("no memory for the stacks of the block's threads; OFFLOAD_CPU_STACK is the size of each");
+}
+
+inline void make_room(launch &l) {
+  if (l.threads == nullptr)
+    l.threads = static_cast<waiting_thread *>(calloc(l.count, sizeof(waiting_thread)));
+  if (l.threads == nullptr || (l.stacks.memory == nullptr && !l.stacks.reserve(l.count)))
+    no_stacks();
+}
+
+/* The first thread of a block that has to wait: those before it have returned. */
+inline void split(launch &l) {
+  if (l.split)
+    return;
+  make_room(l);
+  l.split = true;
+  l.first_ready = nobody;
+  l.at_barrier = l.votes = l.asking_who = 0;
+  l.returned = l.self;
+  for (unsigned i = 0; i < l.count; ++i)
+    l.threads[i].now = i < l.self ? state::returned : state::started;
+}
+
+inline void has_returned(launch &l) {
+  l.threads[l.self].now = state::returned;
+  ++l.returned;
+  settle_barrier(l);
+  settle_warp(l, l.self);
+}
+
+/* Another stack: runs threads as long as none that waited can go on. */
+inline void run_threads() {
+  launch &l = *current;
+  char *stack = l.starting;
+  arrived();
+  while (l.first_ready == nobody && l.next < l.count) {
+    start_next(l);
+    l.thread(l.context);
+    has_returned(l);
+  }
+  if (l.first_ready == nobody && l.returned != l.count)
+    stuck(l);
+  /* The next to take this stack starts it anew. */
+  l.stacks.give_back(stack);
+  go(&l.never, l.first_ready != nobody ? take_ready(l) : &l.caller, true);
+  __builtin_unreachable();
+}
+
+/* How many of the threads that came to the barrier had a condition that held. */
+OFFLOAD_CPU_CALLED unsigned barrier(bool holds OFFLOAD_AND_PLACE) {
+  launch *l = current;
+  if (l == nullptr || l->count == 1)
+    return holds;
+  split(*l);
+  waiting_thread &mine = l->threads[l->self];
+  mine.now = state::at_barrier;
+#if defined(OFFLOAD_CPU_CHECK)
+  mine.at = at;
+#endif
+  ++l->at_barrier;
+  l->votes += holds;
+  unsigned edge = check::barrier_edge(*l);
+  check::releases(*l, edge);
+  settle_barrier(*l);
+  if (l->asking_who != 0)
+    settle_warp(*l, l->self);
+  wait(*l);
+  check::acquires(*l, edge);
+  return unsigned(mine.result);
+}
+
+OFFLOAD_CPU_CALLED unsigned lane_number() { return current == nullptr ? 0 : current->self % 32; }
+
+OFFLOAD_CPU_CALLED uint64_t meet(question wants, unsigned mask, uint64_t value, unsigned source OFFLOAD_AND_PLACE) {
+  launch *l = current;
+  if (l == nullptr || l->count == 1)
+    return wants == question::value_of_lane ? value : wants == question::vote ? value != 0 : 1;
+  split(*l);
+  waiting_thread &mine = l->threads[l->self];
+  mine.now = state::at_warp;
+  mine.wants = wants;
+  mine.mask = mask;
+  mine.value = value;
+  mine.source = source;
+#if defined(OFFLOAD_CPU_CHECK)
+  mine.at = at;
+#endif
+  unsigned edge = check::warp_edge(*l, wants, mask);
+  check::releases(*l, edge);
+  l->asking_who += wants == question::who_is_here;
+  settle_warp(*l, l->self);
+  wait(*l);
+  check::acquires(*l, edge);
+  return mine.result;
+}
+#else
+/* No way to leave a stack and come back to it is known here. */
+unsigned barrier(bool) __attribute__((error("a kernel with a barrier has no CPU image on this system: leave the "
+    "target cpu out, or give it another kernel with #if defined(OFFLOAD_CPU)")));
+uint64_t meet(question, unsigned, uint64_t, unsigned) __attribute__((error("a kernel with warp functions has no "
+    "CPU image on this system: leave the target cpu out, or give it another kernel with #if defined(OFFLOAD_CPU)")));
+OFFLOAD_CPU_CALLED unsigned lane_number() { return current == nullptr ? 0 : current->self % 32; }
+#endif
+
+} // namespace offload_cpu
+
+#include "order.h"
+
+namespace offload_cpu {
+
+inline void run_block(launch &l) {
+  l.next = 0;
+  l.upcoming = dim3(0, 0, 0);
+  l.split = false;
+  while (l.next < l.count && !l.split) {
+    start_next(l);
+    l.thread(l.context);
+#if OFFLOAD_CPU_FIBERS
+    if (l.split)
+      has_returned(l);
+#endif
+  }
+#if OFFLOAD_CPU_FIBERS
+  while (l.split) {
+    if (l.first_ready != nobody) {
+      /* Back when every thread has returned, or when the one on this stack goes on. */
+      go(&l.caller, take_ready(l));
+    } else if (l.next < l.count) {
+      start_next(l);
+      l.thread(l.context);
+      has_returned(l);
+    } else if (l.returned == l.count) {
+      return;
+    } else {
+      stuck(l);
+    }
+  }
+#endif
+}
+
+/* The memory of OFFLOAD_DYNAMIC_SHARED. */
+OFFLOAD_CPU_CALLED void *dynamic_shared() {
+  if (current == nullptr || current->shared_size == 0)
+    fail("the kernel uses dynamic shared memory, of which it was given none: launch it with offload_cpu_launch_shared");
+  return check::dynamic_shared(*current);
+}
+
+inline uint64_t blocks(const unsigned *grid) { return uint64_t(grid[0]) * grid[1] * grid[2]; }
+
+/* Some blocks of a grid: those from `first` on, counted with x fastest, before `end`.  In an order that was asked for, it
+ * is these numbers that it changes.  Returns how many findings a checked build has had. */
+inline unsigned run(const unsigned *grid, const unsigned *block, uint64_t first, uint64_t end, size_t shared_size,
+                    void (*thread)(void *), void *context, const offload_cpu_settings *settings = nullptr) {
+  launch l = {};
+  l.thread = thread;
+  l.context = context;
+  l.count = block[0] * block[1] * block[2];
+  if (settings != nullptr) {
+    l.in_order = order(settings->order);
+    l.seed = settings->seed;
+  }
+  l.shared_size = shared_size;
+#if defined(OFFLOAD_CPU_CHECK)
+  /* Each block gets memory of its own. */
+  char *shared = nullptr;
+#else
+  constexpr size_t alignment = 128;
+  char *shared = static_cast<char *>(malloc(shared_size + alignment));
+  if (shared == nullptr)
+    fail("no memory for the dynamic shared memory");
+  l.shared = shared + (alignment - reinterpret_cast<uintptr_t>(shared) % alignment);
+#endif
+  check::launch_begins(l, settings);
+  /* A thread may launch a grid itself. */
+  launch *outer = current;
+  const dim3 outer_indices[] = {threadIdx, blockIdx, blockDim, gridDim};
+  current = &l;
+  gridDim = dim3(grid[0], grid[1], grid[2]);
+  blockDim = dim3(block[0], block[1], block[2]);
+  if (l.in_order == order::any) {
+    uint64_t rows = first / grid[0];
+    blockIdx = dim3(unsigned(first % grid[0]), unsigned(rows % grid[1]), unsigned(rows / grid[1]));
+    for (; first < end; ++first) {
+      run_block(l);
+      if (++blockIdx.x == grid[0]) {
+        blockIdx.x = 0;
+        if (++blockIdx.y == grid[1]) {
+          blockIdx.y = 0;
+          ++blockIdx.z;
+        }
+      }
+    }
+  } else {
+    run_blocks_in_order(l, first, end);
+  }
+  current = outer;
+  threadIdx = outer_indices[0];
+  blockIdx = outer_indices[1];
+  blockDim = outer_indices[2];
+  gridDim = outer_indices[3];
+  unsigned findings = check::launch_ended(l);
+#if OFFLOAD_CPU_FIBERS
+  l.stacks.release();
+  free(l.threads);
+#endif
+  free(shared);
+  return findings;
+}
+
+} // namespace offload_cpu
+
+extern "C" {
+
+/* Calls thread(context) once for each thread of a grid of grid[0] x grid[1] x grid[2] blocks of
+ * block[0] x block[1] x block[2] threads, with the indices set.  The caller's `thread` calls the kernel: it alone knows
+ * the arguments and their types.  All calls come from the caller's thread of the operating system.  If the kernel has
+ * barriers or warp functions, a call may start before an earlier one has ended, on a stack of OFFLOAD_CPU_STACK bytes:
+ * `thread` must not hold `context` for itself. */
+__attribute__((weak, visibility("default"))) void
+offload_cpu_launch(const unsigned *grid, const unsigned *block, void (*thread)(void *), void *context) {
+  offload_cpu::run(grid, block, 0, offload_cpu::blocks(grid), 0, thread, context);
+}
+
+/* The same, with so many bytes for each block behind OFFLOAD_DYNAMIC_SHARED. */
+__attribute__((weak, visibility("default"))) void
+offload_cpu_launch_shared(const unsigned *grid, const unsigned *block, size_t shared_size, void (*thread)(void *),
+                          void *context) {
+  offload_cpu::run(grid, block, 0, offload_cpu::blocks(grid), shared_size, thread, context);
+}
+
+/* The same for some blocks of the grid: those from number `first` on, counted with x fastest, before number `end`.  Threads of
+ * the operating system may share a grid: each calls this with blocks of its own. */
+__attribute__((weak, visibility("default"))) void
+offload_cpu_launch_blocks(const unsigned *grid, const unsigned *block, uint64_t first, uint64_t end, size_t shared_size,
+                          void (*thread)(void *), void *context) {
+  offload_cpu::run(grid, block, first, end, shared_size, thread, context);
+}
+
+/* The same with settings, which say in which order the blocks run.  Returns how many findings a checked build has had. */
+__attribute__((weak, visibility("default"))) unsigned
+offload_cpu_launch_with(const unsigned *grid, const unsigned *block, uint64_t first, uint64_t end, size_t shared_size,
+                        void (*thread)(void *), void *context, const offload_cpu_settings *settings) {
+  return offload_cpu::run(grid, block, first, end, shared_size, thread, context, settings);
+}
+}
+
+#endif

@@ -1,0 +1,125 @@
+//! Command lines of the image for the CPU: a shared object, plain or with a sanitizer.
+
+use super::{Compilation, Compilations, args};
+use crate::exec::{DepfileBy, Kind, Step};
+use crate::toolchain::{Cxx, Sanitizer};
+use std::ffi::OsString;
+
+/// The functions by which UndefinedBehaviorSanitizer reports, of which `offload/check_reports.h` says whose thread it was.
+const REPORTS: [&str; 13] = [
+    "add_overflow",
+    "sub_overflow",
+    "mul_overflow",
+    "negate_overflow",
+    "divrem_overflow",
+    "shift_out_of_bounds",
+    "out_of_bounds",
+    "type_mismatch_v1",
+    "pointer_overflow",
+    "load_invalid_value",
+    "float_cast_overflow",
+    "vla_bound_not_positive",
+    "nonnull_arg",
+];
+
+impl Compilations<'_> {
+    pub(crate) fn cpu(&self, cxx: &Cxx, sanitizer: Option<&Sanitizer>) -> Compilation {
+        let mut compilation = self.compilation("so", &[&cxx.identity]);
+        compilation.identities.extend(cxx.env_identities());
+        let mut common = cxx.args.clone();
+        common.extend(args(&["-fPIC"]));
+        let mut objects = Vec::new();
+        for (index, source) in self.sources().into_iter().enumerate() {
+            let (object, depfile) = (self.work(&format!("{index}.o")), self.work(&format!("{index}.d")));
+            let mut compile = common.clone();
+            compile.extend(args(&["-std=c++17", "-fvisibility=hidden"]));
+            // Behind Cargo's profile, which the crate `cc` puts first.
+            let asked = [&source.options, &self.module.options];
+            let level = asked.iter().find_map(|options| options.opt_level);
+            compile.extend(level.map(|level| format!("-O{level}").into()));
+            let debug = asked.iter().find_map(|options| options.debug);
+            compile.extend(debug.map(|debug| if debug { "-g".into() } else { "-g0".into() }));
+            compile.extend(self.kernel_header());
+            compile.extend(self.source_args(source));
+            compile.extend(sanitizer.map(Sanitizer::of_kernels).unwrap_or_default());
+            compile.extend(args(&["-x", "c++", "-c"]));
+            compile.push(source.path.clone().into());
+            let step = Step::new(Kind::Compile, &cxx.path, compile).env(&cxx.env);
+            compilation.steps.push(step.output(&object).depfile(depfile, DepfileBy::Driver));
+            objects.push(object);
+        }
+        if let Some(sanitizer) = sanitizer {
+            let (object, depfile) = (self.work("checks.o"), self.work("checks.d"));
+            let mut compile = common.clone();
+            compile.extend(args(&["-std=c++17", "-fvisibility=hidden", "-O2"]));
+            compile.extend(self.kernel_header());
+            compile.extend(sanitizer.of_scheduler());
+            compile.extend(args(&["-x", "c++", "-c"]));
+            compile.push(self.output.include().join("offload/checks.cpp").into());
+            let step = Step::new(Kind::Compile, &cxx.path, compile).env(&cxx.env);
+            compilation.steps.push(step.output(&object).depfile(depfile, DepfileBy::Driver));
+            objects.push(object);
+        }
+        let mut link = common;
+        link.push("-shared".into());
+        if self.cargo.target.contains("-linux-") {
+            // g++ names its C++ library whether it is used or not; a kernel seldom does.
+            link.push("-Wl,--as-needed".into());
+            // A function that no source defines is an error now, not when the program loads the image.
+            link.push("-Wl,-z,defs".into());
+        }
+        link.extend(sanitizer.map(Sanitizer::of_link).unwrap_or_default());
+        link.extend(objects.into_iter().map(OsString::from));
+        compilation.last(Step::new(Kind::Link, &cxx.path, link).env(&cxx.env));
+        compilation
+    }
+}
+
+impl Sanitizer {
+    fn macros(&self) -> Vec<OsString> {
+        let names = ["OFFLOAD_CPU_CHECK"].iter().chain(self.check.macros());
+        let mut list: Vec<OsString> = names.map(|name| format!("-D{name}").into()).collect();
+        // What the image's own storage for __shared__ takes; g++ has a macro for it.
+        list.extend(self.is_clang.then(|| "-femulated-tls".into()));
+        list
+    }
+
+    /// Behind all that build.rs asks for: without lines nothing is reported where it is.
+    fn of_kernels(&self) -> Vec<OsString> {
+        let mut list = self.macros();
+        // More optimization leaves out accesses, and less makes stacks and tests large.
+        list.extend(args(&["-O1", "-g", "-fno-omit-frame-pointer", self.check.option(), "-fno-sanitize=vptr"]));
+        // ASAN_OPTIONS=halt_on_error=0 goes on after a finding; without it the first ends the program.
+        list.extend(self.checks_memory().then(|| "-fsanitize-recover=address".into()));
+        // What says where a thread was that is missing at a barrier.
+        list.push("-fsanitize-coverage=trace-pc".into());
+        list
+    }
+
+    fn of_scheduler(&self) -> Vec<OsString> {
+        let mut list = self.macros();
+        let symbolizer = self.symbolizer.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+        list.push("-DOFFLOAD_CPU_CHECK_RUNTIME".into());
+        for (name, value) in [
+            ("KIND", self.check.name().to_owned()),
+            ("LIBRARY", self.runtime.display().to_string()),
+            ("SYMBOLIZER", symbolizer),
+        ] {
+            list.push(format!("-DOFFLOAD_CPU_CHECK_{name}={value:?}").into());
+        }
+        list
+    }
+
+    fn of_link(&self) -> Vec<OsString> {
+        let mut list = args(&[self.check.option()]);
+        list.extend(self.is_clang.then(|| "-shared-libsan".into()));
+        for report in REPORTS {
+            list.push(format!("-Wl,--wrap=__ubsan_handle_{report}").into());
+        }
+        list
+    }
+
+    fn checks_memory(&self) -> bool {
+        self.check.macros().contains(&"OFFLOAD_CPU_CHECK_MEMORY")
+    }
+}

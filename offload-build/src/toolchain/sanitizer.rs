@@ -1,0 +1,175 @@
+//! The sanitizers of the C++ compiler, for images of the CPU that check kernels (`OFFLOAD_CPU_CHECK`).
+
+use super::cxx::Cxx;
+use super::probe_cache::ProbeCache;
+use crate::cargo::Cargo;
+use crate::error::{Error, ErrorKind};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What an image checks while its kernels run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Check {
+    /// AddressSanitizer, and what UndefinedBehaviorSanitizer knows of indices and alignment.
+    Memory,
+    /// ThreadSanitizer.
+    Races,
+    /// UndefinedBehaviorSanitizer.
+    Undefined,
+    /// All that one image can check.
+    All,
+}
+
+impl Check {
+    const VARIABLE: &'static str = "OFFLOAD_CPU_CHECK";
+
+    /// Returns what the environment asks for.
+    fn asked(cargo: &Cargo) -> Result<Option<Self>, Error> {
+        let Some(word) = cargo.user_var(Self::VARIABLE) else { return Ok(None) };
+        Self::parse(&word).map(Some).ok_or_else(|| {
+            Error::config(format!(
+                "{} is '{word}'; it can be memory, races, undefined, or all (memory and undefined: races need an image \
+                 of their own)",
+                Self::VARIABLE
+            ))
+        })
+    }
+
+    fn parse(word: &str) -> Option<Self> {
+        Some(match word {
+            "memory" => Self::Memory,
+            "races" => Self::Races,
+            "undefined" => Self::Undefined,
+            "all" => Self::All,
+            _ => return None,
+        })
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Memory => "memory",
+            Self::Races => "races",
+            Self::Undefined => "undefined",
+            Self::All => "all",
+        }
+    }
+
+    /// Returns the macros for `offload/cpu.h`.
+    pub(crate) fn macros(self) -> &'static [&'static str] {
+        match self {
+            Self::Memory => &["OFFLOAD_CPU_CHECK_MEMORY"],
+            Self::Races => &["OFFLOAD_CPU_CHECK_RACES"],
+            Self::Undefined => &["OFFLOAD_CPU_CHECK_UNDEFINED"],
+            Self::All => &["OFFLOAD_CPU_CHECK_MEMORY", "OFFLOAD_CPU_CHECK_UNDEFINED"],
+        }
+    }
+
+    /// Returns the compiler's option.
+    pub(crate) fn option(self) -> &'static str {
+        match self {
+            Self::Memory => "-fsanitize=address,bounds,alignment",
+            Self::Races => "-fsanitize=thread",
+            Self::Undefined => "-fsanitize=undefined",
+            Self::All => "-fsanitize=address,undefined",
+        }
+    }
+
+    /// Returns the name of the library, as GCC and as LLVM have it.
+    fn runtime(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Memory | Self::All => ("asan", "asan"),
+            Self::Races => ("tsan", "tsan"),
+            Self::Undefined => ("ubsan", "ubsan_standalone"),
+        }
+    }
+}
+
+/// A sanitizer that the compiler has.
+#[derive(Debug)]
+pub(crate) struct Sanitizer {
+    pub(crate) check: Check,
+    pub(crate) is_clang: bool,
+    /// The library that has to be in a program before all others.
+    pub(crate) runtime: PathBuf,
+    /// The program by which LLVM's runtimes name source lines. GCC's do it themselves.
+    pub(crate) symbolizer: Option<PathBuf>,
+}
+
+impl Sanitizer {
+    /// Returns the sanitizer that the environment asks for.
+    ///
+    /// Returns an error if the compiler lacks it, or the host program's system.
+    pub(super) fn find(cxx: &Cxx, probes: &ProbeCache, cargo: &Cargo) -> Result<Option<Self>, Error> {
+        let Some(check) = Check::asked(cargo)? else { return Ok(None) };
+        let needs = format!("{}={}", Check::VARIABLE, check.name());
+        if cargo.target_arch != "x86_64" || !cargo.target.ends_with("-linux-gnu") {
+            return Err(Error::config(format!(
+                "{needs} builds the image for the CPU with a sanitizer, which works on x86-64 Linux with glibc and not for \
+                 {}: unset it",
+                cargo.target
+            )));
+        }
+        if check == Check::All {
+            cargo.warn_once(&format!(
+                "{needs} checks memory and undefined behaviour: ThreadSanitizer cannot be in the same image. Build with \
+                 {}=races, too",
+                Check::VARIABLE
+            ));
+        }
+        let version = cxx.identity.said.lines().find_map(|line| line.split_once("clang version "));
+        let is_clang = version.is_some();
+        let (gcc, llvm) = check.runtime();
+        let names = match is_clang {
+            true => vec![format!("libclang_rt.{llvm}-x86_64.so"), format!("libclang_rt.{llvm}.so")],
+            false => vec![format!("lib{gcc}.so")],
+        };
+        let ask = |option: &str| probes.ask(&cxx.path, &[option]).ok().map(|text| PathBuf::from(text.trim()));
+        let anew = |option: &str| probes.ask_anew(&cxx.path, &[option]).ok().map(|text| PathBuf::from(text.trim()));
+        let options: Vec<String> = names.iter().map(|name| format!("-print-file-name={name}")).collect();
+        // The compiler prints the bare name of what it lacks. The package may have come since it was asked.
+        let found = options.iter().find_map(|option| library(ask(option)?));
+        let found = found.or_else(|| options.iter().find_map(|option| library(anew(option)?)));
+        let runtime = found.ok_or_else(|| {
+            let major = version.and_then(|(_, version)| version.split('.').next()).unwrap_or("22");
+            let cure = match is_clang {
+                true => format!("Debian, Ubuntu: apt install libclang-rt-{major}-dev; Fedora: dnf install compiler-rt"),
+                false => format!("Fedora: dnf install lib{gcc}; Debian, Ubuntu: apt install --reinstall g++"),
+            };
+            let message = format!(
+                "{needs} needs a library of {}, which it does not have: {}\nInstall it ({cure}), or name another compiler in \
+                 CXX.",
+                cxx.path.display(),
+                names.join(", ")
+            );
+            Error::new(ErrorKind::ToolNotFound, message)
+        })?;
+        let symbolizer = is_clang.then(|| ask("-print-prog-name=llvm-symbolizer")).flatten();
+        let symbolizer = symbolizer.filter(|path| path.is_absolute());
+        Ok(Some(Self { check, is_clang, runtime, symbolizer }))
+    }
+}
+
+/// Returns the library that a file for the linker stands for: itself, or what it names if it is a script of GNU ld's.
+fn library(path: PathBuf) -> Option<PathBuf> {
+    let path = fs::canonicalize(path).ok()?;
+    let bytes = fs::read(&path).ok()?;
+    if bytes.starts_with(b"\x7fELF") {
+        return Some(path);
+    }
+    let text = String::from_utf8(bytes).ok()?;
+    let named = text.split([' ', '(', ')']).map(Path::new).find(|word| word.is_absolute() && word.is_file())?;
+    Some(named.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Check;
+
+    #[test]
+    fn each_check_is_asked_for_by_its_name() {
+        for check in [Check::Memory, Check::Races, Check::Undefined, Check::All] {
+            assert_eq!(Check::parse(check.name()), Some(check));
+        }
+        assert_eq!(Check::parse("race"), None);
+    }
+}

@@ -1,0 +1,156 @@
+//! Images that check their kernels by a sanitizer (`OFFLOAD_CPU_CHECK` when they are built), and the order in which blocks and
+//! threads run (`OFFLOAD_CPU_ORDER` when the program runs).
+
+use super::image::Settings;
+use alloc::format;
+use alloc::string::{String, ToString};
+use core::ffi::CStr;
+use core::ptr;
+use std::env;
+use std::sync::OnceLock;
+
+/// What an image says of its sanitizer: `offload_cpu_check` of `offload/checks.cpp`.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Checked<'a> {
+    kind: &'a str,
+    library: &'a str,
+    symbolizer: &'a str,
+}
+
+impl<'a> Checked<'a> {
+    /// Returns what the bytes of an image say. `None` if it checks nothing.
+    pub(super) fn of(image: &'a [u8]) -> Option<Self> {
+        const START: &[u8] = b"offload-cpu-check 1\n";
+        let start = image.windows(START.len()).position(|part| part == START)?;
+        let text = CStr::from_bytes_until_nul(&image[start..]).ok()?.to_str().ok()?;
+        let value = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        Some(Self { kind: value("kind")?, library: value("library")?, symbolizer: value("symbolizer")? })
+    }
+
+    /// Returns an error if the program was started without the sanitizer's library, in which case the library ends it, or
+    /// crashes.
+    pub(super) fn is_loadable(&self) -> Result<(), String> {
+        let symbol = match self.kind {
+            "races" => "__tsan_init",
+            "memory" | "all" => "__asan_init",
+            // This one may come later, if the loader finds it.
+            _ => return Ok(()),
+        };
+        match is_there(symbol) {
+            true => Ok(()),
+            false => Err(format!("the sanitizer that it was built with is not in this program.{}", self.hint())),
+        }
+    }
+
+    /// How to start the program.
+    pub(super) fn hint(&self) -> String {
+        let Self { kind, library, symbolizer } = self;
+        let options = match *kind {
+            "races" => "TSAN_OPTIONS=ignore_noninstrumented_modules=1",
+            "undefined" => "UBSAN_OPTIONS=print_stacktrace=1",
+            _ => "ASAN_OPTIONS=detect_leaks=0",
+        };
+        let symbolizer = match symbolizer.is_empty() {
+            true => String::new(),
+            false => format!(":external_symbolizer_path={symbolizer}"),
+        };
+        format!(
+            "\nIt was built with OFFLOAD_CPU_CHECK={kind}: start the program with LD_PRELOAD={library} \
+             {options}{symbolizer}, or build it without the variable."
+        )
+    }
+}
+
+/// Whether the program has a function of this name, of its own or of a library that it was started with.
+fn is_there(name: &str) -> bool {
+    #[cfg(unix)]
+    {
+        let program = libloading::os::unix::Library::this();
+        // SAFETY: nothing is called: only whether there is an address counts.
+        unsafe { program.get::<*const u8>(name.as_bytes()) }.is_ok()
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = name;
+        false
+    }
+}
+
+/// Whether the program runs under a sanitizer: then memory that was never written has a pattern.
+pub(super) fn is_checked() -> bool {
+    static CHECKED: OnceLock<bool> = OnceLock::new();
+    *CHECKED.get_or_init(|| is_there("__asan_init") || is_there("__tsan_init"))
+}
+
+/// The order of blocks, and of threads between barriers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    Forward,
+    Reverse,
+    Random(u64),
+}
+
+impl Order {
+    /// Returns the order that `OFFLOAD_CPU_ORDER` asks for. `None` if it is not set, or empty.
+    ///
+    /// Returns an error in words if it is no order.
+    pub(super) fn asked() -> Result<Option<Self>, String> {
+        let Some(text) = env::var_os("OFFLOAD_CPU_ORDER").filter(|text| !text.is_empty()) else { return Ok(None) };
+        Self::parse(&text.to_string_lossy()).map(Some)
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let random = |text: &str| text.strip_prefix("random:")?.parse().ok().map(Self::Random);
+        match text {
+            "forward" => Ok(Self::Forward),
+            "reverse" => Ok(Self::Reverse),
+            _ => random(text).ok_or_else(|| {
+                format!(
+                    "OFFLOAD_CPU_ORDER is '{text}'; it can be forward, reverse, or random:SEED with a number, as in random:7"
+                )
+            }),
+        }
+    }
+}
+
+impl Settings {
+    pub(super) fn new(order: Option<Order>, kernel: Option<&CStr>) -> Self {
+        let (order, seed) = match order {
+            None => (0, 0),
+            Some(Order::Forward) => (1, 0),
+            Some(Order::Reverse) => (2, 0),
+            Some(Order::Random(seed)) => (3, seed),
+        };
+        Self { size: size_of::<Self>(), kernel: kernel.map_or(ptr::null(), CStr::as_ptr), order, seed }
+    }
+}
+
+/// What an error says of a launch in which an image found something.
+pub(super) fn found(findings: u32) -> String {
+    match findings {
+        1 => "the checked build reports a finding, which stands above".to_string(),
+        _ => format!("the checked build reports {findings} findings, which stand above"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_says_what_it_checks() {
+        let image = b"\x7fELF...offload-cpu-check 1\nkind races\nlibrary /lib/libtsan.so.2\nsymbolizer \n\0...";
+        let checked = Checked { kind: "races", library: "/lib/libtsan.so.2", symbolizer: "" };
+        assert_eq!(Checked::of(image), Some(checked));
+        assert_eq!(Checked::of(b"\x7fELF..."), None);
+    }
+
+    #[test]
+    fn orders_are_words() {
+        assert_eq!(Order::parse("reverse"), Ok(Order::Reverse));
+        assert_eq!(Order::parse("random:18446744073709551615"), Ok(Order::Random(u64::MAX)));
+        for wrong in ["backwards", "random", "random:", "random:x", "random:-1"] {
+            assert!(Order::parse(wrong).unwrap_err().contains(&format!("'{wrong}'")));
+        }
+    }
+}
