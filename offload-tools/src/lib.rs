@@ -1,10 +1,11 @@
-//! The command lines: `offload`, and drop-ins for LLVM's `clang-offload-bundler`, `clang-offload-packager` and
+//! The command lines: `offload`, `cargo offload`, and drop-ins for LLVM's `clang-offload-bundler`, `clang-offload-packager` and
 //! `llvm-offload-binary` (with the feature `drop-in`). Nobody's dependency; each `main` is a few lines around a
 //! function of this crate.
 //!
 //! | module | has |
 //! |---|---|
 //! | [`offload`] | the commands of `offload`, for people |
+//! | [`cargo_offload`] | `cargo offload test`: tests with checks of their kernels |
 //! | [`bundler`], [`packager`] | the drop-ins, with LLVM 22's options, messages and exit statuses |
 //! | [`describe`] | words and JSON for what is found in files |
 //! | [`llvm_args`] | the grammar of LLVM's command lines |
@@ -15,6 +16,7 @@
 //! Where the drop-ins differ from LLVM 22 on purpose: docs/llvm-differences.md in the repository.
 
 pub mod bundler;
+pub mod cargo_offload;
 pub mod compress;
 pub mod describe;
 pub mod files;

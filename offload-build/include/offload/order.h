@@ -47,6 +47,14 @@ struct permutation {
   }
 };
 
+/* Tells who watches the launch which thread runs. */
+inline void tell(const launch &l) {
+  if (l.progress != nullptr) {
+    l.progress[0] = l.block_number;
+    l.progress[1] = l.self;
+  }
+}
+
 inline dim3 index_of(unsigned thread) {
   unsigned rows = thread / blockDim.x;
   return dim3(thread % blockDim.x, rows % blockDim.y, rows / blockDim.y);
@@ -87,6 +95,7 @@ inline void run_block_in_order(launch &l) {
         continue;
       l.threads[l.self].now = state::started;
       threadIdx = index_of(l.self);
+      tell(l);
       any_ran = true;
       check::enter(l);
       go(&l.caller, &l.threads[l.self].resume);
@@ -103,6 +112,7 @@ inline void run_block_in_order(launch &l) {
   for (unsigned turn = 0; turn < l.count; ++turn) {
     l.self = unsigned(in_turn.at(turn));
     threadIdx = index_of(l.self);
+    tell(l);
     l.thread(l.context);
   }
 }

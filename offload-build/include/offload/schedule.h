@@ -23,6 +23,8 @@ struct offload_cpu_settings {
   const char *kernel; /* the name, for messages; or null */
   unsigned order;     /* an offload_cpu::order */
   uint64_t seed;      /* of a random one */
+  /* The numbers of the block and of its thread that run, written while they do if there is an order; or null. */
+  volatile uint64_t *progress;
 };
 }
 
@@ -78,6 +80,7 @@ struct launch {
   bool split;        /* whether a thread of this block had to wait */
   order in_order;
   uint64_t seed, block_number;
+  volatile uint64_t *progress;
 #if OFFLOAD_CPU_FIBERS
   waiting_thread *threads;
   unsigned first_ready, last_ready;
@@ -427,6 +430,7 @@ inline unsigned run(const unsigned *grid, const unsigned *block, uint64_t first,
   if (settings != nullptr) {
     l.in_order = order(settings->order);
     l.seed = settings->seed;
+    l.progress = settings->progress;
   }
   l.shared_size = shared_size;
 #if defined(OFFLOAD_CPU_CHECK)

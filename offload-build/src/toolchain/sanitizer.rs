@@ -26,6 +26,13 @@ impl Check {
     /// Returns what the environment asks for.
     fn asked(cargo: &Cargo) -> Result<Option<Self>, Error> {
         let Some(word) = cargo.user_var(Self::VARIABLE) else { return Ok(None) };
+        if word == "all" {
+            cargo.warn_once(&format!(
+                "{0}=all checks memory and undefined behaviour: ThreadSanitizer cannot be in the same image. Build with \
+                 {0}=races, too",
+                Self::VARIABLE
+            ));
+        }
         Self::parse(&word).map(Some).ok_or_else(|| {
             Error::config(format!(
                 "{} is '{word}'; it can be memory, races, undefined, or all (memory and undefined: races need an image \
@@ -40,7 +47,7 @@ impl Check {
             "memory" => Self::Memory,
             "races" => Self::Races,
             "undefined" => Self::Undefined,
-            "all" => Self::All,
+            "all" | "memory,undefined" => Self::All,
             _ => return None,
         })
     }
@@ -108,13 +115,6 @@ impl Sanitizer {
                  {}: unset it",
                 cargo.target
             )));
-        }
-        if check == Check::All {
-            cargo.warn_once(&format!(
-                "{needs} checks memory and undefined behaviour: ThreadSanitizer cannot be in the same image. Build with \
-                 {}=races, too",
-                Check::VARIABLE
-            ));
         }
         let version = cxx.identity.said.lines().find_map(|line| line.split_once("clang version "));
         let is_clang = version.is_some();

@@ -1,7 +1,7 @@
 //! Images that check their kernels by a sanitizer (`OFFLOAD_CPU_CHECK` when they are built), and the order in which blocks and
 //! threads run (`OFFLOAD_CPU_ORDER` when the program runs).
 
-use super::image::Settings;
+use super::image::{Progress, Settings};
 use alloc::format;
 use alloc::string::{String, ToString};
 use core::ffi::CStr;
@@ -114,14 +114,15 @@ impl Order {
 }
 
 impl Settings {
-    pub(super) fn new(order: Option<Order>, kernel: Option<&CStr>) -> Self {
+    pub(super) fn new(order: Option<Order>, kernel: Option<&CStr>, progress: &Progress) -> Self {
         let (order, seed) = match order {
             None => (0, 0),
             Some(Order::Forward) => (1, 0),
             Some(Order::Reverse) => (2, 0),
             Some(Order::Random(seed)) => (3, seed),
         };
-        Self { size: size_of::<Self>(), kernel: kernel.map_or(ptr::null(), CStr::as_ptr), order, seed }
+        let kernel = kernel.map_or(ptr::null(), CStr::as_ptr);
+        Self { size: size_of::<Self>(), kernel, order, seed, progress }
     }
 }
 

@@ -10,6 +10,7 @@ use core::error::Error;
 use core::ffi::{CStr, c_char, c_uint, c_void};
 use core::mem::ManuallyDrop;
 use core::ptr;
+use core::sync::atomic::AtomicU64;
 use libloading::Library;
 use std::collections::hash_map::RandomState;
 use std::env;
@@ -40,6 +41,15 @@ pub(super) struct Settings {
     pub(super) kernel: *const c_char,
     pub(super) order: c_uint,
     pub(super) seed: u64,
+    pub(super) progress: *const Progress,
+}
+
+/// The block and its thread that run, by their numbers: written by the image, read by another thread.
+#[repr(C)]
+#[derive(Debug, Default)]
+pub(super) struct Progress {
+    pub(super) block: AtomicU64,
+    pub(super) thread: AtomicU64,
 }
 
 /// Like [`LaunchBlocks`], with settings. Returns how many findings a checked image has had.

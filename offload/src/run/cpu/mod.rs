@@ -3,6 +3,7 @@
 
 mod check;
 mod image;
+mod log;
 mod memory;
 mod threads;
 

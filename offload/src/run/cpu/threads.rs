@@ -1,14 +1,17 @@
 //! The blocks of a grid, on all cores.
 
 use super::check::{Order, found};
-use super::image::{Kernel, LaunchWith, Settings};
+use super::image::{Kernel, LaunchWith, Progress, Settings};
+use super::log;
 use crate::call::Invoke;
 use crate::run::launch::Launch;
 use alloc::ffi::CString;
+use alloc::format;
 use alloc::string::String;
 use core::ffi::c_void;
 use core::num::NonZero;
 use core::sync::atomic::{AtomicU64, Ordering};
+use core::time::Duration;
 use std::sync::OnceLock;
 use std::{env, thread};
 
@@ -45,14 +48,17 @@ pub(super) unsafe fn run(
 ) -> Result<(), String> {
     // SAFETY: the caller answers for it.
     let kernel = unsafe { &*kernel.cast::<Kernel>() };
-    let order = Order::asked()?;
+    log::launched(name);
+    let limit = log::time_limit()?;
+    // In an order the image tells which thread runs.
+    let order = Order::asked()?.or(limit.map(|_| Order::Forward));
     if kernel.launchers.is_checked || order.is_some() {
         let with = kernel.launchers.with.ok_or(
-            "OFFLOAD_CPU_ORDER is set, and the image for the CPU runs in no other order than its own: build it with this \
-             version of offload-build, or unset the variable",
+            "OFFLOAD_CPU_ORDER or OFFLOAD_CPU_TIME_LIMIT is set, and the image for the CPU runs in no other order than its \
+             own: build it with this version of offload-build, or unset the variables",
         )?;
         // SAFETY: the caller answers for it.
-        return unsafe { run_on_one(kernel, with, order, name, launch, invoke, arguments) };
+        return unsafe { run_on_one(kernel, with, (order, limit), name, launch, invoke, arguments) };
     }
     let grid = launch.grid.0;
     let blocks: u64 = grid.iter().map(|&count| u64::from(count)).product();
@@ -109,19 +115,20 @@ pub(super) unsafe fn run(
 unsafe fn run_on_one(
     kernel: &Kernel,
     with: LaunchWith,
-    order: Option<Order>,
+    (order, limit): (Option<Order>, Option<Duration>),
     name: &str,
     launch: &Launch,
     invoke: Invoke,
     arguments: *const u8,
 ) -> Result<(), String> {
-    let name = CString::new(name).ok();
-    let settings = Settings::new(order, name.as_deref());
-    let grid = launch.grid.0;
+    let c_name = CString::new(name).ok();
+    let progress = Progress::default();
+    let settings = Settings::new(order, c_name.as_deref(), &progress);
+    let (grid, block) = (launch.grid.0, launch.block.0);
     let blocks: u64 = grid.iter().map(|&count| u64::from(count)).product();
     let mut context = Context { function: kernel.address, arguments, invoke };
-    // SAFETY: the types are those of `offload/schedule.h`. Context, settings and name live until the call returns.
-    let findings = unsafe {
+    // SAFETY: the types are those of `offload/schedule.h`. Context, settings and what they point to live until the call returns.
+    let mut call = || unsafe {
         with(
             grid.as_ptr(),
             launch.block.0.as_ptr(),
@@ -133,7 +140,25 @@ unsafe fn run_on_one(
             &raw const settings,
         )
     };
-    if findings == 0 { Ok(()) } else { Err(found(findings)) }
+    let findings = match limit {
+        Some(limit) => log::within(limit, name, &|| place(&progress, grid, block), call),
+        None => call(),
+    };
+    if findings == 0 {
+        return Ok(());
+    }
+    log::found(name);
+    Err(found(findings))
+}
+
+/// The indices of the block and of its thread that run.
+fn place(progress: &Progress, grid: [u32; 3], block: [u32; 3]) -> String {
+    let index = |number: &AtomicU64, size: [u32; 3]| {
+        let number = number.load(Ordering::Relaxed);
+        let [x, y, _] = size.map(|size| u64::from(size.max(1)));
+        format!("({}, {}, {})", number % x, number / x % y, number / x / y)
+    };
+    format!("block {}, thread {}", index(&progress.block, grid), index(&progress.thread, block))
 }
 
 /// What all threads of a launch call.

@@ -1,0 +1,5 @@
+//! `cargo offload`, which runs tests with checks of their kernels.
+
+fn main() -> std::process::ExitCode {
+    offload_tools::cargo_offload::main()
+}

@@ -1,0 +1,213 @@
+//! The command line of `cargo offload`. What it does not know is Cargo's.
+
+use std::ffi::OsString;
+use std::fmt;
+
+/// What `--help` prints.
+pub const HELP: &str = "\
+Runs tests with checks of the kernels that they launch, on the CPU
+
+Usage: cargo offload test [OPTIONS] [ARGUMENTS OF CARGO TEST] [-- ARGUMENTS OF THE TESTS]
+
+Options:
+      --check <KIND>      What to check: memory, races, undefined, or all, which is what is
+                          checked if neither this nor --orders is given. Several kinds, each
+                          with --check or with commas between, are one run each
+      --orders <COUNT>    Run each test program in so many orders of blocks and threads,
+                          without a sanitizer, up to the first order in which it fails
+      --seed <SEED>       The seed of the first random order [default: 1]
+      --time-limit <SECONDS>
+                          End a kernel that runs longer [default: 300]
+  -h, --help              Print help
+  -V, --version           Print version
+
+Each kind of check has a target folder of its own, in target/offload-check.
+
+Exit status: 0 if nothing was found; 1 if a kernel is wrong; 2 if no kernel was launched on the
+CPU, so that nothing was checked, and for wrong arguments; Cargo's own if a test failed and no
+kernel is to blame.
+";
+
+/// A command line, read.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Command {
+    /// `--help`.
+    Help,
+    /// `--version`.
+    Version,
+    /// `test`.
+    Test(Asked),
+    /// `run PROGRAM ARGUMENTS`: Cargo starts a test program. It is nobody else's to call.
+    Run(Vec<OsString>),
+}
+
+/// What `cargo offload test` is to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// The kinds of checks, each once.
+    pub checks: Vec<Check>,
+    /// In how many orders test programs run; 0 if that is not to be tried.
+    pub orders: u32,
+    /// The seed of the first random order.
+    pub seed: u64,
+    /// How long a kernel may run, in seconds.
+    pub time_limit: u32,
+    /// What Cargo gets behind `test`.
+    pub cargo: Vec<OsString>,
+    /// What test programs get: what stands behind `--`.
+    pub program: Vec<OsString>,
+}
+
+/// What a run checks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Check {
+    /// Accesses to memory that is not the kernel's.
+    Memory,
+    /// Accesses that nothing orders.
+    Races,
+    /// What the language leaves undefined.
+    Undefined,
+    /// Memory and undefined behaviour, by one image.
+    MemoryAndUndefined,
+}
+
+impl Check {
+    /// Returns the value of `OFFLOAD_CPU_CHECK` for the build, which `--check` takes, too.
+    pub fn variable(self) -> &'static str {
+        match self {
+            Self::Memory => "memory",
+            Self::Races => "races",
+            Self::Undefined => "undefined",
+            Self::MemoryAndUndefined => "memory,undefined",
+        }
+    }
+
+    /// Returns the name of its folder. Options of sanitizers end at a comma.
+    pub fn folder(self) -> &'static str {
+        match self {
+            Self::MemoryAndUndefined => "memory-undefined",
+            other => other.variable(),
+        }
+    }
+}
+
+/// A command line that is not understood.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Wrong(String);
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Command {
+    /// Reads the words behind `cargo offload`.
+    ///
+    /// Returns an error if the command is no command, or if an option of this program's has no value or a wrong one.
+    pub fn parse(words: Vec<OsString>) -> Result<Self, Wrong> {
+        let mut words = words.into_iter();
+        let Some(command) = words.next() else { return Ok(Self::Help) };
+        match command.to_str() {
+            Some("test" | "t") => {}
+            Some("run") => return Ok(Self::Run(words.collect())),
+            Some("-h" | "--help" | "help") => return Ok(Self::Help),
+            Some("-V" | "--version") => return Ok(Self::Version),
+            _ => return Err(Wrong(format!("there is no command '{}': there is 'test'", command.to_string_lossy()))),
+        }
+        let mut asked =
+            Asked { checks: Vec::new(), orders: 0, seed: 1, time_limit: 300, cargo: Vec::new(), program: Vec::new() };
+        let mut kinds: Vec<String> = Vec::new();
+        while let Some(word) = words.next() {
+            if word == "--" {
+                asked.program = words.collect();
+                break;
+            }
+            let text = word.to_string_lossy().into_owned();
+            if let "-h" | "--help" = &*text {
+                return Ok(Self::Help);
+            }
+            let (name, value) = text.split_once('=').map_or((&*text, None), |(name, value)| (name, Some(value)));
+            if !matches!(name, "--check" | "--orders" | "--seed" | "--time-limit") {
+                asked.cargo.push(word);
+                continue;
+            }
+            let value = value.map(str::to_owned).or_else(|| words.next()?.into_string().ok());
+            let value = value.ok_or_else(|| Wrong(format!("{name} takes a value")))?;
+            let wrong = || Wrong(format!("{name} is '{value}', which is no number that it can be"));
+            match name {
+                "--check" => kinds.extend(value.split(',').map(str::to_owned)),
+                "--orders" => asked.orders = value.parse().ok().filter(|count| *count > 0).ok_or_else(wrong)?,
+                "--seed" => asked.seed = value.parse().map_err(|_| wrong())?,
+                _ => asked.time_limit = value.parse().ok().filter(|count| *count > 0).ok_or_else(wrong)?,
+            }
+        }
+        if kinds.is_empty() && asked.orders == 0 {
+            kinds.push("all".to_owned());
+        }
+        asked.checks = checks(&kinds)?;
+        Ok(Self::Test(asked))
+    }
+}
+
+/// The runs that these kinds take: memory and undefined behaviour go into one image.
+fn checks(kinds: &[String]) -> Result<Vec<Check>, Wrong> {
+    let known = ["memory", "races", "undefined", "all"];
+    if let Some(other) = kinds.iter().find(|kind| !known.contains(&kind.as_str())) {
+        return Err(Wrong(format!("--check is '{other}'; it can be memory, races, undefined, or all")));
+    }
+    let has = |kind: &str| kinds.iter().any(|it| it == kind || it == "all");
+    let of_memory = match (has("memory"), has("undefined")) {
+        (true, true) => Some(Check::MemoryAndUndefined),
+        (true, false) => Some(Check::Memory),
+        (false, true) => Some(Check::Undefined),
+        (false, false) => None,
+    };
+    Ok(of_memory.into_iter().chain(has("races").then_some(Check::Races)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Command, Wrong> {
+        Command::parse(line.split_whitespace().map(OsString::from).collect())
+    }
+
+    fn asked(line: &str) -> Asked {
+        match parse(line) {
+            Ok(Command::Test(asked)) => asked,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_is_cargos() {
+        let found = asked("test -p sums --check races --features=x sums --orders=3 -- --check --nocapture");
+        assert_eq!(found.checks, [Check::Races]);
+        assert_eq!((found.orders, found.seed, found.time_limit), (3, 1, 300));
+        assert_eq!(found.cargo, ["-p", "sums", "--features=x", "sums"]);
+        assert_eq!(found.program, ["--check", "--nocapture"]);
+    }
+
+    #[test]
+    fn kinds_are_runs() {
+        assert_eq!(asked("test").checks, [Check::MemoryAndUndefined, Check::Races]);
+        assert_eq!(asked("test --check all").checks, [Check::MemoryAndUndefined, Check::Races]);
+        assert_eq!(asked("test --check races,memory --check memory").checks, [Check::Memory, Check::Races]);
+        assert_eq!(asked("test --orders 5").checks, []);
+    }
+
+    #[test]
+    fn wrong_words_are_named() {
+        for (line, message) in [
+            ("build", "there is no command 'build': there is 'test'"),
+            ("test --check", "--check takes a value"),
+            ("test --check race", "--check is 'race'; it can be memory, races, undefined, or all"),
+            ("test --orders 0", "--orders is '0', which is no number that it can be"),
+            ("test --seed=x", "--seed is 'x', which is no number that it can be"),
+        ] {
+            assert_eq!(parse(line).unwrap_err().to_string(), message);
+        }
+    }
+}

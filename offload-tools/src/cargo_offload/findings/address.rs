@@ -1,0 +1,67 @@
+//! AddressSanitizer's reports:
+//!
+//! ```text
+//! ==1524==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x617000000290 at pc …
+//! READ of size 4 at 0x617000000290 thread T2
+//!     #0 0x7f0792d9f83d in scale(float*, float) kernels/sum.cu:15
+//!
+//! 0x617000000290 is located 0 bytes to the right of 400-byte region [0x617000000100,0x617000000290)
+//! …
+//! SUMMARY: AddressSanitizer: heap-buffer-overflow kernels/sum.cu:15 in scale(float*, float)
+//! ```
+
+use super::{Finding, Place, of_kernel};
+
+/// Reads a report that starts here. Returns how many lines it has, too.
+pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
+    let (_, what) = lines.first()?.split_once("ERROR: AddressSanitizer: ")?;
+    let kind = what.split(" on ").next().unwrap_or(what);
+    let kind = kind.split([' ', '(']).next().unwrap_or(kind);
+    // Shadow bytes and what they mean follow the summary; another report may, too.
+    let size = lines.iter().position(|line| line.starts_with("SUMMARY: ")).map_or(lines.len(), |at| at + 1);
+    let lines = &lines[..size];
+    let access = lines.iter().skip(1).find_map(|line| line.split_once(" at ").map(|(access, _)| access));
+    let access = access.filter(|access| access.starts_with("READ") || access.starts_with("WRITE"));
+    let stack = lines.iter().position(|line| line.trim_start().starts_with("#0 "))?;
+    let of_kernel = of_kernel(lines[stack..].iter().copied());
+    let place = Place {
+        line: of_kernel.as_ref().map_or(String::new(), |frame| frame.line.to_owned()),
+        what: access.map_or(String::new(), str::to_lowercase),
+        thread: String::new(),
+    };
+    let located = lines.iter().find_map(|line| Some(line.split_once(" is located ")?.1));
+    let notes = located.map(without_addresses).into_iter().collect();
+    Some((Finding { kind: kind.to_owned(), places: vec![place], notes, ..Finding::default() }, size))
+}
+
+/// `0 bytes to the right of 400-byte region`, without where the region is.
+fn without_addresses(note: &str) -> String {
+    note.split(" [0x").next().unwrap_or(note).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_access_past_the_end() {
+        let report = "\
+==1524==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x617000000290 at pc 0x7f bp 0x7f sp 0x7f
+READ of size 4 at 0x617000000290 thread T2
+    #0 0x7f0792d9f83d in scale(float*, float) kernels/sum.cu:15
+    #1 0x561492ef5b5f in x::kernels::__call_1::invoke /x/placement.rs:172
+
+0x617000000290 is located 0 bytes to the right of 400-byte region [0x617000000100,0x617000000290)
+allocated by thread T2 here:
+    #0 0x7f07936b7ffd in __interceptor_posix_memalign libsanitizer/asan/asan_malloc_linux.cpp:145
+
+SUMMARY: AddressSanitizer: heap-buffer-overflow kernels/sum.cu:15 in scale(float*, float)
+Shadow bytes around the buggy address:";
+        let lines: Vec<&str> = report.lines().collect();
+        let (finding, size) = read(&lines).unwrap();
+        assert_eq!((finding.kind.as_str(), size), ("heap-buffer-overflow", 10));
+        let place = Place { line: "kernels/sum.cu:15".into(), what: "read of size 4".into(), thread: String::new() };
+        assert_eq!(finding.places, [place]);
+        assert_eq!(finding.notes, ["0 bytes to the right of 400-byte region"]);
+    }
+}

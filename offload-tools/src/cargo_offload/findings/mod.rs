@@ -1,0 +1,170 @@
+//! Reports of sanitizers, and of checked images, read.
+//!
+//! | module | reads |
+//! |---|---|
+//! | `address` | AddressSanitizer's |
+//! | `thread` | ThreadSanitizer's |
+//! | `undefined` | UndefinedBehaviorSanitizer's |
+//! | `own` | lines that start with `offload: `, which `offload/check_reports.h` writes: barriers that not all threads reach, and whose the finding above is |
+//!
+//! The texts are those of GCC 12's and LLVM 22's runtimes.
+
+mod address;
+mod own;
+mod thread;
+mod undefined;
+
+use std::path::{Path, PathBuf};
+
+/// Something that is wrong with a kernel.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Finding {
+    /// What it is: `data race`, `heap-buffer-overflow`.
+    pub kind: String,
+    /// The kernel, as the report calls it.
+    pub kernel: Option<String>,
+    /// Where: for a race, both sides.
+    pub places: Vec<Place>,
+    /// What else a person needs to know, a line each.
+    pub notes: Vec<String>,
+    /// The process that it was found in.
+    pub process: u32,
+    /// The file with the whole report.
+    pub report: PathBuf,
+}
+
+/// A place in a source.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Place {
+    /// `kernels/sum.cu:12`; empty if it is not known.
+    pub line: String,
+    /// What happens there: `write of size 4`; may be empty.
+    pub what: String,
+    /// Block and thread: `block (0, 0, 0), thread (3, 0, 0)`; may be empty.
+    pub thread: String,
+}
+
+/// What a file with reports has.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Read {
+    /// Each thing that is wrong, once for each report.
+    pub findings: Vec<Finding>,
+    /// Why the sanitizer did not work.
+    pub failure: Option<String>,
+}
+
+/// Reads a file with reports of one process.
+pub fn read(process: u32, report: &Path, text: &str) -> Read {
+    let mut read = Read::default();
+    let lines: Vec<&str> = text.lines().collect();
+    let mut at = 0;
+    while at < lines.len() {
+        let rest = &lines[at..];
+        let found = address::read(rest)
+            .or_else(|| thread::read(rest))
+            .or_else(|| undefined::read(rest))
+            .or_else(|| own::read(rest));
+        if let Some((finding, size)) = found {
+            read.findings.push(Finding { process, report: report.to_owned(), ..finding });
+            at += size;
+            continue;
+        }
+        if let Some(last) = read.findings.last_mut() {
+            own::add_to(last, lines[at]);
+        }
+        if let Some(failure) = failure(lines[at]) {
+            read.failure = Some(failure);
+        }
+        at += 1;
+    }
+    read
+}
+
+/// Why a sanitizer gives up.
+fn failure(line: &str) -> Option<String> {
+    let at = line.find("FATAL: ")?;
+    let message = &line[at..];
+    Some(match message.contains("unexpected memory mapping") {
+        true => format!(
+            "{message}\nThe kernel puts programs where this ThreadSanitizer has memory of its own. Lower the randomness, until the \
+             next start of the machine, with `sudo sysctl vm.mmap_rnd_bits=28`, or start tests with `setarch -R cargo offload test`."
+        ),
+        false => message.to_owned(),
+    })
+}
+
+/// What a stack has: `#0 0x7f… in scale(float*, float) kernels/scale.cu:15:4`, or the same without the address.
+#[derive(Debug, PartialEq, Eq)]
+struct Frame<'a> {
+    function: &'a str,
+    /// Without the column.
+    line: &'a str,
+}
+
+/// Reads a line of a stack.
+fn frame(line: &str) -> Option<Frame<'_>> {
+    let rest = line.trim_start().strip_prefix('#')?;
+    let (_, rest) = rest.split_once(' ')?;
+    let rest = match rest.strip_prefix("0x") {
+        Some(rest) => rest.split_once(" in ")?.1,
+        None => rest,
+    };
+    // ThreadSanitizer names the library at the end.
+    let rest = match rest.rsplit_once(" (") {
+        Some((before, library)) if library.contains("+0x") => before,
+        _ => rest,
+    };
+    let (function, place) = rest.rsplit_once(' ')?;
+    Some(Frame { function, line: without_column(place) })
+}
+
+/// `kernels/scale.cu:15` of `kernels/scale.cu:15:4`.
+fn without_column(place: &str) -> &str {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    match place.rsplit_once(':') {
+        Some((before, column)) if is_number(column) => match before.rsplit_once(':') {
+            Some((_, line)) if is_number(line) => before,
+            _ => place,
+        },
+        _ => place,
+    }
+}
+
+/// The frame of a kernel's source: the first that is not of a sanitizer, of the run time or of its headers.
+fn of_kernel<'a>(frames: impl Iterator<Item = &'a str>) -> Option<Frame<'a>> {
+    let is_inside = |line: &str| {
+        line.contains("/libsanitizer/") || line.contains("compiler-rt") || line.contains("/include/offload/")
+    };
+    let mut frames = frames.map_while(frame);
+    frames.find(|frame| !is_inside(frame.line) && !frame.line.starts_with('('))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_of_both_runtimes() {
+        for line in [
+            "    #0 0x7f0792d9f83d in scale(float*, float) kernels/sum.cu:15",
+            "    #0 scale(float*, float) kernels/sum.cu:15 (offload-1-2.so+0x243f)",
+            "    #0 scale(float*, float) kernels/sum.cu:15:4 (offload-1-2.so+0x243f)",
+            "    #0 0x7f0792d9f83d in scale(float*, float) kernels/sum.cu:15:4",
+        ] {
+            assert_eq!(
+                frame(line),
+                Some(Frame { function: "scale(float*, float)", line: "kernels/sum.cu:15" }),
+                "{line}"
+            );
+        }
+        assert_eq!(frame("0x617000000290 is located 0 bytes to the right"), None);
+    }
+
+    #[test]
+    fn a_failure_has_its_cure() {
+        let text = "FATAL: ThreadSanitizer: unexpected memory mapping 0x7b0-0x7c0\n";
+        let read = read(7, Path::new("report.7"), text);
+        assert!(read.findings.is_empty());
+        assert!(read.failure.unwrap().contains("vm.mmap_rnd_bits=28"));
+    }
+}

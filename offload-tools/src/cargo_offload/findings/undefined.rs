@@ -1,0 +1,33 @@
+//! UndefinedBehaviorSanitizer's reports: a line, and a stack if it was asked for.
+//!
+//! ```text
+//! kernels/shift.cu:19:26: runtime error: shift exponent 34 is too large for 32-bit type 'int'
+//!     #0 0x7f0792d9f83d in shift(int*, int) kernels/shift.cu:19
+//! ```
+
+use super::{Finding, Place, without_column};
+
+/// Reads a report that starts here. Returns how many lines it has, too.
+pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
+    let (place, what) = lines.first()?.split_once(": runtime error: ")?;
+    let stack = lines[1..].iter().take_while(|line| line.trim_start().starts_with('#')).count();
+    let place = Place { line: without_column(place).to_owned(), ..Place::default() };
+    Some((Finding { kind: what.to_owned(), places: vec![place], ..Finding::default() }, 1 + stack))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_says_it_all() {
+        let lines = [
+            "kernels/shift.cu:19:26: runtime error: shift exponent 34 is too large for 32-bit type 'int'",
+            "    #0 0x7f0792d9f83d in shift(int*, int) kernels/shift.cu:19",
+            "offload: the finding above is of the kernel shift, block (0, 0, 0), thread (32, 0, 0)",
+        ];
+        let (finding, size) = read(&lines).unwrap();
+        assert_eq!((finding.kind.as_str(), size), ("shift exponent 34 is too large for 32-bit type 'int'", 2));
+        assert_eq!(finding.places[0].line, "kernels/shift.cu:19");
+    }
+}

@@ -1,0 +1,156 @@
+//! What the programs of a pass write down, in a folder.
+//!
+//! | file | written by | has |
+//! |---|---|---|
+//! | `kernels` | `offload::run` (`OFFLOAD_CPU_LOG`) | a line for each kernel that a process launched; see below |
+//! | `programs` | the runner | process, package and path of each test program, with TABs between |
+//! | `report.PID` | sanitizers (`log_path`) | reports |
+//! | `orders` | the runner | order, process, package and path of each test program that fails in an order, with TABs between |
+//!
+//! In `kernels`, TABs stand between `launched`, the process and the kernel; `found`, the process, the kernel, and the name of the
+//! thread that launched it, which is that of the test; and `endless`, the process, the kernel, that name, and where the kernel was.
+
+use std::ffi::OsStr;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// The folder of a pass.
+#[derive(Debug)]
+pub struct Log {
+    folder: PathBuf,
+}
+
+/// All that was written down.
+#[derive(Debug, Default)]
+pub struct Entries {
+    /// The kernels that were launched, by their symbols, each as often as processes launched it.
+    pub launched: Vec<String>,
+    /// A launch in which something was found.
+    pub found: Vec<Launch>,
+    /// Kernels that did not end in time, and where they were.
+    pub endless: Vec<(Launch, String)>,
+    /// The programs that ran.
+    pub programs: Vec<Program>,
+    /// The reports of sanitizers: process, file and text.
+    pub reports: Vec<(u32, PathBuf, String)>,
+    /// The orders in which programs failed.
+    pub orders: Vec<(String, Program)>,
+}
+
+/// A launch of a kernel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Launch {
+    /// The process.
+    pub process: u32,
+    /// The kernel's symbol.
+    pub kernel: String,
+    /// The name of the thread that launched it.
+    pub thread: String,
+}
+
+/// A test program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program {
+    /// The process.
+    pub process: u32,
+    /// The package that it is of.
+    pub package: String,
+    /// Its file.
+    pub path: PathBuf,
+}
+
+impl Log {
+    /// Makes the folder anew.
+    ///
+    /// Returns an error in words if it cannot be written.
+    pub fn new(folder: &Path) -> Result<Self, String> {
+        let failed = |error| format!("cannot write {}: {error}", folder.display());
+        match fs::remove_dir_all(folder) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
+            _ => fs::create_dir_all(folder).map_err(failed)?,
+        }
+        Ok(Self { folder: folder.to_owned() })
+    }
+
+    /// That of the pass which started the runner.
+    pub fn of_runner(folder: &OsStr) -> Self {
+        Self { folder: folder.into() }
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The file that `offload::run` writes.
+    pub fn kernels(&self) -> PathBuf {
+        self.folder.join("kernels")
+    }
+
+    /// What the names of reports start with.
+    pub fn reports(&self) -> PathBuf {
+        self.folder.join("report")
+    }
+
+    /// Writes down that a program runs in this process, or in which order it failed.
+    ///
+    /// Returns an error in words if the folder cannot be written.
+    pub fn add(&self, order: Option<&str>, program: &Program) -> Result<(), String> {
+        let file = self.folder.join(if order.is_some() { "orders" } else { "programs" });
+        let start = order.map_or_else(String::new, |order| format!("{order}\t"));
+        let line = format!("{start}{}\t{}\t{}\n", program.process, program.package, program.path.display());
+        let opened = OpenOptions::new().create(true).append(true).open(&file);
+        let written = opened.and_then(|mut file| file.write_all(line.as_bytes()));
+        written.map_err(|error| format!("cannot write {}: {error}", file.display()))
+    }
+
+    /// Reads all that was written down. Lines that were cut short are left out.
+    ///
+    /// Returns an error in words if the folder cannot be read.
+    pub fn read(&self) -> Result<Entries, String> {
+        let mut entries = Entries::default();
+        for line in self.lines("kernels") {
+            let words: Vec<&str> = line.split('\t').collect();
+            let launch = |process: &str, kernel: &str, thread: &str| {
+                Some(Launch { process: process.parse().ok()?, kernel: kernel.to_owned(), thread: thread.to_owned() })
+            };
+            match *words {
+                ["launched", _, kernel] => entries.launched.push(kernel.to_owned()),
+                ["found", process, kernel, thread] => entries.found.extend(launch(process, kernel, thread)),
+                ["endless", process, kernel, thread, place] => {
+                    entries.endless.extend(launch(process, kernel, thread).map(|launch| (launch, place.to_owned())));
+                }
+                _ => {}
+            }
+        }
+        entries.programs = self.lines("programs").iter().filter_map(|line| Program::read(line)).collect();
+        let orders = self.lines("orders");
+        let orders = orders.iter().filter_map(|line| line.split_once('\t'));
+        entries.orders = orders.filter_map(|(order, rest)| Some((order.to_owned(), Program::read(rest)?))).collect();
+        let failed = |error| format!("cannot read {}: {error}", self.folder.display());
+        for entry in fs::read_dir(&self.folder).map_err(failed)?.flatten() {
+            let path = entry.path();
+            let process = path.extension().and_then(|number| number.to_str()?.parse().ok());
+            if let (Some(process), Ok(bytes)) = (process, fs::read(&path)) {
+                entries.reports.push((process, path, String::from_utf8_lossy(&bytes).into_owned()));
+            }
+        }
+        entries.reports.sort();
+        Ok(entries)
+    }
+
+    /// No lines if there is no such file.
+    fn lines(&self, name: &str) -> Vec<String> {
+        let bytes = fs::read(self.folder.join(name)).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect()
+    }
+}
+
+impl Program {
+    fn read(line: &str) -> Option<Self> {
+        let mut words = line.splitn(3, '\t');
+        let process = words.next()?.parse().ok()?;
+        Some(Self { process, package: words.next()?.to_owned(), path: words.next()?.into() })
+    }
+}

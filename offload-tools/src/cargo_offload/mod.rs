@@ -1,0 +1,70 @@
+//! `cargo offload`: runs the tests of a package with checks of its kernels, on the CPU.
+//!
+//! | module | has |
+//! |---|---|
+//! | [`arguments`] | the command line |
+//! | `passes` | the runs of `cargo test`, one for each kind of check and one for orders |
+//! | `runner` | what Cargo starts in the place of a test program: it puts the sanitizer before it, for it alone |
+//! | `record` | what an image for the CPU says of the sanitizer that it was built with |
+//! | `log` | what programs of a pass write down: kernels, findings, reports of sanitizers |
+//! | `findings` | reports of sanitizers, read |
+//! | `summary` | what is printed at the end |
+
+pub mod arguments;
+mod findings;
+mod log;
+mod passes;
+mod record;
+mod runner;
+mod summary;
+
+use arguments::{Asked, Command};
+use std::env;
+use std::process::ExitCode;
+
+/// The exit status if nothing was checked.
+const NOTHING_CHECKED: u8 = 2;
+
+/// The program `cargo-offload`.
+pub fn main() -> ExitCode {
+    // Cargo passes the name of the subcommand on.
+    let arguments = env::args_os().skip(1).skip_while(|word| word == "offload").collect();
+    let done = match Command::parse(arguments) {
+        Ok(Command::Help) => {
+            anstream::print!("{}", arguments::HELP);
+            Ok(ExitCode::SUCCESS)
+        }
+        Ok(Command::Version) => {
+            anstream::println!("cargo-offload {}", env!("CARGO_PKG_VERSION"));
+            Ok(ExitCode::SUCCESS)
+        }
+        Ok(Command::Test(asked)) => test(&asked),
+        Ok(Command::Run(program)) => runner::run(&program),
+        Err(error) => {
+            anstream::eprintln!("error: {error}\n\nFor more information, try 'cargo offload --help'.");
+            return ExitCode::from(2);
+        }
+    };
+    done.unwrap_or_else(|error| {
+        anstream::eprintln!("error: {error}");
+        ExitCode::FAILURE
+    })
+}
+
+fn test(asked: &Asked) -> Result<ExitCode, String> {
+    let place = passes::Place::find(asked)?;
+    let mut outcome = summary::Outcome::default();
+    for pass in passes::of(asked) {
+        anstream::eprintln!("{}", pass.title());
+        let log = log::Log::new(&place.folder(&pass))?;
+        let status = passes::run(&pass, asked, &place, &log)?;
+        let entries = log.read()?;
+        if entries.programs.is_empty() && !status.success() {
+            // Cargo has said why there is nothing to run.
+            return Ok(runner::code(status));
+        }
+        outcome.add(&pass, status, entries);
+    }
+    outcome.print();
+    Ok(outcome.exit_code())
+}

@@ -1,0 +1,198 @@
+//! The runs of `cargo test`.
+
+use super::arguments::{Asked, Check};
+use super::log::Log;
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+
+/// A run of `cargo test`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pass {
+    /// With images that check their kernels.
+    Check(Check),
+    /// With images as always, in several orders.
+    Orders,
+}
+
+/// By which variables the runner learns what to do.
+pub mod variables {
+    /// The folder of the pass.
+    pub const LOG: &str = "OFFLOAD_TEST_LOG";
+    /// In how many orders a program runs.
+    pub const ORDERS: &str = "OFFLOAD_TEST_ORDERS";
+    /// The first seed.
+    pub const SEED: &str = "OFFLOAD_TEST_SEED";
+}
+
+/// The passes that are asked for.
+pub fn of(asked: &Asked) -> Vec<Pass> {
+    let checks = asked.checks.iter().copied().map(Pass::Check);
+    checks.chain((asked.orders > 0).then_some(Pass::Orders)).collect()
+}
+
+impl Pass {
+    /// What is printed before it runs.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Check(Check::Memory) => "offload: tests, checked for accesses to memory that is not theirs",
+            Self::Check(Check::Races) => "offload: tests, checked for races",
+            Self::Check(Check::Undefined) => "offload: tests, checked for undefined behaviour",
+            Self::Check(Check::MemoryAndUndefined) => "offload: tests, checked for memory and undefined behaviour",
+            Self::Orders => "offload: tests, in several orders of blocks and threads",
+        }
+    }
+
+    /// The name of its folder.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Check(check) => check.folder(),
+            Self::Orders => "orders",
+        }
+    }
+
+    /// The options by which `cargo offload test` runs it alone.
+    pub fn options(self) -> String {
+        match self {
+            Self::Check(check) => format!("--check {}", check.variable()),
+            Self::Orders => "--orders 1".to_owned(),
+        }
+    }
+}
+
+/// Where things are.
+#[derive(Debug)]
+pub struct Place {
+    /// `target/offload-check`.
+    folder: PathBuf,
+    /// The variable for the program that Cargo starts test programs by.
+    runner: String,
+}
+
+impl Place {
+    /// Asks Cargo and rustc.
+    ///
+    /// Returns an error in words if they cannot be asked: where there is no package.
+    pub fn find(asked: &Asked) -> Result<Self, String> {
+        let mut metadata = cargo();
+        metadata.args(["metadata", "--no-deps", "--format-version=1"]);
+        for name in ["--manifest-path", "--config"] {
+            metadata.args(value_of(&asked.cargo, name).map(|value| format!("{name}={value}")));
+        }
+        let metadata = output(&mut metadata)?;
+        let metadata: serde_json::Value =
+            serde_json::from_str(&metadata).map_err(|error| format!("cargo metadata is not understood: {error}"))?;
+        let target_folder = match value_of(&asked.cargo, "--target-dir") {
+            Some(folder) => folder,
+            None => metadata["target_directory"].as_str().ok_or("cargo metadata names no target folder")?.to_owned(),
+        };
+        let target = match value_of(&asked.cargo, "--target").or_else(|| env::var("CARGO_BUILD_TARGET").ok()) {
+            Some(target) => target,
+            None => {
+                let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+                let said = output(Command::new(rustc).arg("-vV"))?;
+                let host = said.lines().find_map(|line| line.strip_prefix("host: "));
+                host.ok_or("rustc -vV names no host")?.to_owned()
+            }
+        };
+        let runner = format!("CARGO_TARGET_{}_RUNNER", target.to_uppercase().replace(['-', '.'], "_"));
+        Ok(Self { folder: Path::new(&target_folder).join("offload-check"), runner })
+    }
+
+    /// The folder in which programs of a pass write down what they do.
+    pub fn folder(&self, pass: &Pass) -> PathBuf {
+        self.folder.join(pass.name()).join("log")
+    }
+}
+
+/// Runs `cargo test`. Returns how it ended.
+///
+/// Returns an error in words if it cannot be started.
+pub fn run(pass: &Pass, asked: &Asked, place: &Place, log: &Log) -> Result<ExitStatus, String> {
+    let mut command = cargo();
+    command.args(["test", "--no-fail-fast"]).args(without_target_folder(&asked.cargo));
+    if !asked.program.is_empty() {
+        command.arg("--").args(&asked.program);
+    }
+    let this = env::current_exe().map_err(|error| format!("this program does not find itself: {error}"))?;
+    // Cargo splits the variable at spaces.
+    if this.to_string_lossy().contains(char::is_whitespace) {
+        return Err(format!("Cargo cannot start {}, whose path has a space: move it", this.display()));
+    }
+    let mut runner = this.into_os_string();
+    runner.push(" run");
+    command
+        .env(&place.runner, runner)
+        .env("CARGO_TARGET_DIR", place.folder.join(pass.name()))
+        .env("OFFLOAD_CPU_TIME_LIMIT", asked.time_limit.to_string())
+        .env("OFFLOAD_CPU_LOG", log.kernels())
+        .env(variables::LOG, log.folder());
+    // A device that is asked for stays: then it may be that nothing is checked, which is said.
+    if env::var_os("OFFLOAD_DEVICE").is_none() {
+        command.env("OFFLOAD_DEVICE", "cpu");
+    }
+    match pass {
+        Pass::Check(check) => command.env("OFFLOAD_CPU_CHECK", check.variable()).env_remove(variables::ORDERS),
+        Pass::Orders => command
+            .env_remove("OFFLOAD_CPU_CHECK")
+            .env(variables::ORDERS, asked.orders.to_string())
+            .env(variables::SEED, asked.seed.to_string()),
+    };
+    command.status().map_err(|error| format!("cannot start {}: {error}", command.get_program().display()))
+}
+
+/// The Cargo that runs this program, or the one on the path.
+fn cargo() -> Command {
+    Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+fn output(command: &mut Command) -> Result<String, String> {
+    let name = command.get_program().display().to_string();
+    let output = command.output().map_err(|error| format!("cannot start {name}: {error}"))?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => Err(format!("{name} failed:\n{}", String::from_utf8_lossy(&output.stderr).trim_end())),
+    }
+}
+
+/// The value of an option of Cargo's.
+fn value_of(arguments: &[OsString], name: &str) -> Option<String> {
+    let mut words = arguments.iter().map(|word| word.to_string_lossy());
+    while let Some(word) = words.next() {
+        match word.strip_prefix(name) {
+            Some("") => return words.next().map(|value| value.into_owned()),
+            Some(rest) if rest.starts_with('=') => return Some(rest[1..].to_owned()),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Without `--target-dir`: each pass has a folder in it.
+fn without_target_folder(arguments: &[OsString]) -> impl Iterator<Item = &OsStr> {
+    let mut is_value = false;
+    arguments.iter().map(OsString::as_os_str).filter(move |word| {
+        let was_value = std::mem::replace(&mut is_value, *word == "--target-dir");
+        !was_value && !word.to_string_lossy().starts_with("--target-dir")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<OsString> {
+        line.split(' ').map(OsString::from).collect()
+    }
+
+    #[test]
+    fn cargos_options_are_found() {
+        let line = words("-p x --target-dir a/b --target=riscv64 --manifest-path x/Cargo.toml");
+        assert_eq!(value_of(&line, "--target-dir").unwrap(), "a/b");
+        assert_eq!(value_of(&line, "--target").unwrap(), "riscv64");
+        assert_eq!(value_of(&line, "--config"), None);
+        let rest: Vec<&OsStr> = without_target_folder(&line).collect();
+        assert_eq!(rest, ["-p", "x", "--target=riscv64", "--manifest-path", "x/Cargo.toml"]);
+    }
+}

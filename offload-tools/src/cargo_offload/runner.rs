@@ -1,0 +1,154 @@
+//! What Cargo starts in the place of a test program: `cargo-offload run PROGRAM ARGUMENTS`.
+
+use super::log::{Log, Program};
+use super::passes::variables;
+use super::record::Record;
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{self, Command, ExitCode, ExitStatus};
+
+/// Runs a test program.
+///
+/// Returns an error in words if it cannot be started.
+pub fn run(words: &[OsString]) -> Result<ExitCode, String> {
+    let usage = "this command is Cargo's to run: see 'cargo offload test --help'";
+    let (program, arguments) = words.split_first().ok_or(usage)?;
+    let log = Log::of_runner(&env::var_os(variables::LOG).ok_or(usage)?);
+    let program = Path::new(program);
+    let package = env::var("CARGO_PKG_NAME").unwrap_or_default();
+    // A program that is not run in several orders takes this process.
+    log.add(None, &Program { process: process::id(), package, path: program.to_owned() })?;
+    let number = |name| env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    if let Some(count) = number(variables::ORDERS) {
+        return in_orders(program, arguments, count, number(variables::SEED).unwrap_or(1), &log);
+    }
+    let mut command = plain(program, arguments);
+    if let Some(record) = Record::of_program(program)? {
+        put_before(&record, &log, &mut command);
+    }
+    become_program(command)
+}
+
+fn plain(program: &Path, arguments: &[OsString]) -> Command {
+    let mut command = Command::new(program);
+    command.args(arguments);
+    for name in [variables::LOG, variables::ORDERS, variables::SEED] {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// Puts the sanitizer into the program, and into none that the program starts.
+fn put_before(record: &Record, log: &Log, command: &mut Command) {
+    let mut libraries = vec![record.library.clone()];
+    libraries.extend(for_one_process(log.folder()));
+    let mut preload = env::join_paths(&libraries).unwrap_or_else(|_| record.library.clone().into_os_string());
+    if let Some(others) = env::var_os("LD_PRELOAD") {
+        preload.push(":");
+        preload.push(others);
+    }
+    command.env("LD_PRELOAD", preload);
+    let symbolizer = record.symbolizer.as_ref().map(|path| format!(":external_symbolizer_path='{}'", path.display()));
+    let common = format!("log_path='{}'{}", log.reports().display(), symbolizer.unwrap_or_default());
+    for (name, own) in [
+        // Leaks are not the kernels'. A program goes on after a finding, and ends as its tests say.
+        ("ASAN_OPTIONS", "detect_leaks=0:halt_on_error=0:"),
+        ("TSAN_OPTIONS", "ignore_noninstrumented_modules=1:exitcode=0:"),
+        ("UBSAN_OPTIONS", "print_stacktrace=1:"),
+    ] {
+        // The last of two counts.
+        let of_user = env::var(name).map_or_else(|_| String::new(), |options| format!(":{options}"));
+        command.env(name, format!("{own}{common}{of_user}"));
+    }
+}
+
+/// A library that takes the sanitizer out of the environment once it is loaded, compiled if there is a compiler.
+fn for_one_process(folder: &Path) -> Option<PathBuf> {
+    const SOURCE: &str = "#include <stdlib.h>\n\
+        __attribute__((constructor)) static void offload_for_one_process(void) { unsetenv(\"LD_PRELOAD\"); }\n";
+    let library = folder.join("for_one_process.so");
+    if library.exists() {
+        return Some(library);
+    }
+    // Programs of several packages may start at once.
+    let (source, own) =
+        (folder.join(format!("{}-source.c", process::id())), folder.join(format!("{}-own.so", process::id())));
+    fs::write(&source, SOURCE).ok()?;
+    let compiles = |compiler: &str| {
+        let mut command = Command::new(compiler);
+        command.args(["-shared", "-fPIC", "-O1", "-o"]).arg(&own).arg(&source);
+        command.output().is_ok_and(|output| output.status.success())
+    };
+    let found = ["cc", "gcc", "clang"].into_iter().any(compiles) && fs::rename(&own, &library).is_ok();
+    let _ = fs::remove_file(&source);
+    found.then_some(library)
+}
+
+#[cfg(unix)]
+fn become_program(mut command: Command) -> Result<ExitCode, String> {
+    use std::os::unix::process::CommandExt;
+    let error = command.exec();
+    Err(format!("cannot start {}: {error}", command.get_program().display()))
+}
+
+#[cfg(not(unix))]
+fn become_program(mut command: Command) -> Result<ExitCode, String> {
+    let status =
+        command.status().map_err(|error| format!("cannot start {}: {error}", command.get_program().display()))?;
+    Ok(code(status))
+}
+
+/// Runs a program in one order after the other, until it fails. What it prints is shown of the first run, and of the one that
+/// fails.
+fn in_orders(program: &Path, arguments: &[OsString], count: u64, seed: u64, log: &Log) -> Result<ExitCode, String> {
+    let failed = |error| format!("cannot start {}: {error}", program.display());
+    for (number, order) in orders(count, seed).enumerate() {
+        let mut command = plain(program, arguments);
+        command.env("OFFLOAD_CPU_ORDER", &order);
+        let (status, printed) = match number {
+            0 => (command.status().map_err(failed)?, None),
+            _ => {
+                let output = command.output().map_err(failed)?;
+                (output.status, Some(output))
+            }
+        };
+        if status.success() {
+            continue;
+        }
+        if let Some(output) = printed {
+            anstream::eprintln!("offload: with OFFLOAD_CPU_ORDER={order}, after {number} orders in which it passed:");
+            anstream::print!("{}", String::from_utf8_lossy(&output.stdout));
+            anstream::eprint!("{}", String::from_utf8_lossy(&output.stderr));
+        }
+        let package = env::var("CARGO_PKG_NAME").unwrap_or_default();
+        log.add(Some(&order), &Program { process: 0, package, path: program.to_owned() })?;
+        return Ok(code(status));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Forward and reverse, which find most, then random ones.
+fn orders(count: u64, seed: u64) -> impl Iterator<Item = String> {
+    let random = (0..).map(move |more: u64| format!("random:{}", seed.wrapping_add(more)));
+    let first = ["forward".to_owned(), "reverse".to_owned()].into_iter();
+    first.chain(random).take(usize::try_from(count).unwrap_or(usize::MAX))
+}
+
+/// The exit status as this program's own.
+pub fn code(status: ExitStatus) -> ExitCode {
+    ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn random_orders_follow_the_two_plain_ones() {
+        let list = |count, seed| orders(count, seed).collect::<Vec<_>>();
+        assert_eq!(list(1, 1), ["forward"]);
+        assert_eq!(list(4, 7), ["forward", "reverse", "random:7", "random:8"]);
+    }
+}

@@ -1,0 +1,195 @@
+//! What is printed when all passes have run.
+
+use super::NOTHING_CHECKED;
+use super::findings::{self, Finding};
+use super::log::{Entries, Launch, Program};
+use super::passes::Pass;
+use cpp_demangle::{DemangleOptions, Symbol};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::process::{ExitCode, ExitStatus};
+
+/// What all passes came to.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// The kernels that were launched, each once.
+    kernels: BTreeSet<String>,
+    findings: Vec<Found>,
+    /// Why sanitizers did not work.
+    failures: BTreeSet<String>,
+    /// The first status of Cargo's that is none of success.
+    failed: Option<u8>,
+    /// Passes in which no kernel was launched.
+    without_kernels: Vec<String>,
+}
+
+/// A finding of a pass.
+#[derive(Debug)]
+struct Found {
+    finding: Finding,
+    /// How often it was reported.
+    times: usize,
+    /// The tests that launched the kernel.
+    tests: BTreeSet<String>,
+    /// How to see it again.
+    again: String,
+}
+
+impl Outcome {
+    /// Takes up what a pass came to.
+    pub fn add(&mut self, pass: &Pass, status: ExitStatus, entries: Entries) {
+        if !status.success() {
+            self.failed = self.failed.or(Some(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)));
+        }
+        if entries.launched.is_empty() {
+            self.without_kernels.push(pass.options());
+        }
+        self.kernels.extend(entries.launched.iter().cloned());
+        let mut found: Vec<Finding> = Vec::new();
+        for (process, file, text) in &entries.reports {
+            let read = findings::read(*process, file, text);
+            found.extend(read.findings);
+            self.failures.extend(read.failure);
+        }
+        found.extend(entries.endless.iter().map(|(launch, place)| endless(launch, place)));
+        let first = self.findings.len();
+        for finding in found {
+            let (tests, again) = (tests_of(&finding, &entries), again(pass, &finding, &entries));
+            let same = self.findings[first..].iter_mut().find(|known| is_same(&known.finding, &finding));
+            match same {
+                Some(known) => {
+                    known.times += 1;
+                    known.tests.extend(tests);
+                }
+                None => self.findings.push(Found { finding, times: 1, tests, again }),
+            }
+        }
+        for (order, program) in &entries.orders {
+            self.findings.push(Found {
+                finding: Finding {
+                    kind: format!("tests that fail with OFFLOAD_CPU_ORDER={order}"),
+                    notes: vec![format!("the program is {}", program.path.display())],
+                    ..Finding::default()
+                },
+                times: 1,
+                tests: BTreeSet::new(),
+                again: format!("OFFLOAD_CPU_ORDER={order} cargo test -p {}", program.package),
+            });
+        }
+    }
+
+    /// The exit status: see [`HELP`](super::arguments::HELP).
+    pub fn exit_code(&self) -> ExitCode {
+        match (self.findings.is_empty() && self.failures.is_empty(), self.failed) {
+            (false, _) => ExitCode::FAILURE,
+            (true, Some(code)) => ExitCode::from(code),
+            (true, None) if !self.without_kernels.is_empty() => ExitCode::from(NOTHING_CHECKED),
+            (true, None) => ExitCode::SUCCESS,
+        }
+    }
+
+    /// Prints findings, and what was checked.
+    pub fn print(&self) {
+        anstream::print!("{}", self.text());
+    }
+
+    fn text(&self) -> String {
+        let mut text = String::new();
+        for (at, found) in self.findings.iter().enumerate() {
+            let _ = writeln!(text, "\n{}. {}", at + 1, found.text().trim_end());
+        }
+        for failure in &self.failures {
+            let _ = writeln!(text, "\nerror: {failure}");
+        }
+        let count = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+        let _ = writeln!(
+            text,
+            "\n{} in {} launched on the CPU",
+            count(self.findings.len(), "finding"),
+            count(self.kernels.len(), "kernel")
+        );
+        for options in &self.without_kernels {
+            let _ = writeln!(
+                text,
+                "error: `cargo offload test {options}` checked nothing: no kernel was launched on the CPU. The pack needs \
+                 the target \"cpu\", and a test has to launch a kernel on the device that offload::run gives it."
+            );
+        }
+        text
+    }
+}
+
+impl Found {
+    fn text(&self) -> String {
+        let Finding { kind, kernel, places, notes, report, .. } = &self.finding;
+        let mut text = kind.clone();
+        if let Some(kernel) = kernel {
+            let _ = write!(text, ", in the kernel {}", readable(kernel));
+        }
+        if self.times > 1 {
+            let _ = write!(text, " ({} times)", self.times);
+        }
+        text.push('\n');
+        let width = places.iter().map(|place| place.line.len()).max().unwrap_or(0);
+        let what_width = places.iter().map(|place| place.what.len()).max().unwrap_or(0);
+        for place in places {
+            let line = format!("   {:width$}  {:what_width$}  {}", place.line, place.what, place.thread);
+            let _ = writeln!(text, "{}", line.trim_end());
+        }
+        for note in notes {
+            let _ = writeln!(text, "   {note}");
+        }
+        if !self.tests.is_empty() {
+            let _ = writeln!(text, "   launched by {}", self.tests.iter().cloned().collect::<Vec<_>>().join(", "));
+        }
+        if !report.as_os_str().is_empty() {
+            let _ = writeln!(text, "   the whole report: {}", report.display());
+        }
+        let _ = writeln!(text, "   again: {}", self.again);
+        text
+    }
+}
+
+/// The name in the source, of a symbol.
+fn readable(symbol: &str) -> String {
+    let options = DemangleOptions::new().no_params().no_return_type();
+    let demangled = Symbol::new(symbol).ok().and_then(|symbol| symbol.demangle_with_options(&options).ok());
+    demangled.unwrap_or_else(|| symbol.to_owned())
+}
+
+/// Of two findings, whether they are one: what a kernel does wrong at some lines, by whichever threads.
+fn is_same(one: &Finding, other: &Finding) -> bool {
+    let lines = |finding: &Finding| finding.places.iter().map(|place| place.line.clone()).collect::<BTreeSet<_>>();
+    one.kernel == other.kernel && one.kind == other.kind && lines(one) == lines(other)
+}
+
+fn endless(launch: &Launch, place: &str) -> Finding {
+    Finding {
+        kind: "a kernel that does not end in time".to_owned(),
+        kernel: Some(launch.kernel.clone()),
+        notes: vec![format!("it was in {place}")],
+        process: launch.process,
+        ..Finding::default()
+    }
+}
+
+/// The tests of the process that launched the kernel and saw a finding.
+fn tests_of(finding: &Finding, entries: &Entries) -> BTreeSet<String> {
+    let of_endless = entries.endless.iter().map(|(launch, _)| launch);
+    let all = entries.found.iter().chain(of_endless).filter(|launch| launch.process == finding.process);
+    let of_kernel = all.filter(|launch| finding.kernel.as_ref().is_none_or(|kernel| *kernel == launch.kernel));
+    of_kernel.map(|launch| launch.thread.clone()).filter(|name| !name.is_empty() && name != "main").collect()
+}
+
+/// A command that runs no more than what has the finding.
+fn again(pass: &Pass, finding: &Finding, entries: &Entries) -> String {
+    let mut command = format!("cargo offload test {}", pass.options());
+    let of_process = |program: &&Program| program.process == finding.process;
+    if let Some(program) = entries.programs.iter().find(of_process).filter(|program| !program.package.is_empty()) {
+        let _ = write!(command, " -p {}", program.package);
+    }
+    if let Some(test) = tests_of(finding, entries).first() {
+        let _ = write!(command, " -- --exact {test}");
+    }
+    command
+}

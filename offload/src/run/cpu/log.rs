@@ -1,0 +1,90 @@
+//! What launches on the CPU write down for who tests kernels: a file that `OFFLOAD_CPU_LOG` names gets a line for what is launched
+//! and what is found. Its words stand between TABs:
+//!
+//! | line | when |
+//! |---|---|
+//! | `launched`, process, kernel | a process launches the kernel for the first time |
+//! | `found`, process, kernel, thread | a checked image reports something; the thread that launches has the test's name |
+//! | `endless`, process, kernel, thread, place | a launch takes longer than `OFFLOAD_CPU_TIME_LIMIT`, in seconds; then the process ends |
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::time::Duration;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Mutex, PoisonError};
+use std::{env, eprintln, process, thread};
+
+/// The exit status of a program whose kernel did not end: that of the command `timeout`.
+const ENDED: i32 = 124;
+
+pub(super) fn launched(kernel: &str) {
+    static KNOWN: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    if env::var_os("OFFLOAD_CPU_LOG").is_none() {
+        return;
+    }
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if !known.iter().any(|known| known == kernel) {
+        known.push(kernel.to_string());
+        write("launched", kernel, &[]);
+    }
+}
+
+pub(super) fn found(kernel: &str) {
+    write("found", kernel, &[thread::current().name().unwrap_or("")]);
+}
+
+/// A line, of one call of the system: processes share the file.
+fn write(what: &str, kernel: &str, more: &[&str]) {
+    let Some(path) = env::var_os("OFFLOAD_CPU_LOG").filter(|path| !path.is_empty()) else { return };
+    let mut line = format!("{what}\t{}\t{kernel}", process::id());
+    for word in more {
+        line.push('\t');
+        line.push_str(&word.replace(['\t', '\n'], " "));
+    }
+    line.push('\n');
+    let opened = OpenOptions::new().create(true).append(true).open(&path);
+    if let Err(error) = opened.and_then(|mut file| file.write_all(line.as_bytes())) {
+        eprintln!("offload: could not write to {}, which OFFLOAD_CPU_LOG names: {error}", path.display());
+    }
+}
+
+/// How long a launch may take, if there is a limit.
+///
+/// Returns an error in words if the variable is no number.
+pub(super) fn time_limit() -> Result<Option<Duration>, String> {
+    let Some(text) = env::var_os("OFFLOAD_CPU_TIME_LIMIT").filter(|text| !text.is_empty()) else { return Ok(None) };
+    let seconds = text.to_str().and_then(|text| text.parse().ok()).filter(|seconds| *seconds > 0);
+    let wrong = || format!("OFFLOAD_CPU_TIME_LIMIT is '{}'; it can be a number of seconds", text.to_string_lossy());
+    seconds.map(Duration::from_secs).map(Some).ok_or_else(wrong)
+}
+
+/// Calls `launch`, and ends the process if it takes longer; `place` says where it is then.
+pub(super) fn within<R>(
+    limit: Duration,
+    kernel: &str,
+    place: &(dyn Fn() -> String + Sync),
+    launch: impl FnOnce() -> R,
+) -> R {
+    let name = thread::current().name().unwrap_or("").to_string();
+    thread::scope(|scope| {
+        let (ended, end) = mpsc::channel::<()>();
+        // Without another thread, nobody watches.
+        let _ = thread::Builder::new().spawn_scoped(scope, move || {
+            if end.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
+                let place = place();
+                write("endless", kernel, &[&name, &place]);
+                eprintln!(
+                    "offload: the kernel {kernel} has run for {} s on the CPU (OFFLOAD_CPU_TIME_LIMIT) and is ended, in {place}",
+                    limit.as_secs()
+                );
+                process::exit(ENDED);
+            }
+        });
+        let result = launch();
+        drop(ended);
+        result
+    })
+}
