@@ -88,7 +88,7 @@ impl Sanitizer {
     fn of_kernels(&self) -> Vec<OsString> {
         let mut list = self.macros();
         // More optimization leaves out accesses, and less makes stacks and tests large.
-        list.extend(args(&["-O1", "-g", "-fno-omit-frame-pointer", self.check.option(), "-fno-sanitize=vptr"]));
+        list.extend(args(&["-O1", "-g", "-fno-omit-frame-pointer", self.option(), "-fno-sanitize=vptr"]));
         // ASAN_OPTIONS=halt_on_error=0 goes on after a finding; without it the first ends the program.
         list.extend(self.checks_memory().then(|| "-fsanitize-recover=address".into()));
         // What says where a thread was that is missing at a barrier.
@@ -111,7 +111,7 @@ impl Sanitizer {
     }
 
     fn of_link(&self) -> Vec<OsString> {
-        let mut list = args(&[self.check.option()]);
+        let mut list = args(&[self.option()]);
         list.extend(self.is_clang.then(|| "-shared-libsan".into()));
         for report in REPORTS {
             list.push(format!("-Wl,--wrap=__ubsan_handle_{report}").into());

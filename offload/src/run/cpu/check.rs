@@ -46,7 +46,7 @@ impl<'a> Checked<'a> {
     pub(super) fn hint(&self) -> String {
         let Self { kind, library, symbolizer } = self;
         let options = match *kind {
-            "races" => "TSAN_OPTIONS=ignore_noninstrumented_modules=1",
+            "races" => "TSAN_OPTIONS=ignore_noninstrumented_modules=1:suppress_equal_addresses=0",
             "undefined" => "UBSAN_OPTIONS=print_stacktrace=1",
             _ => "ASAN_OPTIONS=detect_leaks=0",
         };

@@ -1,0 +1,104 @@
+//! Every wrong kernel is found where it is wrong, and no right one is reported.
+
+use super::{Compiler, KERNELS, Program, names};
+use offload_tests::registry::{CLANG, Test};
+use offload_tests::tools::stderr;
+use std::collections::BTreeMap;
+
+offload_tests::tests! {
+    ;
+    of_compilers(),
+}
+
+const CHECKS: [&str; 3] = ["memory", "races", "undefined"];
+
+/// Correct programs.
+const HOSTS: [&str; 10] = [
+    "host:mutex",
+    "host:rwlock",
+    "host:channel",
+    "host:scoped_threads",
+    "host:pool",
+    "host:reused_allocations",
+    "host:condvar",
+    "host:barrier",
+    "host:shared_device",
+    "host:spin_lock",
+];
+
+fn of_compilers() -> impl Iterator<Item = Test> {
+    [Compiler::Gcc, Compiler::Clang].into_iter().flat_map(|compiler| {
+        CHECKS.into_iter().map(move |check| {
+            let name = format!("the_corpus_by_{}_under_{check}", compiler.name());
+            Test::new(module_path!(), &name, CLANG.slow(), move || corpus(compiler, check))
+        })
+    })
+}
+
+/// The lines of a wrong kernel that may be named, by the check that finds it.
+fn expected() -> BTreeMap<&'static str, BTreeMap<&'static str, Vec<usize>>> {
+    let mut all: BTreeMap<&str, BTreeMap<&str, Vec<usize>>> = BTreeMap::new();
+    let mut kernel = "";
+    for (number, line) in KERNELS.lines().enumerate() {
+        if let Some((name, _)) = line.strip_prefix("KERNEL(").and_then(|rest| rest.split_once(')')) {
+            kernel = name;
+        }
+        let Some((_, checks)) = line.split_once("// found: ") else { continue };
+        for check in checks.split(' ') {
+            all.entry(kernel).or_default().entry(check).or_default().push(number + 1);
+        }
+    }
+    all
+}
+
+fn corpus(compiler: Compiler, check: &str) {
+    let program = Program::build(compiler, check);
+    let expected = expected();
+    let lines = |kernel: &str| {
+        let of_kernel = expected.get(kernel)?;
+        of_kernel.get(check).or_else(|| of_kernel.get("any"))
+    };
+    let right: Vec<&str> = names().filter(|name| name.ends_with("_right")).collect();
+    assert!(right.len() >= 24, "{} pairs", right.len());
+    let output = program.run(&[&right[..], &HOSTS].concat(), &[]);
+    let text = stderr(&output);
+    assert!(output.status.success() && text.ends_with("=== end\n"), "{compiler:?} {check}: {}\n{text}", output.status);
+    for word in ["ERROR", "WARNING", "runtime error", "offload:", "error:"] {
+        assert!(!text.contains(word), "{compiler:?} {check}: {word} in\n{text}");
+    }
+    let wrong: Vec<&str> = names().filter(|name| lines(name).is_some()).collect();
+    let output = program.run(&wrong, &[]);
+    let text = stderr(&output);
+    assert!(text.ends_with("=== end\n") || check == "races", "{compiler:?} {check}: {}\n{text}", output.status);
+    let sections: BTreeMap<&str, &str> = text.split("=== ").filter_map(|part| part.split_once('\n')).collect();
+    for name in wrong {
+        let report = sections[name];
+        let named = lines(name).unwrap().iter().any(|line| {
+            let place = format!("kernels.cu:{line}");
+            let followed = report.split(&place).skip(1).any(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()));
+            followed
+        });
+        assert!(named, "{compiler:?} {check}: {name} at {:?}:\n{report}", lines(name));
+        assert!(report.contains(name), "{compiler:?} {check}: {name} is not named:\n{report}");
+        assert!(report.contains("block (") && report.contains("thread ("), "{compiler:?} {check}: {name}:\n{report}");
+    }
+    stuck(compiler, &program);
+    if check == "races" {
+        let text = stderr(&program.run(&["host:overlapping_launches"], &[]));
+        assert!(text.contains("data race") && text.contains("of second_barrier_right"), "{compiler:?}: {text}");
+    } else {
+        // No sanitizer sees it, and nor can who does not look.
+        let text = stderr(&program.run(&["unwritten_sum_right", "unwritten_sum_wrong"], &[]));
+        assert!(text.contains("128 of 128 values are numbers") && text.contains("\n0 of 128"), "{compiler:?}: {text}");
+    }
+}
+
+/// Threads that wait for each other for ever.
+fn stuck(compiler: Compiler, program: &Program) {
+    let output = program.run(&["mask_wrong"], &[]);
+    let text = stderr(&output);
+    assert!(!output.status.success(), "{compiler:?}: {text}");
+    for line in &expected()["mask_wrong"]["stuck"] {
+        assert!(text.contains(&format!("kernels.cu:{line}: the first is thread (")), "{compiler:?}: {line} in\n{text}");
+    }
+}
