@@ -54,13 +54,13 @@ impl Check {
         }
     }
 
-    /// Returns the macros for `offload/cpu.h`.
-    pub(crate) fn macros(self) -> &'static [&'static str] {
+    /// Returns its parts, each of which has a macro in `offload/cpu.h`.
+    pub(crate) fn parts(self) -> &'static [Self] {
         match self {
-            Self::Memory => &["OFFLOAD_CPU_CHECK_MEMORY"],
-            Self::Races => &["OFFLOAD_CPU_CHECK_RACES"],
-            Self::Undefined => &["OFFLOAD_CPU_CHECK_UNDEFINED"],
-            Self::All => &["OFFLOAD_CPU_CHECK_MEMORY", "OFFLOAD_CPU_CHECK_UNDEFINED"],
+            Self::Memory => &[Self::Memory],
+            Self::Races => &[Self::Races],
+            Self::Undefined => &[Self::Undefined],
+            Self::All => &[Self::Memory, Self::Undefined],
         }
     }
 

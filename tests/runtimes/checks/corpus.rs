@@ -1,9 +1,10 @@
 //! Every wrong kernel is found where it is wrong, and no right one is reported.
 
 use super::{Compiler, KERNELS, Program, names};
-use offload_tests::registry::{CLANG, Test};
-use offload_tests::tools::stderr;
+use offload_tests::registry::{Needs, Test, needs};
+use offload_tests::tools::{Tool, stderr};
 use std::collections::BTreeMap;
+use std::process::Command;
 
 offload_tests::tests! {
     ;
@@ -30,9 +31,16 @@ fn of_compilers() -> impl Iterator<Item = Test> {
     [Compiler::Gcc, Compiler::Clang].into_iter().flat_map(|compiler| {
         CHECKS.into_iter().map(move |check| {
             let name = format!("the_corpus_by_{}_under_{check}", compiler.name());
-            Test::new(module_path!(), &name, CLANG.slow(), move || corpus(compiler, check))
+            Test::new(module_path!(), &name, sanitizers(compiler), move || corpus(compiler, check))
         })
     })
+}
+
+fn sanitizers(compiler: Compiler) -> Needs {
+    match compiler {
+        Compiler::Gcc => needs(&[Tool::Gcc, Tool::GccSanitizers]).slow(),
+        Compiler::Clang => needs(&[Tool::Llvm22, Tool::Gcc, Tool::ClangSanitizers]).slow(),
+    }
 }
 
 /// The lines of a wrong kernel that may be named, by the check that finds it.
@@ -83,6 +91,7 @@ fn corpus(compiler: Compiler, check: &str) {
         assert!(report.contains("block (") && report.contains("thread ("), "{compiler:?} {check}: {name}:\n{report}");
     }
     stuck(compiler, &program);
+    without_the_library(&program);
     if check == "races" {
         let text = stderr(&program.run(&["host:overlapping_launches"], &[]));
         assert!(text.contains("data race") && text.contains("of second_barrier_right"), "{compiler:?}: {text}");
@@ -91,6 +100,17 @@ fn corpus(compiler: Compiler, check: &str) {
         let text = stderr(&program.run(&["unwritten_sum_right", "unwritten_sum_wrong"], &[]));
         assert!(text.contains("128 of 128 values are numbers") && text.contains("\n0 of 128"), "{compiler:?}: {text}");
     }
+}
+
+/// The program says how it has to be started. UndefinedBehaviorSanitizer's library of g++ is found by the loader.
+fn without_the_library(program: &Program) {
+    let output = Command::new(&program.path).arg("barrier_right").env_remove("LD_PRELOAD").output();
+    let text = stderr(&output.expect("the program starts"));
+    if !text.contains("error: ") && program.check == "undefined" {
+        return;
+    }
+    let start = format!("It was built with OFFLOAD_CPU_CHECK={}: start the program with LD_PRELOAD=/", program.check);
+    assert!(text.contains(&start), "{text}");
 }
 
 /// Threads that wait for each other for ever.

@@ -1,6 +1,7 @@
 //! Images for the CPU that check their kernels: a corpus of kernels in pairs, one right and one wrong, and what correct programs
 //! do around them; by g++ and by clang.
 
+mod builds;
 mod corpus;
 mod orders;
 
@@ -12,6 +13,7 @@ use std::process::{Command, Output};
 
 offload_tests::tests! {
     ;
+    builds::tests(),
     corpus::tests(),
     orders::tests(),
 }

@@ -1,10 +1,9 @@
 //! Images that check their kernels by a sanitizer (`OFFLOAD_CPU_CHECK` when they are built), and the order in which blocks and
 //! threads run (`OFFLOAD_CPU_ORDER` when the program runs).
 
-use super::image::Settings;
 use alloc::format;
 use alloc::string::{String, ToString};
-use core::ffi::CStr;
+use core::ffi::{CStr, c_char, c_uint};
 use core::ptr;
 use std::env;
 use std::sync::OnceLock;
@@ -111,6 +110,16 @@ impl Order {
             }),
         }
     }
+}
+
+/// How a grid runs, as `offload/schedule.h` declares it.
+#[repr(C)]
+pub(super) struct Settings {
+    pub(super) size: usize,
+    /// The name, for messages; or null.
+    pub(super) kernel: *const c_char,
+    pub(super) order: c_uint,
+    pub(super) seed: u64,
 }
 
 impl Settings {

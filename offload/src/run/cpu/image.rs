@@ -1,13 +1,13 @@
 //! Images for the CPU, loaded: from memory where the system allows it, else from a file that is removed at once.
 
 use super::Address;
-use super::check::Checked;
+use super::check::{Checked, Settings};
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::error::Error;
-use core::ffi::{CStr, c_char, c_uint, c_void};
+use core::ffi::{CStr, c_uint, c_void};
 use core::mem::ManuallyDrop;
 use core::ptr;
 use libloading::Library;
@@ -31,16 +31,6 @@ pub(super) type LaunchBlocks = unsafe extern "C" fn(
     thread: unsafe extern "C" fn(*mut c_void),
     context: *mut c_void,
 );
-
-/// How a grid runs.
-#[repr(C)]
-pub(super) struct Settings {
-    pub(super) size: usize,
-    /// The name, for messages; or null.
-    pub(super) kernel: *const c_char,
-    pub(super) order: c_uint,
-    pub(super) seed: u64,
-}
 
 /// Like [`LaunchBlocks`], with settings. Returns how many findings a checked image has had.
 pub(super) type LaunchWith = unsafe extern "C" fn(

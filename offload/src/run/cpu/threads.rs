@@ -1,7 +1,7 @@
 //! The blocks of a grid, on all cores.
 
-use super::check::{Order, found};
-use super::image::{Kernel, LaunchWith, Settings};
+use super::check::{Order, Settings, found};
+use super::image::{Kernel, LaunchWith};
 use crate::call::Invoke;
 use crate::run::launch::Launch;
 use alloc::ffi::CString;
