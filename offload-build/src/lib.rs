@@ -222,7 +222,8 @@
 //!
 //! The sanitizer's library has to be in the program before all others, which `LD_PRELOAD` does. An error of `offload::run` shows the
 //! variables with their values for a program that was started without. AddressSanitizer ends the program at the first finding,
-//! unless `ASAN_OPTIONS` has `halt_on_error=0`.
+//! unless `ASAN_OPTIONS` has `halt_on_error=0`. After `OFFLOAD_CPU_TIME_LIMIT` seconds, if that is set, a launch ends the program with
+//! the block and the thread that it is in.
 //!
 //! # What makes a build script run again
 //!

@@ -109,13 +109,14 @@ struct groups {
   }
 };
 
-/* `file:line`, as far as the sanitizer's runtime knows. */
+/* Adds `file:line`.  GCC's UndefinedBehaviorSanitizer reads no symbols. */
 inline void add_place(text &to, void *pc) {
   char place[512] = "";
   if (__sanitizer_symbolize_pc != nullptr)
     /* It takes return addresses, and looks before them. */
     __sanitizer_symbolize_pc(pc, "%s:%l", place, sizeof place);
-  to.add("%s", place);
+  bool is_known = place[0] != 0 && place[0] != '<';
+  to.add("%s", is_known ? place : "a line that this sanitizer cannot name (OFFLOAD_CPU_CHECK=memory can)");
 }
 
 inline void describe(text &to, const launch &l, const groups &of) {
@@ -165,15 +166,32 @@ inline void divergence(launch &l) {
     is_one = l.threads[i].at.line == mine.at.line && l.threads[i].at.file == mine.at.file;
   if (is_one)
     return;
+  ++l.checks->findings;
   groups of(l);
   if (!is_new(l, of))
     return;
-  ++l.checks->findings;
   text line;
   line.add("offload: a barrier that not all threads reach, in the kernel %s, ", kernel_of(l)).index("block", blockIdx);
   line.add(": of %u threads", l.count);
   describe(line, l, of);
   line.print();
+}
+
+/* OFFLOAD_CPU_TIME_LIMIT is the seconds after which a launch is ended. */
+inline void limit(launch &l) {
+  const char *seconds = getenv("OFFLOAD_CPU_TIME_LIMIT");
+  long count = seconds != nullptr ? strtol(seconds, nullptr, 10) : 0;
+  l.checks->end = count > 0 ? time(nullptr) + count : 0;
+}
+
+[[noreturn]] inline void takes_too_long(const launch &l) {
+  text line;
+  line.add("offload: the kernel %s takes longer than OFFLOAD_CPU_TIME_LIMIT=%s allows: ", kernel_of(l),
+           getenv("OFFLOAD_CPU_TIME_LIMIT"));
+  line.index("it is in block", blockIdx).index(", thread", threadIdx).add(", at ");
+  add_place(line, l.threads[l.self].last_code[1]);
+  line.print();
+  abort();
 }
 
 inline void stuck(const launch &l) {
@@ -201,6 +219,9 @@ __attribute__((visibility("hidden"))) void __sanitizer_cov_trace_pc(void) {
     mine.last_code[0] = mine.last_code[1];
     mine.last_code[1] = here;
   }
+  static unsigned calls;
+  if (l->checks->end != 0 && ++calls % 65536 == 0 && time(nullptr) >= l->checks->end)
+    reports::takes_too_long(*l);
 }
 
 /* The linker leads the calls of instrumented code here (--wrap).  UndefinedBehaviorSanitizer reports each place once, and

@@ -83,8 +83,7 @@ fn corpus(compiler: Compiler, check: &str) {
         let report = sections[name];
         let named = lines(name).unwrap().iter().any(|line| {
             let place = format!("kernels.cu:{line}");
-            let followed = report.split(&place).skip(1).any(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()));
-            followed
+            report.split(&place).skip(1).any(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
         });
         assert!(named, "{compiler:?} {check}: {name} at {:?}:\n{report}", lines(name));
         assert!(report.contains(name), "{compiler:?} {check}: {name} is not named:\n{report}");
@@ -92,6 +91,9 @@ fn corpus(compiler: Compiler, check: &str) {
     }
     stuck(compiler, &program);
     without_the_library(&program);
+    if check == "memory" && compiler == Compiler::Gcc {
+        endless(&program);
+    }
     if check == "races" {
         let text = stderr(&program.run(&["host:overlapping_launches"], &[]));
         assert!(text.contains("data race") && text.contains("of second_barrier_right"), "{compiler:?}: {text}");
@@ -100,6 +102,17 @@ fn corpus(compiler: Compiler, check: &str) {
         let text = stderr(&program.run(&["unwritten_sum_right", "unwritten_sum_wrong"], &[]));
         assert!(text.contains("128 of 128 values are numbers") && text.contains("\n0 of 128"), "{compiler:?}: {text}");
     }
+}
+
+/// A launch that takes too long ends the program, and says where it was.
+fn endless(program: &Program) {
+    let output = program.run(&["endless"], &[("OFFLOAD_CPU_TIME_LIMIT", "1")]);
+    let text = stderr(&output);
+    let start = "offload: the kernel endless takes longer than OFFLOAD_CPU_TIME_LIMIT=1 allows: it is in block (0, 0, 0), \
+                 thread (0, 0, 0), at ";
+    let line = expected()["endless"]["late"][0];
+    let place = text.split(start).nth(1).unwrap_or_else(|| panic!("{text}"));
+    assert!(place.starts_with(&format!("kernels/kernels.cu:{line}\n")), "{text}");
 }
 
 /// The program says how it has to be started. UndefinedBehaviorSanitizer's library of g++ is found by the loader.

@@ -80,7 +80,7 @@ impl LoadedImage {
     pub(super) fn load(bytes: &[u8]) -> Result<Self, String> {
         let checked = Checked::of(bytes);
         checked.as_ref().map_or(Ok(()), Checked::is_loadable)?;
-        let source = Source::new(bytes)?;
+        let source = Source::new(bytes, checked.is_some())?;
         let path = source.path();
         // SAFETY: the image was compiled by this program's build, and runs nothing when it is loaded or unloaded but what its
         // source has.
@@ -161,8 +161,9 @@ enum Source {
 }
 
 impl Source {
-    fn new(bytes: &[u8]) -> Result<Self, String> {
-        let is_for_debuggers = is_for_debuggers(bytes);
+    fn new(bytes: &[u8], is_checked: bool) -> Result<Self, String> {
+        // Sanitizers read a file in memory as well, and end programs that would leave another file behind.
+        let is_for_debuggers = !is_checked && is_for_debuggers(bytes);
         #[cfg(target_os = "linux")]
         if !is_for_debuggers && let Some(file) = in_memory(bytes) {
             return Ok(Self::Memory(file));
@@ -173,7 +174,10 @@ impl Source {
     fn path(&self) -> PathBuf {
         match self {
             #[cfg(target_os = "linux")]
-            Self::Memory(file) => format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(file)).into(),
+            Self::Memory(file) => {
+                // The process by its number: a sanitizer may have another process read the file.
+                format!("/proc/{}/fd/{}", process::id(), std::os::fd::AsRawFd::as_raw_fd(file)).into()
+            }
             Self::Temporary(file) => file.path.clone(),
             Self::Gone => PathBuf::new(),
         }

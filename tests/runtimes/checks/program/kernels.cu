@@ -419,6 +419,15 @@ KERNEL(mask_wrong) {
   x[index()] = sum;
 }
 
+// ---- no end
+
+KERNEL(endless) {
+  UNUSED;
+  volatile float *mine = x + index();
+  while (*mine > 0) // found: late
+    ;
+}
+
 // ---- orders
 
 // Which thread comes when.
