@@ -189,6 +189,7 @@
 //! | `OFFLOAD_ARCH_<package>`, `OFFLOAD_ARCH` | targets in place of those in build.rs; `,` `;` or spaces between them. `-` in the package's name is `_` here |
 //! | `OFFLOAD_JOBS` | the most compilers at a time, if that is less than `cargo build -j` allows; before [`Build::max_parallel`] |
 //! | `OFFLOAD_COMPILER_LAUNCHER` | what compilers are started through; see [below](#compiler-launchers) |
+//! | `OFFLOAD_CPU_CHECK` | the image for the CPU checks its kernels: `memory`, `races`, `undefined`, or `all`; see [below](#checks) |
 //! | `OFFLOAD_CLANG` | the clang to use |
 //! | `OFFLOAD_PTXAS` | the ptxas to use; else `CUDA_HOME`, `CUDA_PATH`, `CUDA_ROOT`, `CUDA_TOOLKIT_ROOT_DIR` with `/bin/ptxas`; then, after `PATH`, what is said of nvcc above |
 //! | `NVCC`, `NVCC_<target>`, `CUDACXX` | the nvcc to use where build.rs asks for it; else those of the four variables above, with `/bin/nvcc`; then `VIRTUAL_ENV`, `CONDA_PREFIX`, `HOME` for Python's packages |
@@ -204,6 +205,25 @@
 //! | `OFFLOAD_REBUILD=1` | make everything again, whatever there is |
 //!
 //! `CARGO_TERM_COLOR=always` gives compilers' messages their colours.
+//!
+//! # Checks
+//!
+//! With `OFFLOAD_CPU_CHECK` the image for the CPU is compiled with a sanitizer of the C++ compiler, g++ or clang, on x86-64 Linux:
+//!
+//! | value | finds |
+//! |---|---|
+//! | `memory` | accesses beyond global, shared and local memory, to memory that was freed, and misaligned ones (AddressSanitizer) |
+//! | `races` | accesses that nothing orders: of threads of a block without a barrier, of a warp without `__syncwarp`, of blocks (ThreadSanitizer) |
+//! | `undefined` | shifts that are too far, signed overflow, indices beyond an array (UndefinedBehaviorSanitizer) |
+//! | `all` | `memory` and `undefined` in one image. `races` needs an image of its own, and a warning says so |
+//!
+//! Each finds barriers that not all threads of a block reach, and fills shared memory with bytes of 0xff, which are NaN. Images for
+//! GPUs are what they are without it.
+//!
+//! The sanitizer's library has to be in the program before all others, which `LD_PRELOAD` does. An error of `offload::run` shows the
+//! variables with their values for a program that was started without. AddressSanitizer ends the program at the first finding,
+//! unless `ASAN_OPTIONS` has `halt_on_error=0`. After `OFFLOAD_CPU_TIME_LIMIT` seconds, if that is set, a launch ends the program with
+//! the block and the thread that it is in.
 //!
 //! # What makes a build script run again
 //!

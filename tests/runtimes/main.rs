@@ -1,6 +1,7 @@
 //! Programs that load their images: the examples and the guide, and which image vendors' programs choose.
 
 mod agreement;
+mod checks;
 mod comgr;
 mod cuda_driver;
 mod examples;
@@ -13,6 +14,7 @@ mod saxpy;
 fn main() -> std::process::ExitCode {
     offload_tests::registry::run([
         agreement::tests(),
+        checks::tests(),
         comgr::tests(),
         cuda_driver::tests(),
         examples::tests(),

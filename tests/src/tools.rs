@@ -44,6 +44,10 @@ pub enum Tool {
     Strace,
     /// A C and a C++ compiler, and GNU ld.
     Gcc,
+    /// The libraries of g++'s sanitizers.
+    GccSanitizers,
+    /// The libraries of the sanitizers of LLVM 22's clang.
+    ClangSanitizers,
     /// `python3`.
     Python,
     /// GNU ld that links for 64-bit Windows, which is how the one of Debian for x86-64 is built.
@@ -158,6 +162,11 @@ impl Tool {
                 Ok(output) => Err(format!("strace cannot trace: {}", String::from_utf8_lossy(&output.stderr).trim())),
                 Err(error) => Err(format!("strace does not start: {error}")),
             },
+            Tool::GccSanitizers => has_files("g++".as_ref(), &["libasan.so", "libtsan.so", "libubsan.so"]),
+            Tool::ClangSanitizers => has_files(
+                &llvm_bin().join("clang++"),
+                &["libclang_rt.asan-x86_64.so", "libclang_rt.tsan-x86_64.so", "libclang_rt.ubsan_standalone-x86_64.so"],
+            ),
             Tool::Gcc => ["gcc", "g++", "ld.bfd"].into_iter().try_for_each(found_in_path),
             Tool::Python => found_in_path("python3"),
             Tool::GnuPe => {
@@ -328,6 +337,18 @@ pub fn stderr(output: &Output) -> String {
 
 fn in_path(name: &str) -> Option<PathBuf> {
     env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join(name)).find(|path| path.is_file())
+}
+
+/// Whether a compiler has these libraries: it prints the bare name of what it does not find.
+fn has_files(compiler: &Path, names: &[&str]) -> Result<(), String> {
+    for name in names {
+        let output = Command::new(compiler).arg(format!("-print-file-name={name}")).output();
+        let output = output.map_err(|error| format!("{}: {error}", compiler.display()))?;
+        if !Path::new(stdout(&output).trim()).is_absolute() {
+            return Err(format!("{} has no {name}", compiler.display()));
+        }
+    }
+    Ok(())
 }
 
 fn found_in_path(name: &str) -> Result<(), String> {

@@ -46,13 +46,20 @@ pub struct Published {
 }
 
 /// Everything that comes from the system.
-pub const NEEDS: [Need; 9] = [
+pub const NEEDS: [Need; 10] = [
     Need {
         what: "LLVM 22",
         packages: &["clang-22", "lld-22", "llvm-22", "llvm-22-tools", "clang-tools-22"],
         why: "compiles the kernels, and its offload tools judge what we write",
         elsewhere: "any LLVM 22 with clang, lld and clang-offload-bundler; set OFFLOAD_TEST_LLVM to its bin folder",
         files: &["clang", "ld.lld", "llvm-readelf", "llvm-offload-binary", "clang-offload-bundler"],
+    },
+    Need {
+        what: "LLVM 22's sanitizers",
+        packages: &["libclang-rt-22-dev"],
+        why: "check kernels on the CPU, as g++'s do",
+        elsewhere: "compiler-rt of LLVM 22 where its clang looks for it",
+        files: &["libclang_rt.tsan-x86_64.so"],
     },
     Need {
         what: "C++ compiler and GNU binutils",
@@ -255,7 +262,7 @@ pub const CUDA_PROGRAMS: [&str; 5] = ["bin/nvcc", "bin/ptxas", "bin/fatbinary", 
 const LLVM: &str = "/usr/lib/llvm-22/bin";
 
 /// Where libraries and headers are looked for when there is no dpkg to ask.
-const FOLDERS: [&str; 8] = [
+const FOLDERS: [&str; 9] = [
     "/usr/lib64",
     "/usr/lib",
     "/usr/lib/x86_64-linux-gnu",
@@ -264,6 +271,7 @@ const FOLDERS: [&str; 8] = [
     "/opt/rocm/lib",
     "/opt/rocm/include",
     "/usr/local/include",
+    "/usr/lib/llvm-22/lib/clang/22/lib/linux",
 ];
 
 impl Need {

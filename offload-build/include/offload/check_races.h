@@ -76,6 +76,8 @@ struct fiber_set {
   /* The set for a block of so many threads: launches of one thread of the operating system come after each other, so
    * each begins with the first of its sets. */
   static fiber_set *take(unsigned count, unsigned block) {
+    if (count > most)
+      fail("a block has more than 1024 threads, which no GPU runs");
     const unsigned number = block % (count <= 32 ? 8 : count <= 128 ? 4 : 2);
     fiber_set *found = nullptr, *oldest = nullptr;
     for (fiber_set *set = all; set != nullptr; set = set->next) {
@@ -113,10 +115,11 @@ namespace races {
 constexpr unsigned kinds = 8, of_warp = 2 * kinds, first_of_warps = 3;
 constexpr size_t edges = first_of_warps + 32 * of_warp, pitch = 8;
 
-inline char launches;
+/* What launches of all images are ordered by: an address that all of them know. */
+inline void *launches() { return &environ; }
 
 /* Before a launch waits for its turn: those that run now do not come before it. */
-inline void before_launch() { __tsan_acquire(&launches); }
+inline void before_launch() { __tsan_acquire(launches()); }
 
 inline void launch_begins(launch &l) {
   static uint64_t number;
@@ -137,7 +140,7 @@ inline void launch_ended(launch &l) {
         __tsan_switch_to_fiber(l.checks->home, no_sync);
       }
   __tsan_acquire(&l.checks->ended);
-  __tsan_release(&launches);
+  __tsan_release(launches());
 }
 
 /* LLVM's runtime since 14, GCC's since 13, has 255 slots for threads.  One that has lost its slot to another goes on under

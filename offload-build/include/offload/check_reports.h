@@ -37,9 +37,9 @@ struct text {
 
   text &index(const char *what, const dim3 &index) { return add("%s (%u, %u, %u)", what, index.x, index.y, index.z); }
 
-  void print() const {
-    if (__sanitizer_report_error_summary != nullptr)
-      __sanitizer_report_error_summary(bytes);
+  void print(void (*summary)(const char *) = __sanitizer_report_error_summary) const {
+    if (summary != nullptr)
+      summary(bytes);
     else
       fprintf(stderr, "%s\n", bytes);
   }
@@ -50,7 +50,7 @@ namespace reports {
 inline const char *kernel_of(const launch &l) { return l.checks->kernel != nullptr ? l.checks->kernel : "(unnamed)"; }
 
 /* After a sanitizer's report, of the kernel that runs on this thread of the operating system. */
-inline void of_sanitizer(uintptr_t address) {
+inline void of_sanitizer(uintptr_t address, void (*summary)(const char *) = __sanitizer_report_error_summary) {
   launch *l = current;
   if (l == nullptr || !turn::is_mine())
     return;
@@ -71,8 +71,41 @@ inline void of_sanitizer(uintptr_t address) {
                variable->size);
     free(readable);
   }
-  line.print();
+  line.print(summary);
 }
+
+/* GCC has a runtime of UndefinedBehaviorSanitizer beside that of AddressSanitizer, to which all names lead: nobody tells
+ * the other one where its reports go (log_path in UBSAN_OPTIONS). */
+struct undefined_runtime {
+  void (*summary)(const char *) = __sanitizer_report_error_summary;
+
+  static const undefined_runtime &get() {
+    static const undefined_runtime found;
+    return found;
+  }
+
+#if defined(OFFLOAD_CPU_CHECK_MEMORY) && !defined(__clang__)
+  undefined_runtime() {
+    void *library = dlopen("libubsan.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    if (library == nullptr)
+      return;
+    summary = reinterpret_cast<void (*)(const char *)>(dlsym(library, "__sanitizer_report_error_summary"));
+    auto set_path = reinterpret_cast<void (*)(const char *)>(dlsym(library, "__sanitizer_set_report_path"));
+    constexpr char option[] = "log_path=";
+    const char *options = getenv("UBSAN_OPTIONS");
+    const char *path = options != nullptr ? strstr(options, option) : nullptr;
+    if (path == nullptr || set_path == nullptr)
+      return;
+    path += sizeof option - 1;
+    bool is_quoted = *path == '\'' || *path == '"';
+    const char *ends = is_quoted ? (*path == '"' ? "\"" : "'") : ": ,\t\n";
+    path += is_quoted;
+    static char own[4096];
+    snprintf(own, sizeof own, "%.*s", int(strcspn(path, ends)), path);
+    set_path(own);
+  }
+#endif
+};
 
 #if defined(OFFLOAD_CPU_CHECK_MEMORY)
 inline void of_address_sanitizer(const char *) { of_sanitizer(reinterpret_cast<uintptr_t>(__asan_get_report_address())); }
@@ -109,13 +142,14 @@ struct groups {
   }
 };
 
-/* `file:line`, as far as the sanitizer's runtime knows. */
+/* Adds `file:line`.  GCC's UndefinedBehaviorSanitizer reads no symbols. */
 inline void add_place(text &to, void *pc) {
   char place[512] = "";
   if (__sanitizer_symbolize_pc != nullptr)
     /* It takes return addresses, and looks before them. */
     __sanitizer_symbolize_pc(pc, "%s:%l", place, sizeof place);
-  to.add("%s", place);
+  bool is_known = place[0] != 0 && place[0] != '<';
+  to.add("%s", is_known ? place : "a line that this sanitizer cannot name (OFFLOAD_CPU_CHECK=memory can)");
 }
 
 inline void describe(text &to, const launch &l, const groups &of) {
@@ -165,15 +199,32 @@ inline void divergence(launch &l) {
     is_one = l.threads[i].at.line == mine.at.line && l.threads[i].at.file == mine.at.file;
   if (is_one)
     return;
+  ++l.checks->findings;
   groups of(l);
   if (!is_new(l, of))
     return;
-  ++l.checks->findings;
   text line;
   line.add("offload: a barrier that not all threads reach, in the kernel %s, ", kernel_of(l)).index("block", blockIdx);
   line.add(": of %u threads", l.count);
   describe(line, l, of);
   line.print();
+}
+
+/* OFFLOAD_CPU_TIME_LIMIT is the seconds after which a launch is ended. */
+inline void limit(launch &l) {
+  const char *seconds = getenv("OFFLOAD_CPU_TIME_LIMIT");
+  long count = seconds != nullptr ? strtol(seconds, nullptr, 10) : 0;
+  l.checks->end = count > 0 ? time(nullptr) + count : 0;
+}
+
+[[noreturn]] inline void takes_too_long(const launch &l) {
+  text line;
+  line.add("offload: the kernel %s takes longer than OFFLOAD_CPU_TIME_LIMIT=%s allows: ", kernel_of(l),
+           getenv("OFFLOAD_CPU_TIME_LIMIT"));
+  line.index("it is in block", blockIdx).index(", thread", threadIdx).add(", at ");
+  add_place(line, l.threads[l.self].last_code[1]);
+  line.print();
+  abort();
 }
 
 inline void stuck(const launch &l) {
@@ -201,6 +252,9 @@ __attribute__((visibility("hidden"))) void __sanitizer_cov_trace_pc(void) {
     mine.last_code[0] = mine.last_code[1];
     mine.last_code[1] = here;
   }
+  static unsigned calls;
+  if (l->checks->end != 0 && ++calls % 65536 == 0 && time(nullptr) >= l->checks->end)
+    reports::takes_too_long(*l);
 }
 
 /* The linker leads the calls of instrumented code here (--wrap).  UndefinedBehaviorSanitizer reports each place once, and
@@ -213,10 +267,11 @@ __attribute__((visibility("hidden"))) void __sanitizer_cov_trace_pc(void) {
       const char *file;                                                                                                \
       unsigned line, column;                                                                                           \
     } *at = static_cast<location *>(data);                                                                             \
+    offload_cpu::reports::undefined_runtime::get();                                                                    \
     bool is_new = at->column != ~0u;                                                                                   \
     __real___ubsan_handle_##handler(data, a, b, c);                                                                    \
     if (is_new)                                                                                                        \
-      offload_cpu::reports::of_sanitizer(0);                                                                           \
+      offload_cpu::reports::of_sanitizer(0, offload_cpu::reports::undefined_runtime::get().summary);                   \
   }
 #if defined(OFFLOAD_CPU_CHECK_MEMORY) || defined(OFFLOAD_CPU_CHECK_UNDEFINED)
 OFFLOAD_CPU_WRAP(add_overflow)

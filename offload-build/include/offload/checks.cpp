@@ -20,6 +20,7 @@
 #include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 namespace offload_cpu {
 
@@ -36,7 +37,7 @@ struct checked_launch {
   alignas(8) char started; /* what all threads of the grid come after */
   alignas(8) char ended;   /* what comes after them */
   alignas(8) char nobodys; /* see races::take_slot */
-  bool is_nested;
+  time_t end;   /* when it is ended, if there is a limit; else 0 */
 };
 
 /* A grid at a time, so that findings do not depend on chance: but a thread may launch one itself.  The lock is none of
@@ -101,9 +102,9 @@ void launch_begins(launch &l, const offload_cpu_settings *settings) {
     l.checks->kernel = settings->kernel;
   if (l.in_order == order::any)
     l.in_order = order::forward;
-  l.checks->is_nested = turn::is_mine();
   turn::take();
   reports::begin();
+  reports::limit(l);
   races::launch_begins(l);
 }
 

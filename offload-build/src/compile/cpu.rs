@@ -2,7 +2,7 @@
 
 use super::{Compilation, Compilations, args};
 use crate::exec::{DepfileBy, Kind, Step};
-use crate::toolchain::{Cxx, Sanitizer};
+use crate::toolchain::{Check, Cxx, Sanitizer};
 use std::ffi::OsString;
 
 /// The functions by which UndefinedBehaviorSanitizer reports, of which `offload/check_reports.h` says whose thread it was.
@@ -77,8 +77,10 @@ impl Compilations<'_> {
 
 impl Sanitizer {
     fn macros(&self) -> Vec<OsString> {
-        let names = ["OFFLOAD_CPU_CHECK"].iter().chain(self.check.macros());
-        let mut list: Vec<OsString> = names.map(|name| format!("-D{name}").into()).collect();
+        let mut list = args(&["-DOFFLOAD_CPU_CHECK"]);
+        for part in self.check.parts() {
+            list.push(format!("-DOFFLOAD_CPU_CHECK_{}", part.name().to_uppercase()).into());
+        }
         // What the image's own storage for __shared__ takes; g++ has a macro for it.
         list.extend(self.is_clang.then(|| "-femulated-tls".into()));
         list
@@ -88,7 +90,7 @@ impl Sanitizer {
     fn of_kernels(&self) -> Vec<OsString> {
         let mut list = self.macros();
         // More optimization leaves out accesses, and less makes stacks and tests large.
-        list.extend(args(&["-O1", "-g", "-fno-omit-frame-pointer", self.check.option(), "-fno-sanitize=vptr"]));
+        list.extend(args(&["-O1", "-g", "-fno-omit-frame-pointer", self.option(), "-fno-sanitize=vptr"]));
         // ASAN_OPTIONS=halt_on_error=0 goes on after a finding; without it the first ends the program.
         list.extend(self.checks_memory().then(|| "-fsanitize-recover=address".into()));
         // What says where a thread was that is missing at a barrier.
@@ -100,18 +102,14 @@ impl Sanitizer {
         let mut list = self.macros();
         let symbolizer = self.symbolizer.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
         list.push("-DOFFLOAD_CPU_CHECK_RUNTIME".into());
-        for (name, value) in [
-            ("KIND", self.check.name().to_owned()),
-            ("LIBRARY", self.runtime.display().to_string()),
-            ("SYMBOLIZER", symbolizer),
-        ] {
-            list.push(format!("-DOFFLOAD_CPU_CHECK_{name}={value:?}").into());
-        }
+        list.push(format!("-DOFFLOAD_CPU_CHECK_KIND={:?}", self.check.name()).into());
+        list.push(format!("-DOFFLOAD_CPU_CHECK_LIBRARY={:?}", self.runtime.display().to_string()).into());
+        list.push(format!("-DOFFLOAD_CPU_CHECK_SYMBOLIZER={symbolizer:?}").into());
         list
     }
 
     fn of_link(&self) -> Vec<OsString> {
-        let mut list = args(&[self.check.option()]);
+        let mut list = args(&[self.option()]);
         list.extend(self.is_clang.then(|| "-shared-libsan".into()));
         for report in REPORTS {
             list.push(format!("-Wl,--wrap=__ubsan_handle_{report}").into());
@@ -120,6 +118,6 @@ impl Sanitizer {
     }
 
     fn checks_memory(&self) -> bool {
-        self.check.macros().contains(&"OFFLOAD_CPU_CHECK_MEMORY")
+        self.check.parts().contains(&Check::Memory)
     }
 }

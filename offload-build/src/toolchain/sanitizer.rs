@@ -61,19 +61,21 @@ impl Check {
         }
     }
 
-    /// Returns the macros for `offload/cpu.h`.
-    pub(crate) fn macros(self) -> &'static [&'static str] {
+    /// Returns its parts, each of which has a macro in `offload/cpu.h`.
+    pub(crate) fn parts(self) -> &'static [Self] {
         match self {
-            Self::Memory => &["OFFLOAD_CPU_CHECK_MEMORY"],
-            Self::Races => &["OFFLOAD_CPU_CHECK_RACES"],
-            Self::Undefined => &["OFFLOAD_CPU_CHECK_UNDEFINED"],
-            Self::All => &["OFFLOAD_CPU_CHECK_MEMORY", "OFFLOAD_CPU_CHECK_UNDEFINED"],
+            Self::Memory => &[Self::Memory],
+            Self::Races => &[Self::Races],
+            Self::Undefined => &[Self::Undefined],
+            Self::All => &[Self::Memory, Self::Undefined],
         }
     }
 
     /// Returns the compiler's option.
-    pub(crate) fn option(self) -> &'static str {
+    fn option(self, is_clang: bool) -> &'static str {
         match self {
+            // clang's `bounds` has a part that ends the program without a report.
+            Self::Memory if is_clang => "-fsanitize=address,array-bounds,alignment",
             Self::Memory => "-fsanitize=address,bounds,alignment",
             Self::Races => "-fsanitize=thread",
             Self::Undefined => "-fsanitize=undefined",
@@ -103,6 +105,11 @@ pub(crate) struct Sanitizer {
 }
 
 impl Sanitizer {
+    /// Returns the compiler's option.
+    pub(crate) fn option(&self) -> &'static str {
+        self.check.option(self.is_clang)
+    }
+
     /// Returns the sanitizer that the environment asks for.
     ///
     /// Returns an error if the compiler lacks it, or the host program's system.

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | `kernels` | `offload::run` (`OFFLOAD_CPU_LOG`) | a line for each kernel that a process launched; see below |
 //! | `programs` | the runner | process, package and path of each test program, with TABs between |
-//! | `report.PID` | sanitizers (`log_path`) | reports |
+//! | `report-A.PID`, `report-T.PID`, `report-U.PID` | sanitizers (`log_path`) | reports |
 //! | `orders` | the runner | order, process, package and path of each test program that fails in an order, with TABs between |
 //!
 //! In `kernels`, TABs stand between `launched`, the process and the kernel; `found`, the process, the kernel, and the name of the
@@ -88,9 +88,9 @@ impl Log {
         self.folder.join("kernels")
     }
 
-    /// What the names of reports start with.
-    pub fn reports(&self) -> PathBuf {
-        self.folder.join("report")
+    /// What the names of reports start with, by a letter for the sanitizer.
+    pub fn reports(&self, sanitizer: &str) -> PathBuf {
+        self.folder.join(format!("report-{sanitizer}"))
     }
 
     /// Writes down that a program runs in this process, or in which order it failed.

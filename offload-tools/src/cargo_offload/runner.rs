@@ -51,7 +51,7 @@ fn put_before(record: &Record, log: &Log, command: &mut Command) {
     }
     command.env("LD_PRELOAD", preload);
     let symbolizer = record.symbolizer.as_ref().map(|path| format!(":external_symbolizer_path='{}'", path.display()));
-    let common = format!("log_path='{}'{}", log.reports().display(), symbolizer.unwrap_or_default());
+    let symbolizer = symbolizer.unwrap_or_default();
     for (name, own) in [
         // Leaks are not the kernels'. A program goes on after a finding, and ends as its tests say.
         ("ASAN_OPTIONS", "detect_leaks=0:halt_on_error=0:"),
@@ -60,7 +60,9 @@ fn put_before(record: &Record, log: &Log, command: &mut Command) {
     ] {
         // The last of two counts.
         let of_user = env::var(name).map_or_else(|_| String::new(), |options| format!(":{options}"));
-        command.env(name, format!("{own}{common}{of_user}"));
+        // Two runtimes in one program do not share a file.
+        let report = log.reports(&name[..1]).display().to_string();
+        command.env(name, format!("{own}log_path='{report}'{symbolizer}{of_user}"));
     }
 }
 

@@ -17,6 +17,9 @@
 //! |---|---|
 //! | `OFFLOAD_DEVICE` | [`Device::best_for`]: `cuda:1`, `hip:0`, `cpu` |
 //! | `OFFLOAD_CPU_THREADS` | launches on the CPU: how many threads of the operating system run the blocks; without it as many as there are cores |
+//! | `OFFLOAD_CPU_ORDER` | launches on the CPU: `forward`, `reverse` or `random:SEED`, the order in which blocks and, between barriers, threads run, on one thread of the operating system. Results that depend on it are a race |
+//! | `OFFLOAD_CPU_TIME_LIMIT` | launches on the CPU: the seconds after which one ends the program, and tells the block and the thread that it is in. The blocks run in order, on one thread of the operating system |
+//! | `OFFLOAD_CPU_LOG` | launches on the CPU: a file that gets a line for each kernel that is launched, and for each launch that fails a check; `cargo offload test` reads it |
 //!
 //! The drivers read their own: `CUDA_VISIBLE_DEVICES`, `HIP_VISIBLE_DEVICES` and others. No variable of ours says where a library is
 //! looked for: that is the loader's, which in setuid programs follows none.

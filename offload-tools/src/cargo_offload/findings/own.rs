@@ -6,6 +6,7 @@
 //! offload: a barrier that not all threads reach, in the kernel diverge, block (0, 0, 0): of 64 threads
 //!   8 wait at the barrier at kernels/sum.cu:24: the first is thread (0, 0, 0)
 //!   56 returned, after kernels/sum.cu:23 and kernels/sum.cu:25: the first is thread (8, 0, 0)
+//! offload: the kernel spin takes longer than OFFLOAD_CPU_TIME_LIMIT=2 allows: it is in block (0, 0, 0), thread (0, 0, 0), at kernels/spin.cu:3
 //! ```
 
 use super::{Finding, Place};
@@ -16,6 +17,9 @@ const ABOVE: &str = "offload: the finding above is of the kernel ";
 /// Reads a report that starts here. Returns how many lines it has, too.
 pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
     let first = lines.first()?.strip_prefix(START)?;
+    if let Some(finding) = endless(first) {
+        return Some((finding, 1));
+    }
     let (kind, rest) = first.split_once(", in the kernel ")?;
     let (kernel, rest) = rest.split_once(", block ")?;
     let (block, _) = rest.split_once("):")?;
@@ -32,6 +36,19 @@ pub(super) fn read(lines: &[&str]) -> Option<(Finding, usize)> {
         ..Finding::default()
     };
     Some((finding, 1 + groups.len()))
+}
+
+/// A kernel that took too long.
+fn endless(line: &str) -> Option<Finding> {
+    let (kernel, rest) = line.strip_prefix("the kernel ")?.split_once(" takes longer than OFFLOAD_CPU_TIME_LIMIT=")?;
+    let (limit, rest) = rest.split_once(" allows: it is in ")?;
+    let (thread, line) = rest.split_once(", at ")?;
+    Some(Finding {
+        kind: format!("a kernel that does not end within {limit} s"),
+        kernel: Some(kernel.to_owned()),
+        places: vec![Place { line: line.to_owned(), what: String::new(), thread: thread.to_owned() }],
+        ..Finding::default()
+    })
 }
 
 /// Adds what a line says of the finding above it.
@@ -65,6 +82,16 @@ mod tests {
         assert_eq!((wait.line.as_str(), wait.what.as_str()), ("kernels/sum.cu:24", "8 wait at the barrier"));
         assert_eq!(wait.thread, "block (0, 0, 0), thread (0, 0, 0)");
         assert_eq!(returned.what, "56 returned, after kernels/sum.cu:23 and kernels/sum.cu:25");
+    }
+
+    #[test]
+    fn a_kernel_that_does_not_end() {
+        let line = "offload: the kernel spin takes longer than OFFLOAD_CPU_TIME_LIMIT=2 allows: it is in block (0, 0, 0), \
+                    thread (7, 0, 0), at kernels/spin.cu:3";
+        let (finding, _) = read(&[line]).unwrap();
+        assert_eq!(finding.kind, "a kernel that does not end within 2 s");
+        assert_eq!((finding.kernel.as_deref(), &*finding.places[0].line), (Some("spin"), "kernels/spin.cu:3"));
+        assert_eq!(finding.places[0].thread, "block (0, 0, 0), thread (7, 0, 0)");
     }
 
     #[test]

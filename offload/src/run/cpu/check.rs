@@ -1,11 +1,11 @@
 //! Images that check their kernels by a sanitizer (`OFFLOAD_CPU_CHECK` when they are built), and the order in which blocks and
 //! threads run (`OFFLOAD_CPU_ORDER` when the program runs).
 
-use super::image::{Progress, Settings};
 use alloc::format;
 use alloc::string::{String, ToString};
-use core::ffi::CStr;
+use core::ffi::{CStr, c_char, c_uint};
 use core::ptr;
+use core::sync::atomic::AtomicU64;
 use std::env;
 use std::sync::OnceLock;
 
@@ -46,7 +46,7 @@ impl<'a> Checked<'a> {
     pub(super) fn hint(&self) -> String {
         let Self { kind, library, symbolizer } = self;
         let options = match *kind {
-            "races" => "TSAN_OPTIONS=ignore_noninstrumented_modules=1",
+            "races" => "TSAN_OPTIONS=ignore_noninstrumented_modules=1:suppress_equal_addresses=0",
             "undefined" => "UBSAN_OPTIONS=print_stacktrace=1",
             _ => "ASAN_OPTIONS=detect_leaks=0",
         };
@@ -111,6 +111,25 @@ impl Order {
             }),
         }
     }
+}
+
+/// How a grid runs, as `offload/schedule.h` declares it.
+#[repr(C)]
+pub(super) struct Settings {
+    pub(super) size: usize,
+    /// The name, for messages; or null.
+    pub(super) kernel: *const c_char,
+    pub(super) order: c_uint,
+    pub(super) seed: u64,
+    pub(super) progress: *const Progress,
+}
+
+/// The block and its thread that run, by their numbers: written by the image, read by another thread.
+#[repr(C)]
+#[derive(Debug, Default)]
+pub(super) struct Progress {
+    pub(super) block: AtomicU64,
+    pub(super) thread: AtomicU64,
 }
 
 impl Settings {

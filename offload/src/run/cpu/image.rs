@@ -1,16 +1,15 @@
 //! Images for the CPU, loaded: from memory where the system allows it, else from a file that is removed at once.
 
 use super::Address;
-use super::check::Checked;
+use super::check::{Checked, Settings};
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::error::Error;
-use core::ffi::{CStr, c_char, c_uint, c_void};
+use core::ffi::{CStr, c_uint, c_void};
 use core::mem::ManuallyDrop;
 use core::ptr;
-use core::sync::atomic::AtomicU64;
 use libloading::Library;
 use std::collections::hash_map::RandomState;
 use std::env;
@@ -32,25 +31,6 @@ pub(super) type LaunchBlocks = unsafe extern "C" fn(
     thread: unsafe extern "C" fn(*mut c_void),
     context: *mut c_void,
 );
-
-/// How a grid runs.
-#[repr(C)]
-pub(super) struct Settings {
-    pub(super) size: usize,
-    /// The name, for messages; or null.
-    pub(super) kernel: *const c_char,
-    pub(super) order: c_uint,
-    pub(super) seed: u64,
-    pub(super) progress: *const Progress,
-}
-
-/// The block and its thread that run, by their numbers: written by the image, read by another thread.
-#[repr(C)]
-#[derive(Debug, Default)]
-pub(super) struct Progress {
-    pub(super) block: AtomicU64,
-    pub(super) thread: AtomicU64,
-}
 
 /// Like [`LaunchBlocks`], with settings. Returns how many findings a checked image has had.
 pub(super) type LaunchWith = unsafe extern "C" fn(
@@ -100,7 +80,7 @@ impl LoadedImage {
     pub(super) fn load(bytes: &[u8]) -> Result<Self, String> {
         let checked = Checked::of(bytes);
         checked.as_ref().map_or(Ok(()), Checked::is_loadable)?;
-        let source = Source::new(bytes)?;
+        let source = Source::new(bytes, checked.is_some())?;
         let path = source.path();
         // SAFETY: the image was compiled by this program's build, and runs nothing when it is loaded or unloaded but what its
         // source has.
@@ -181,8 +161,9 @@ enum Source {
 }
 
 impl Source {
-    fn new(bytes: &[u8]) -> Result<Self, String> {
-        let is_for_debuggers = is_for_debuggers(bytes);
+    fn new(bytes: &[u8], is_checked: bool) -> Result<Self, String> {
+        // Sanitizers read a file in memory as well, and end programs that would leave another file behind.
+        let is_for_debuggers = !is_checked && is_for_debuggers(bytes);
         #[cfg(target_os = "linux")]
         if !is_for_debuggers && let Some(file) = in_memory(bytes) {
             return Ok(Self::Memory(file));
@@ -193,7 +174,10 @@ impl Source {
     fn path(&self) -> PathBuf {
         match self {
             #[cfg(target_os = "linux")]
-            Self::Memory(file) => format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(file)).into(),
+            Self::Memory(file) => {
+                // The process by its number: a sanitizer may have another process read the file.
+                format!("/proc/{}/fd/{}", process::id(), std::os::fd::AsRawFd::as_raw_fd(file)).into()
+            }
             Self::Temporary(file) => file.path.clone(),
             Self::Gone => PathBuf::new(),
         }

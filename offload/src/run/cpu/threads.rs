@@ -1,7 +1,7 @@
 //! The blocks of a grid, on all cores.
 
-use super::check::{Order, found};
-use super::image::{Kernel, LaunchWith, Progress, Settings};
+use super::check::{Order, Progress, Settings, found};
+use super::image::{Kernel, LaunchWith};
 use super::log;
 use crate::call::Invoke;
 use crate::run::launch::Launch;
@@ -49,7 +49,8 @@ pub(super) unsafe fn run(
     // SAFETY: the caller answers for it.
     let kernel = unsafe { &*kernel.cast::<Kernel>() };
     log::launched(name);
-    let limit = log::time_limit()?;
+    // Checked images have a limit of their own, which tells the line, too.
+    let limit = if kernel.launchers.is_checked { None } else { log::time_limit()? };
     // In an order the image tells which thread runs.
     let order = Order::asked()?.or(limit.map(|_| Order::Forward));
     if kernel.launchers.is_checked || order.is_some() {

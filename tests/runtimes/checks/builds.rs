@@ -1,0 +1,52 @@
+//! What a build with checks makes and says.
+
+use super::said;
+use offload_tests::registry::GCC;
+use offload_tests::scenario::Scenario;
+use std::fs;
+
+offload_tests::tests! {
+    GCC.slow() => [the_variable_chooses_the_image, a_compiler_without_the_library_is_an_error],
+}
+
+fn scenario(name: &str) -> Scenario {
+    let scenario = Scenario::new(name);
+    scenario
+        .kernel("add", "1.0f")
+        .build_script(r#"Build::new().file("kernels/add.cu").arch("cpu").debug(false).compile("add");"#);
+    scenario
+}
+
+fn the_variable_chooses_the_image() {
+    let scenario = scenario("checks_variable");
+    let image = || fs::read(scenario.output("debug", "add/cpu.so")).expect("there is an image");
+    scenario.build().passes();
+    let plain = image();
+    assert_eq!(said(&plain), None);
+    scenario.build().env("OFFLOAD_CPU_CHECK", "race").fails().once(
+        "OFFLOAD_CPU_CHECK is 'race'; it can be memory, races, undefined, or all (memory and undefined: races need an \
+         image of their own)",
+    );
+    scenario.build().env("OFFLOAD_CPU_CHECK", "undefined").passes().lacks("warning");
+    assert!(said(&image()).is_some_and(|said| said.contains("\nkind undefined\nlibrary /")));
+    scenario.build().env("OFFLOAD_CPU_CHECK", "all").passes().once(
+        "OFFLOAD_CPU_CHECK=all checks memory and undefined behaviour: ThreadSanitizer cannot be in the same image. Build \
+         with OFFLOAD_CPU_CHECK=races, too",
+    );
+    assert!(said(&image()).is_some_and(|said| said.contains("\nkind all\nlibrary /")));
+    scenario.build().passes();
+    assert!(image() == plain, "without the variable the image is what it was");
+}
+
+/// The compiler prints the bare name of a file that it does not find.
+fn a_compiler_without_the_library_is_an_error() {
+    let scenario = scenario("checks_no_library");
+    let script = "case \"$1\" in -print-file-name=*) echo \"${1#*=}\";; *) exec g++ \"$@\";; esac";
+    scenario.script("no sanitizers/g++", script);
+    let compiler = scenario.folder.join("no sanitizers/g++");
+    let printed = scenario.build().env("CXX", &compiler).env("OFFLOAD_CPU_CHECK", "races").fails();
+    printed.once("OFFLOAD_CPU_CHECK=races needs a library of ").once(
+        "which it does not have: libtsan.so\n  Install it (Fedora: dnf install libtsan; Debian, Ubuntu: apt install \
+         --reinstall g++), or name another compiler in CXX.",
+    );
+}

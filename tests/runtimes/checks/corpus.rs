@@ -1,0 +1,137 @@
+//! Every wrong kernel is found where it is wrong, and no right one is reported.
+
+use super::{Compiler, KERNELS, Program, names};
+use offload_tests::registry::{Needs, Test, needs};
+use offload_tests::tools::{Tool, stderr};
+use std::collections::BTreeMap;
+use std::process::Command;
+
+offload_tests::tests! {
+    ;
+    of_compilers(),
+}
+
+const CHECKS: [&str; 3] = ["memory", "races", "undefined"];
+
+/// Correct programs.
+const HOSTS: [&str; 10] = [
+    "host:mutex",
+    "host:rwlock",
+    "host:channel",
+    "host:scoped_threads",
+    "host:pool",
+    "host:reused_allocations",
+    "host:condvar",
+    "host:barrier",
+    "host:shared_device",
+    "host:spin_lock",
+];
+
+fn of_compilers() -> impl Iterator<Item = Test> {
+    [Compiler::Gcc, Compiler::Clang].into_iter().flat_map(|compiler| {
+        CHECKS.into_iter().map(move |check| {
+            let name = format!("the_corpus_by_{}_under_{check}", compiler.name());
+            Test::new(module_path!(), &name, sanitizers(compiler), move || corpus(compiler, check))
+        })
+    })
+}
+
+fn sanitizers(compiler: Compiler) -> Needs {
+    match compiler {
+        Compiler::Gcc => needs(&[Tool::Gcc, Tool::GccSanitizers]).slow(),
+        Compiler::Clang => needs(&[Tool::Llvm22, Tool::Gcc, Tool::ClangSanitizers]).slow(),
+    }
+}
+
+/// The lines of a wrong kernel that may be named, by the check that finds it.
+fn expected() -> BTreeMap<&'static str, BTreeMap<&'static str, Vec<usize>>> {
+    let mut all: BTreeMap<&str, BTreeMap<&str, Vec<usize>>> = BTreeMap::new();
+    let mut kernel = "";
+    for (number, line) in KERNELS.lines().enumerate() {
+        if let Some((name, _)) = line.strip_prefix("KERNEL(").and_then(|rest| rest.split_once(')')) {
+            kernel = name;
+        }
+        let Some((_, checks)) = line.split_once("// found: ") else { continue };
+        for check in checks.split(' ') {
+            all.entry(kernel).or_default().entry(check).or_default().push(number + 1);
+        }
+    }
+    all
+}
+
+fn corpus(compiler: Compiler, check: &str) {
+    let program = Program::build(compiler, check);
+    let expected = expected();
+    let lines = |kernel: &str| {
+        let of_kernel = expected.get(kernel)?;
+        of_kernel.get(check).or_else(|| of_kernel.get("any"))
+    };
+    let right: Vec<&str> = names().filter(|name| name.ends_with("_right")).collect();
+    assert!(right.len() >= 24, "{} pairs", right.len());
+    let output = program.run(&[&right[..], &HOSTS].concat(), &[]);
+    let text = stderr(&output);
+    assert!(output.status.success() && text.ends_with("=== end\n"), "{compiler:?} {check}: {}\n{text}", output.status);
+    for word in ["ERROR", "WARNING", "runtime error", "offload:", "error:"] {
+        assert!(!text.contains(word), "{compiler:?} {check}: {word} in\n{text}");
+    }
+    let wrong: Vec<&str> = names().filter(|name| lines(name).is_some()).collect();
+    let output = program.run(&wrong, &[]);
+    let text = stderr(&output);
+    assert!(text.ends_with("=== end\n") || check == "races", "{compiler:?} {check}: {}\n{text}", output.status);
+    let sections: BTreeMap<&str, &str> = text.split("=== ").filter_map(|part| part.split_once('\n')).collect();
+    for name in wrong {
+        let report = sections[name];
+        let named = lines(name).unwrap().iter().any(|line| {
+            let place = format!("kernels.cu:{line}");
+            report.split(&place).skip(1).any(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
+        });
+        assert!(named, "{compiler:?} {check}: {name} at {:?}:\n{report}", lines(name));
+        assert!(report.contains(name), "{compiler:?} {check}: {name} is not named:\n{report}");
+        assert!(report.contains("block (") && report.contains("thread ("), "{compiler:?} {check}: {name}:\n{report}");
+    }
+    stuck(compiler, &program);
+    without_the_library(&program);
+    if check == "memory" && compiler == Compiler::Gcc {
+        endless(&program);
+    }
+    if check == "races" {
+        let text = stderr(&program.run(&["host:overlapping_launches"], &[]));
+        assert!(text.contains("data race") && text.contains("of second_barrier_right"), "{compiler:?}: {text}");
+    } else {
+        // No sanitizer sees it, and nor can who does not look.
+        let text = stderr(&program.run(&["unwritten_sum_right", "unwritten_sum_wrong"], &[]));
+        assert!(text.contains("128 of 128 values are numbers") && text.contains("\n0 of 128"), "{compiler:?}: {text}");
+    }
+}
+
+/// A launch that takes too long ends the program, and says where it was.
+fn endless(program: &Program) {
+    let output = program.run(&["endless"], &[("OFFLOAD_CPU_TIME_LIMIT", "1")]);
+    let text = stderr(&output);
+    let start = "offload: the kernel endless takes longer than OFFLOAD_CPU_TIME_LIMIT=1 allows: it is in block (0, 0, 0), \
+                 thread (0, 0, 0), at ";
+    let line = expected()["endless"]["late"][0];
+    let place = text.split(start).nth(1).unwrap_or_else(|| panic!("{text}"));
+    assert!(place.starts_with(&format!("kernels/kernels.cu:{line}\n")), "{text}");
+}
+
+/// The program says how it has to be started. UndefinedBehaviorSanitizer's library of g++ is found by the loader.
+fn without_the_library(program: &Program) {
+    let output = Command::new(&program.path).arg("barrier_right").env_remove("LD_PRELOAD").output();
+    let text = stderr(&output.expect("the program starts"));
+    if !text.contains("error: ") && program.check == "undefined" {
+        return;
+    }
+    let start = format!("It was built with OFFLOAD_CPU_CHECK={}: start the program with LD_PRELOAD=/", program.check);
+    assert!(text.contains(&start), "{text}");
+}
+
+/// Threads that wait for each other for ever.
+fn stuck(compiler: Compiler, program: &Program) {
+    let output = program.run(&["mask_wrong"], &[]);
+    let text = stderr(&output);
+    assert!(!output.status.success(), "{compiler:?}: {text}");
+    for line in &expected()["mask_wrong"]["stuck"] {
+        assert!(text.contains(&format!("kernels.cu:{line}: the first is thread (")), "{compiler:?}: {line} in\n{text}");
+    }
+}

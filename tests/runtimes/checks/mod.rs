@@ -1,0 +1,102 @@
+//! Images for the CPU that check their kernels: a corpus of kernels in pairs, one right and one wrong, and what correct programs
+//! do around them; by g++ and by clang.
+
+mod builds;
+mod corpus;
+mod orders;
+
+use offload_tests::scenario::Scenario;
+use offload_tests::tools::llvm_bin;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+offload_tests::tests! {
+    ;
+    builds::tests(),
+    corpus::tests(),
+    orders::tests(),
+}
+
+/// The kernels of the corpus.
+const KERNELS: &str = include_str!("program/kernels.cu");
+
+/// A C++ compiler for the image of the CPU.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Compiler {
+    Gcc,
+    Clang,
+}
+
+impl Compiler {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Gcc => "gcc",
+            Self::Clang => "clang",
+        }
+    }
+
+    fn path(self) -> String {
+        match self {
+            Self::Gcc => "g++".to_owned(),
+            Self::Clang => llvm_bin().join("clang++").to_str().expect("LLVM's folder is UTF-8").to_owned(),
+        }
+    }
+}
+
+/// The program that launches the corpus, built with a check, or without if that is empty.
+struct Program {
+    path: PathBuf,
+    check: String,
+    /// Dropped last: then what Cargo has built of it goes.
+    _scenario: Scenario,
+}
+
+impl Program {
+    fn build(compiler: Compiler, check: &str) -> Self {
+        let scenario = Scenario::without_sources(&format!("checks_{}_{check}", compiler.name()));
+        let names: Vec<&str> = names().collect();
+        scenario
+            .write("src/main.rs", include_str!("program/main.rs").replace("    KERNELS\n", &names.join(" ")))
+            .write("src/hosts.rs", include_str!("program/hosts.rs"))
+            .write("kernels/kernels.cu", KERNELS)
+            .build_script(r#"Build::new().file("kernels/kernels.cu").arch("cpu").compile("kernels");"#);
+        scenario.build().env("OFFLOAD_CPU_CHECK", check).env("CXX", compiler.path()).passes();
+        Self { path: scenario.program("debug", scenario.name()), check: check.to_owned(), _scenario: scenario }
+    }
+
+    /// Runs it with the sanitizer that it says it needs.
+    fn run(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
+        let bytes = fs::read(&self.path).expect("the program was built");
+        let mut command = Command::new(&self.path);
+        command.args(arguments).envs(variables.iter().copied()).env_remove("LD_PRELOAD");
+        if let Some(said) = said(&bytes) {
+            let value = |name: &str| said.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')).unwrap();
+            assert_eq!(value("kind"), self.check);
+            let symbolizer = value("symbolizer");
+            let options = "detect_leaks=0:halt_on_error=0:ignore_noninstrumented_modules=1:suppress_equal_addresses=0";
+            let options = match symbolizer.is_empty() {
+                true => options.to_owned(),
+                false => format!("{options}:external_symbolizer_path={symbolizer}"),
+            };
+            command.env("LD_PRELOAD", value("library"));
+            for name in ["ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"] {
+                command.env(name, &options);
+            }
+        }
+        command.output().expect("the program starts")
+    }
+}
+
+/// The text by which a checked image in these bytes says what it needs.
+fn said(bytes: &[u8]) -> Option<&str> {
+    const START: &[u8] = b"offload-cpu-check 1\n";
+    let start = bytes.windows(START.len() + 5).position(|part| part.starts_with(START) && part.ends_with(b"kind "))?;
+    let end = bytes[start..].iter().position(|byte| *byte == 0)?;
+    std::str::from_utf8(&bytes[start..start + end]).ok()
+}
+
+/// The names of all kernels of the corpus.
+fn names() -> impl Iterator<Item = &'static str> {
+    KERNELS.lines().filter_map(|line| line.strip_prefix("KERNEL(")?.split_once(')')).map(|(name, _)| name)
+}

@@ -1,0 +1,224 @@
+//! What correct programs do around launches: none of it is a finding. And one that is not correct.
+
+use crate::{SIZE, address, launch};
+use offload::run::{Buffer, Device, Launch};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier, Condvar, Mutex, OnceLock, RwLock, mpsc};
+use std::thread;
+
+/// How often each thread launches.
+const ROUNDS: usize = 6;
+
+pub fn run(name: &str) {
+    match name {
+        "mutex" => mutex(),
+        "rwlock" => rwlock(),
+        "channel" => channel(),
+        "scoped_threads" => scoped_threads(),
+        "pool" => pool(),
+        "reused_allocations" => reused_allocations(),
+        "condvar" => condvar(),
+        "barrier" => barrier(),
+        "shared_device" => shared_device(),
+        "spin_lock" => spin_lock(),
+        "overlapping_launches" => overlapping_launches(),
+        other => panic!("no host program {other}"),
+    }
+}
+
+struct Data {
+    x: Buffer<f32>,
+    n: Buffer<u32>,
+}
+
+impl Data {
+    fn new() -> Self {
+        let device = Device::cpu();
+        Self { x: device.buffer(&[1_f32; SIZE]).unwrap(), n: device.zeros(SIZE).unwrap() }
+    }
+
+    /// Adds 2 to the first half of `x`, and changes the order of the values in both halves.
+    fn step(&mut self) {
+        for kernel in ["blocks_right", "barrier_right", "warp_right"] {
+            let (x, n) = (address(&mut self.x), address(&mut self.n));
+            launch(kernel, &Device::cpu(), &Launch::new(2, 64), x, n).unwrap();
+        }
+        self.x.upload(&[1_f32; SIZE]).unwrap();
+    }
+
+    fn sum(&self) -> f32 {
+        self.x.to_vec().unwrap().iter().sum()
+    }
+}
+
+fn mutex() {
+    let data = Mutex::new(Data::new());
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| (0..ROUNDS).for_each(|_| data.lock().unwrap().step()));
+        }
+    });
+    assert_eq!(data.lock().unwrap().sum(), SIZE as f32);
+}
+
+fn rwlock() {
+    let data = RwLock::new(Data::new());
+    thread::scope(|scope| {
+        scope.spawn(|| (0..ROUNDS).for_each(|_| data.write().unwrap().step()));
+        for _ in 0..2 {
+            scope.spawn(|| (0..ROUNDS).for_each(|_| assert_eq!(data.read().unwrap().sum(), SIZE as f32)));
+        }
+    });
+}
+
+fn channel() {
+    let (to, from) = mpsc::channel::<Data>();
+    let receiver = thread::spawn(move || {
+        for mut data in from {
+            data.step();
+        }
+    });
+    for _ in 0..ROUNDS {
+        let mut data = Data::new();
+        data.step();
+        to.send(data).unwrap();
+    }
+    drop(to);
+    receiver.join().unwrap();
+}
+
+fn scoped_threads() {
+    let mut all: Vec<Data> = (0..4).map(|_| Data::new()).collect();
+    for _ in 0..ROUNDS {
+        thread::scope(|scope| {
+            for data in &mut all {
+                scope.spawn(|| data.step());
+            }
+        });
+        // The next round's threads are others.
+        all.rotate_left(1);
+    }
+}
+
+/// Threads that take the number of the next job from a counter.
+fn pool() {
+    let jobs: Vec<Mutex<Data>> = (0..8).map(|_| Mutex::new(Data::new())).collect();
+    let next = AtomicUsize::new(0);
+    let done = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    job.lock().unwrap().step();
+                    done.fetch_add(1, Ordering::Release);
+                }
+            });
+        }
+    });
+    assert_eq!(done.load(Ordering::Acquire), 8);
+}
+
+/// The allocator gives the memory of one thread to another.
+fn reused_allocations() {
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| (0..ROUNDS).for_each(|_| Data::new().step()));
+        }
+    });
+}
+
+fn condvar() {
+    let turn = (Mutex::new((0_usize, Data::new())), Condvar::new());
+    thread::scope(|scope| {
+        for own in 0..2 {
+            let (state, changed) = &turn;
+            scope.spawn(move || {
+                for _ in 0..ROUNDS {
+                    let mut state = changed.wait_while(state.lock().unwrap(), |state| state.0 != own).unwrap();
+                    state.1.step();
+                    state.0 = 1 - own;
+                    changed.notify_all();
+                }
+            });
+        }
+    });
+}
+
+fn barrier() {
+    let (all, phase) = ([Mutex::new(Data::new()), Mutex::new(Data::new())], Barrier::new(2));
+    thread::scope(|scope| {
+        for own in 0..2 {
+            let (all, phase) = (&all, &phase);
+            scope.spawn(move || {
+                for round in 0..ROUNDS {
+                    // A lock that is never waited for: the barrier orders them.
+                    all[(own + round) % 2].try_lock().unwrap().step();
+                    phase.wait();
+                }
+            });
+        }
+    });
+}
+
+fn shared_device() {
+    static DEVICE: OnceLock<Device> = OnceLock::new();
+    let device = DEVICE.get_or_init(Device::cpu);
+    let shared = Arc::new(Mutex::new(Data::new()));
+    let threads: Vec<_> = (0..3)
+        .map(|_| {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || {
+                device.synchronize().unwrap();
+                shared.lock().unwrap().step();
+            })
+        })
+        .collect();
+    drop(shared);
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+}
+
+/// A lock that no tool knows for one.
+fn spin_lock() {
+    struct Lock(AtomicBool, std::cell::UnsafeCell<Data>);
+    // SAFETY: the data are used by who has set the flag.
+    unsafe impl Sync for Lock {}
+    let lock = &Lock(AtomicBool::new(false), Data::new().into());
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                for _ in 0..ROUNDS {
+                    while lock.0.swap(true, Ordering::Acquire) {
+                        thread::yield_now();
+                    }
+                    // SAFETY: the flag was not set.
+                    unsafe { (*lock.1.get()).step() };
+                    lock.0.store(false, Ordering::Release);
+                }
+            });
+        }
+    });
+}
+
+/// Two threads launch on the same memory, and nothing orders them.
+fn overlapping_launches() {
+    let mut data = Data::new();
+    let (x, n) = (address(&mut data.x) as usize, address(&mut data.n) as usize);
+    let start = Barrier::new(2);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                start.wait();
+                for _ in 0..50 {
+                    let launched = launch(
+                        "second_barrier_right",
+                        &Device::cpu(),
+                        &Launch::new(2, 64),
+                        x as *mut f32,
+                        n as *mut u32,
+                    );
+                    launched.unwrap();
+                }
+            });
+        }
+    });
+}

@@ -1,0 +1,438 @@
+// Kernels in pairs: `<name>_right` and `<name>_wrong`. A comment `// found: <checks>` ends each line that a report of the wrong one
+// may name. Each is launched with 2 blocks of 64 threads and 128 values; tests/runtimes/checks/corpus.rs has what they are given.
+
+#define KERNEL(name) extern "C" __global__ void name(float *x, unsigned *n, int size)
+#define UNUSED (void)x, (void)n, (void)size
+
+__device__ int index() { return int(blockIdx.x * blockDim.x + threadIdx.x); }
+
+// ---- memcheck: out of bounds, misaligned, freed
+
+KERNEL(global_read_right) { UNUSED; int i = index(); float next = i + 1 < size ? x[i + 1] : 0; n[i] = next > 0; }
+KERNEL(global_read_wrong) {
+  UNUSED;
+  int i = index();
+  float next = x[i + 1]; // found: memory
+  n[i] = next > 0;
+}
+
+KERNEL(global_write_right) { UNUSED; for (int i = index(); i < size; i += 128) n[i] = 1; }
+KERNEL(global_write_wrong) {
+  UNUSED;
+  for (int i = index(); i <= size; i += 128)
+    n[i] = 1; // found: memory
+}
+
+KERNEL(global_before_right) { UNUSED; int i = index(); n[i] = i > 0 && x[i - 1] > 0; }
+KERNEL(global_before_wrong) {
+  UNUSED;
+  int i = index();
+  n[i] = x[i - 1] > 0; // found: memory
+}
+
+KERNEL(shared_pointer_right) {
+  UNUSED;
+  __shared__ float first[64];
+  __shared__ float second[64];
+  float *p = first;
+  second[threadIdx.x] = 1;
+  p[threadIdx.x] = x[index()];
+  __syncthreads();
+  x[index()] = p[63 - threadIdx.x] + second[63 - threadIdx.x];
+}
+KERNEL(shared_pointer_wrong) {
+  UNUSED;
+  __shared__ float first[64];
+  __shared__ float second[64];
+  float *p = first;
+  second[threadIdx.x] = 1;
+  p[threadIdx.x + 1] = x[index()]; // found: memory
+  __syncthreads();
+  x[index()] = p[63 - threadIdx.x] + second[63 - threadIdx.x];
+}
+
+// The next row is no other variable's.
+KERNEL(shared_row_right) {
+  UNUSED;
+  __shared__ float tile[4][16];
+  int row = int(threadIdx.x / 16), column = int(threadIdx.x % 16);
+  tile[row][column] = x[index()];
+  __syncthreads();
+  x[index()] = tile[row][(column + 1) % 16];
+}
+KERNEL(shared_row_wrong) {
+  UNUSED;
+  __shared__ float tile[4][16];
+  int row = int(threadIdx.x / 16), column = int(threadIdx.x % 16);
+  tile[row][column] = x[index()];
+  __syncthreads();
+  x[index()] = row < 3 ? tile[row][column + 1] : 0; // found: memory undefined
+}
+
+KERNEL(local_array_right) {
+  UNUSED;
+  unsigned local[8] = {}, sum = 0;
+  for (int i = 0; i < 8; ++i)
+    local[(i + size) % 8] = unsigned(i);
+  for (int i = 0; i < 9; ++i)
+    sum += local[(i + size) % 8];
+  n[index()] = sum;
+}
+KERNEL(local_array_wrong) {
+  UNUSED;
+  unsigned local[8] = {}, sum = 0;
+  for (int i = 0; i < 8; ++i)
+    local[(i + size) % 8] = unsigned(i);
+  for (int i = 0; i < 9; ++i)
+    sum += local[(i + size) % 9]; // found: memory undefined
+  n[index()] = sum;
+}
+
+KERNEL(aligned_right) { UNUSED; float2 pair = reinterpret_cast<const float2 *>(x)[threadIdx.x]; n[index()] = pair.x > pair.y; }
+KERNEL(aligned_wrong) {
+  UNUSED;
+  const float2 *pairs = reinterpret_cast<const float2 *>(x + 1);
+  n[index()] = pairs[threadIdx.x % 32].x > 0; // found: memory undefined
+}
+
+// Of the wrong one's launch, dynamic shared memory has place for 60 values.
+KERNEL(dynamic_shared_right) {
+  UNUSED;
+  OFFLOAD_DYNAMIC_SHARED(float, tile);
+  tile[threadIdx.x] = x[index()];
+  __syncthreads();
+  x[index()] = tile[threadIdx.x ^ 1];
+}
+KERNEL(dynamic_shared_wrong) {
+  UNUSED;
+  OFFLOAD_DYNAMIC_SHARED(float, tile);
+  tile[threadIdx.x] = x[index()]; // found: memory
+  __syncthreads();
+  x[index()] = tile[threadIdx.x ^ 1]; // found: memory
+}
+
+// The wrong one is launched with a buffer that was freed.
+KERNEL(freed_right) { UNUSED; n[index()] = x[index()] > 0; }
+KERNEL(freed_wrong) {
+  UNUSED;
+  n[index()] = x[index()] > 0; // found: memory
+}
+
+// Block 1 is given the address of block 0's variable.
+KERNEL(other_block_right) {
+  UNUSED;
+  __shared__ unsigned mine;
+  if (threadIdx.x == 0)
+    mine = blockIdx.x;
+  __syncthreads();
+  n[index()] = mine;
+}
+KERNEL(other_block_wrong) {
+  UNUSED;
+  __shared__ unsigned mine;
+  if (threadIdx.x == 0) {
+    mine = blockIdx.x;
+    unsigned **address = reinterpret_cast<unsigned **>(n);
+    if (blockIdx.x == 0)
+      *address = &mine;
+    else
+      n[4] = **address; // found: memory
+  }
+}
+
+// ---- arithmetic that has no result
+
+KERNEL(signed_sum_right) { UNUSED; n[index()] = 2147483647u + unsigned(index()); }
+KERNEL(signed_sum_wrong) {
+  UNUSED;
+  int sum = 2147483600 + index(); // found: undefined
+  n[index()] = unsigned(sum);
+}
+
+KERNEL(shift_right) { UNUSED; n[index()] = 1u << (index() & 31); }
+KERNEL(shift_wrong) {
+  UNUSED;
+  n[index()] = 1u << index(); // found: undefined
+}
+
+KERNEL(negated_right) { UNUSED; n[index()] = 0u - (1u << 31); }
+KERNEL(negated_wrong) {
+  UNUSED;
+  int least = int(0x80000000u + unsigned(size - 128));
+  n[index()] = unsigned(-least); // found: undefined
+}
+
+// ---- initcheck: never written
+
+// No value of a bool has the bytes of the pattern.
+KERNEL(unwritten_flag_right) {
+  UNUSED;
+  __shared__ bool seen[64];
+  seen[threadIdx.x] = false;
+  n[index()] = seen[threadIdx.x] ? 1 : 2;
+}
+KERNEL(unwritten_flag_wrong) {
+  UNUSED;
+  __shared__ bool seen[64];
+  if (size == 0)
+    seen[threadIdx.x] = false;
+  n[index()] = seen[threadIdx.x] ? 1 : 2; // found: undefined
+}
+
+// The sum is NaN.
+KERNEL(unwritten_sum_right) {
+  UNUSED;
+  __shared__ float sum;
+  if (threadIdx.x == 0)
+    sum = 1;
+  __syncthreads();
+  x[index()] = sum;
+}
+KERNEL(unwritten_sum_wrong) {
+  UNUSED;
+  __shared__ float sum;
+  if (threadIdx.x == 0)
+    sum += 1;
+  __syncthreads();
+  x[index()] = sum;
+}
+
+// ---- racecheck: threads of a block, of a warp, of several blocks
+
+KERNEL(barrier_right) {
+  UNUSED;
+  __shared__ float tile[64];
+  tile[threadIdx.x] = x[index()];
+  __syncthreads();
+  x[index()] = tile[63 - threadIdx.x];
+}
+KERNEL(barrier_wrong) {
+  UNUSED;
+  __shared__ float tile[64];
+  tile[threadIdx.x] = x[index()];      // found: races
+  x[index()] = tile[63 - threadIdx.x]; // found: races
+}
+
+// The tile is written again while others may still read it.
+KERNEL(second_barrier_right) {
+  UNUSED;
+  __shared__ float tile[64];
+  float sum = 0;
+  for (int round = 0; round < 3; ++round) {
+    tile[threadIdx.x] = x[index()] + float(round);
+    __syncthreads();
+    sum += tile[63 - threadIdx.x];
+    __syncthreads();
+  }
+  x[index()] = sum;
+}
+KERNEL(second_barrier_wrong) {
+  UNUSED;
+  __shared__ float tile[64];
+  float sum = 0;
+  for (int round = 0; round < 3; ++round) {
+    tile[threadIdx.x] = x[index()] + float(round); // found: races
+    __syncthreads();
+    sum += tile[63 - threadIdx.x]; // found: races
+  }
+  x[index()] = sum;
+}
+
+// A tree of sums, the last steps of which are in one warp.
+KERNEL(warp_right) {
+  UNUSED;
+  __shared__ float sums[64];
+  unsigned t = threadIdx.x;
+  sums[t] = x[index()];
+  __syncthreads();
+  if (t < 32) {
+    sums[t] += sums[t + 32];
+    __syncwarp();
+    for (unsigned step = 16; step > 0; step /= 2) {
+      float other = sums[(t + step) & 31];
+      __syncwarp();
+      sums[t] += other;
+      __syncwarp();
+    }
+    float all = __shfl_sync(OFFLOAD_ALL_LANES, sums[t], 0);
+    x[blockIdx.x * 64 + t] = all;
+  }
+}
+KERNEL(warp_wrong) {
+  UNUSED;
+  __shared__ float sums[64];
+  unsigned t = threadIdx.x;
+  sums[t] = x[index()];
+  __syncthreads();
+  if (t < 32) {
+    sums[t] += sums[t + 32]; // found: races
+    for (unsigned step = 16; step > 0; step /= 2)
+      sums[t] += sums[(t + step) & 31]; // found: races
+    x[blockIdx.x * 64 + t] = sums[t];
+  }
+}
+
+KERNEL(blocks_right) { UNUSED; atomicAdd(&x[threadIdx.x], 1.0f); }
+KERNEL(blocks_wrong) {
+  UNUSED;
+  x[threadIdx.x] += 1; // found: races
+}
+
+KERNEL(counter_right) { UNUSED; if (x[index()] >= 0) atomicAdd(&n[0], 1u); }
+KERNEL(counter_wrong) {
+  UNUSED;
+  if (x[index()] >= 0)
+    n[0] += 1; // found: races
+}
+
+KERNEL(histogram_right) {
+  UNUSED;
+  __shared__ unsigned bins[8];
+  if (threadIdx.x < 8)
+    bins[threadIdx.x] = 0;
+  __syncthreads();
+  atomicAdd(&bins[index() & 7], 1u);
+  __syncthreads();
+  if (threadIdx.x < 8)
+    atomicAdd(&n[threadIdx.x], bins[threadIdx.x]);
+}
+KERNEL(histogram_wrong) {
+  UNUSED;
+  __shared__ unsigned bins[8];
+  if (threadIdx.x < 8)
+    bins[threadIdx.x] = 0;
+  __syncthreads();
+  ++bins[index() & 7]; // found: races
+  __syncthreads();
+  if (threadIdx.x < 8)
+    atomicAdd(&n[threadIdx.x], bins[threadIdx.x]);
+}
+
+// The last block to finish adds up what all have written.
+KERNEL(fence_right) {
+  UNUSED;
+  __shared__ bool is_last;
+  if (threadIdx.x == 0) {
+    x[blockIdx.x] = 2;
+    __threadfence();
+    is_last = atomicInc(&n[0], gridDim.x - 1) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (is_last && threadIdx.x == 5)
+    x[64] = x[0] + x[1];
+}
+KERNEL(fence_wrong) {
+  UNUSED;
+  __shared__ bool is_last;
+  if (threadIdx.x == 0) {
+    x[blockIdx.x] = 2; // found: races
+    is_last = atomicInc(&n[0], gridDim.x - 1) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (is_last && threadIdx.x == 5)
+    x[64] = x[0] + x[1]; // found: races
+}
+
+KERNEL(atomic_read_right) {
+  UNUSED;
+  atomicMax(&n[0], unsigned(index()));
+  if (index() == 0)
+    n[1] = atomicAdd(&n[0], 0u);
+}
+KERNEL(atomic_read_wrong) {
+  UNUSED;
+  atomicMax(&n[0], unsigned(index())); // found: races
+  if (index() == 0)
+    n[1] = n[0]; // found: races
+}
+
+// ---- synccheck: barriers that are not for all threads
+
+KERNEL(early_return_right) {
+  UNUSED;
+  __shared__ float tile[64];
+  bool is_inside = index() < size - 10;
+  tile[threadIdx.x] = is_inside ? x[index()] : 0;
+  __syncthreads();
+  if (is_inside)
+    x[index()] = tile[63 - threadIdx.x];
+}
+KERNEL(early_return_wrong) {
+  UNUSED;
+  __shared__ float tile[64];
+  if (index() >= size - 10) // found: any
+    return;
+  tile[threadIdx.x] = x[index()];
+  __syncthreads(); // found: any
+  if (threadIdx.x > 10)
+    x[index()] = tile[63 - threadIdx.x];
+}
+
+KERNEL(divergent_right) {
+  UNUSED;
+  float add = threadIdx.x < 20 ? 1 : 2;
+  __syncthreads();
+  x[index()] += add;
+}
+KERNEL(divergent_wrong) {
+  UNUSED;
+  if (threadIdx.x < 20) {
+    x[index()] += 1;
+    __syncthreads(); // found: any
+  } else {
+    x[index()] += 2;
+    __syncthreads(); // found: any
+  }
+}
+
+KERNEL(barrier_in_loop_right) {
+  UNUSED;
+  for (int round = 0; round < 4; ++round) {
+    x[index()] += 1;
+    __syncthreads();
+  }
+}
+KERNEL(barrier_in_loop_wrong) {
+  UNUSED;
+  for (unsigned round = 0; round < threadIdx.x % 4; ++round) {
+    x[index()] += 1;
+    __syncthreads(); // found: any
+  }
+}
+
+// Half of the lanes that the mask names are somewhere else: they wait for each other for ever.
+KERNEL(mask_right) {
+  UNUSED;
+  float sum = x[index()];
+  for (int step = 16; step > 0; step /= 2)
+    sum += __shfl_down_sync(OFFLOAD_ALL_LANES, sum, unsigned(step));
+  if (threadIdx.x % 32 == 0)
+    x[index()] = sum;
+}
+KERNEL(mask_wrong) {
+  UNUSED;
+  float sum = x[index()];
+  if (threadIdx.x % 2 == 0)
+    sum += __shfl_down_sync(OFFLOAD_ALL_LANES, sum, 2); // found: stuck
+  else
+    __syncthreads(); // found: stuck
+  x[index()] = sum;
+}
+
+// ---- no end
+
+KERNEL(endless) {
+  UNUSED;
+  volatile float *mine = x + index();
+  while (*mine > 0) // found: late
+    ;
+}
+
+// ---- orders
+
+// Which thread comes when.
+KERNEL(order) {
+  UNUSED;
+  unsigned turn = atomicAdd(reinterpret_cast<unsigned *>(x), 1u);
+  n[turn & 127] = unsigned(index());
+}

@@ -1,0 +1,89 @@
+//! Launches the kernels that it is told on the CPU, or does what correct programs do around launches.
+
+mod hosts;
+
+use offload::run::{Device, Launch};
+use std::env;
+
+macro_rules! kernels {
+    ($($name:ident)*) => {
+        mod kernels {
+            offload::include_kernels!("kernels", extern "C" {
+                $(fn $name(x: *mut f32, n: *mut u32, size: i32);)*
+            });
+        }
+
+        fn launch(name: &str, device: &Device, launch: &Launch, x: *mut f32, n: *mut u32) -> offload::run::Result<()> {
+            match name {
+                $(stringify!($name) => {
+                    let call = kernels::$name(x, n, SIZE as i32);
+                    // SAFETY: a wrong kernel does what it must not: that is what it is here for.
+                    unsafe { call.launch_as(device, launch) }
+                })*
+                other => panic!("no kernel {other}"),
+            }
+        }
+    };
+}
+
+kernels! {
+    KERNELS
+}
+
+/// How many values each kernel gets.
+const SIZE: usize = 128;
+
+fn main() {
+    // What hangs ends.
+    // SAFETY: it takes a number, and touches no memory.
+    unsafe { alarm(100) };
+    let device = Device::cpu();
+    for name in env::args().skip(1) {
+        // Beside what sanitizers print.
+        eprintln!("=== {name}");
+        match name.strip_prefix("host:") {
+            Some(host) => hosts::run(host),
+            None => one(&name, &device),
+        }
+    }
+    eprintln!("=== end");
+}
+
+unsafe extern "C" {
+    fn alarm(seconds: u32) -> u32;
+}
+
+/// Launches a kernel of the corpus.
+fn one(name: &str, device: &Device) {
+    let place = match name {
+        "dynamic_shared_right" => 64,
+        "dynamic_shared_wrong" => 60,
+        _ => 0,
+    };
+    let mut x = device.buffer(&[1_f32; SIZE]).unwrap();
+    let mut n = device.zeros::<u32>(SIZE).unwrap();
+    let to = address(&mut n);
+    let from = address(&mut x);
+    if name == "order" {
+        // The counter.
+        x.upload(&[0.0; SIZE]).unwrap();
+    }
+    if name == "freed_wrong" {
+        drop(x);
+        x = device.buffer(&[1_f32]).unwrap();
+    }
+    if let Err(error) = launch(name, device, &Launch::new(2, 64).shared_memory(place * 4), from, to) {
+        eprintln!("error: {error}");
+    }
+    if name == "order" {
+        let order: Vec<String> = n.to_vec().unwrap().iter().map(u32::to_string).collect();
+        eprintln!("order: {}", order.join(" "));
+    }
+    let x = x.to_vec().unwrap();
+    eprintln!("{} of {} values are numbers", x.iter().filter(|x| !x.is_nan()).count(), x.len());
+}
+
+fn address<T: offload::run::Pod>(buffer: &mut offload::run::Buffer<T>) -> *mut T {
+    use offload::DeviceBuffer;
+    buffer.device_address().cast_mut()
+}
