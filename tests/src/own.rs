@@ -6,7 +6,8 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 /// The programs of offload-tools.
-const PROGRAMS: [&str; 4] = ["offload", "clang-offload-bundler", "clang-offload-packager", "llvm-offload-binary"];
+const PROGRAMS: [&str; 5] =
+    ["offload", "cargo-offload", "clang-offload-bundler", "clang-offload-packager", "llvm-offload-binary"];
 
 /// The program of that name, one of `PROGRAMS`.
 ///

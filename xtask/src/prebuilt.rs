@@ -7,7 +7,10 @@ use std::process::Command;
 /// The workspaces, and their packages that have a set.
 const PACKAGES: [(&str, &[&str]); 2] = [
     ("Cargo.toml", &["saxpy"]),
-    ("examples/Cargo.toml", &["cuda-vector-add", "hip-vector-add", "module-library", "one-source", "several-gpus"]),
+    (
+        "examples/Cargo.toml",
+        &["cuda-vector-add", "hip-vector-add", "kernel-tests", "module-library", "one-source", "several-gpus"],
+    ),
 ];
 const FOLDERS: &str = "examples/*/prebuilt";
 

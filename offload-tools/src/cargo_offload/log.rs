@@ -7,8 +7,8 @@
 //! | `report-A.PID`, `report-T.PID`, `report-U.PID` | sanitizers (`log_path`) | reports |
 //! | `orders` | the runner | order, process, package and path of each test program that fails in an order, with TABs between |
 //!
-//! In `kernels`, TABs stand between `launched`, the process and the kernel; `found`, the process, the kernel, and the name of the
-//! thread that launched it, which is that of the test; and `endless`, the process, the kernel, that name, and where the kernel was.
+//! In `kernels`, TABs stand between `launched` or `found`, the process, the kernel, and the name of the thread that launched it, which is
+//! that of the test; and between `endless`, these, and where the kernel was.
 
 use std::ffi::OsStr;
 use std::fs::{self, OpenOptions};
@@ -24,9 +24,9 @@ pub struct Log {
 /// All that was written down.
 #[derive(Debug, Default)]
 pub struct Entries {
-    /// The kernels that were launched, by their symbols, each as often as processes launched it.
-    pub launched: Vec<String>,
-    /// A launch in which something was found.
+    /// The first launch of each kernel by each thread.
+    pub launched: Vec<Launch>,
+    /// Launches in which something was found.
     pub found: Vec<Launch>,
     /// Kernels that did not end in time, and where they were.
     pub endless: Vec<(Launch, String)>,
@@ -116,7 +116,7 @@ impl Log {
                 Some(Launch { process: process.parse().ok()?, kernel: kernel.to_owned(), thread: thread.to_owned() })
             };
             match *words {
-                ["launched", _, kernel] => entries.launched.push(kernel.to_owned()),
+                ["launched", process, kernel, thread] => entries.launched.extend(launch(process, kernel, thread)),
                 ["found", process, kernel, thread] => entries.found.extend(launch(process, kernel, thread)),
                 ["endless", process, kernel, thread, place] => {
                     entries.endless.extend(launch(process, kernel, thread).map(|launch| (launch, place.to_owned())));

@@ -63,7 +63,7 @@ fn test(asked: &Asked) -> Result<ExitCode, String> {
             // Cargo has said why there is nothing to run.
             return Ok(runner::code(status));
         }
-        outcome.add(&pass, status, entries);
+        outcome.add(pass, asked, status, entries);
     }
     outcome.print();
     Ok(outcome.exit_code())

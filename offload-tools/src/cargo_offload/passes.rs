@@ -4,7 +4,7 @@ use super::arguments::{Asked, Check};
 use super::log::Log;
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
 
 /// A run of `cargo test`.
@@ -52,18 +52,22 @@ impl Pass {
         }
     }
 
-    /// The options by which `cargo offload test` runs it alone.
-    pub fn options(self) -> String {
-        match self {
+    /// The command that runs it alone.
+    pub fn command(self, asked: &Asked) -> String {
+        let option = match self {
             Self::Check(check) => format!("--check {}", check.variable()),
-            Self::Orders => "--orders 1".to_owned(),
-        }
+            Self::Orders => format!("--orders {}", asked.orders),
+        };
+        let words = asked.cargo.iter().map(|word| word.to_string_lossy());
+        words.fold(format!("cargo offload test {option}"), |command, word| command + " " + &word)
     }
 }
 
 /// Where things are.
 #[derive(Debug)]
 pub struct Place {
+    /// `target`.
+    target_folder: PathBuf,
     /// `target/offload-check`.
     folder: PathBuf,
     /// The variable for the program that Cargo starts test programs by.
@@ -97,7 +101,8 @@ impl Place {
             }
         };
         let runner = format!("CARGO_TARGET_{}_RUNNER", target.to_uppercase().replace(['-', '.'], "_"));
-        Ok(Self { folder: Path::new(&target_folder).join("offload-check"), runner })
+        let target_folder = PathBuf::from(target_folder);
+        Ok(Self { folder: target_folder.join("offload-check"), target_folder, runner })
     }
 
     /// The folder in which programs of a pass write down what they do.
@@ -124,7 +129,6 @@ pub fn run(pass: &Pass, asked: &Asked, place: &Place, log: &Log) -> Result<ExitS
     runner.push(" run");
     command
         .env(&place.runner, runner)
-        .env("CARGO_TARGET_DIR", place.folder.join(pass.name()))
         .env("OFFLOAD_CPU_TIME_LIMIT", asked.time_limit.to_string())
         .env("OFFLOAD_CPU_LOG", log.kernels())
         .env(variables::LOG, log.folder());
@@ -133,8 +137,13 @@ pub fn run(pass: &Pass, asked: &Asked, place: &Place, log: &Log) -> Result<ExitS
         command.env("OFFLOAD_DEVICE", "cpu");
     }
     match pass {
-        Pass::Check(check) => command.env("OFFLOAD_CPU_CHECK", check.variable()).env_remove(variables::ORDERS),
+        Pass::Check(check) => command
+            .env("OFFLOAD_CPU_CHECK", check.variable())
+            .env("CARGO_TARGET_DIR", place.folder.join(pass.name()))
+            .env_remove(variables::ORDERS),
+        // What is built is what is built without this program.
         Pass::Orders => command
+            .env("CARGO_TARGET_DIR", &place.target_folder)
             .env_remove("OFFLOAD_CPU_CHECK")
             .env(variables::ORDERS, asked.orders.to_string())
             .env(variables::SEED, asked.seed.to_string()),

@@ -1,6 +1,7 @@
 //! What is printed when all passes have run.
 
 use super::NOTHING_CHECKED;
+use super::arguments::Asked;
 use super::findings::{self, Finding};
 use super::log::{Entries, Launch, Program};
 use super::passes::Pass;
@@ -27,8 +28,6 @@ pub struct Outcome {
 #[derive(Debug)]
 struct Found {
     finding: Finding,
-    /// How often it was reported.
-    times: usize,
     /// The tests that launched the kernel.
     tests: BTreeSet<String>,
     /// How to see it again.
@@ -37,14 +36,14 @@ struct Found {
 
 impl Outcome {
     /// Takes up what a pass came to.
-    pub fn add(&mut self, pass: &Pass, status: ExitStatus, entries: Entries) {
+    pub fn add(&mut self, pass: Pass, asked: &Asked, status: ExitStatus, entries: Entries) {
         if !status.success() {
             self.failed = self.failed.or(Some(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)));
         }
         if entries.launched.is_empty() {
-            self.without_kernels.push(pass.options());
+            self.without_kernels.push(pass.command(asked));
         }
-        self.kernels.extend(entries.launched.iter().cloned());
+        self.kernels.extend(entries.launched.iter().map(|launch| launch.kernel.clone()));
         let mut found: Vec<Finding> = Vec::new();
         for (process, file, text) in &entries.reports {
             let read = findings::read(*process, file, text);
@@ -52,16 +51,12 @@ impl Outcome {
             self.failures.extend(read.failure);
         }
         found.extend(entries.endless.iter().map(|(launch, place)| endless(launch, place)));
-        let first = self.findings.len();
         for finding in found {
-            let (tests, again) = (tests_of(&finding, &entries), again(pass, &finding, &entries));
-            let same = self.findings[first..].iter_mut().find(|known| is_same(&known.finding, &finding));
+            let (tests, again) = (tests_of(&finding, &entries), again(pass, asked, &finding, &entries));
+            let same = self.findings.iter_mut().find(|known| is_same(&known.finding, &finding));
             match same {
-                Some(known) => {
-                    known.times += 1;
-                    known.tests.extend(tests);
-                }
-                None => self.findings.push(Found { finding, times: 1, tests, again }),
+                Some(known) => known.tests.extend(tests),
+                None => self.findings.push(Found { finding, tests, again }),
             }
         }
         for (order, program) in &entries.orders {
@@ -71,7 +66,6 @@ impl Outcome {
                     notes: vec![format!("the program is {}", program.path.display())],
                     ..Finding::default()
                 },
-                times: 1,
                 tests: BTreeSet::new(),
                 again: format!("OFFLOAD_CPU_ORDER={order} cargo test -p {}", program.package),
             });
@@ -111,7 +105,7 @@ impl Outcome {
         for options in &self.without_kernels {
             let _ = writeln!(
                 text,
-                "error: `cargo offload test {options}` checked nothing: no kernel was launched on the CPU. The pack needs \
+                "error: `{options}` checked nothing: no kernel was launched on the CPU. The pack needs \
                  the target \"cpu\", and a test has to launch a kernel on the device that offload::run gives it."
             );
         }
@@ -125,9 +119,6 @@ impl Found {
         let mut text = kind.clone();
         if let Some(kernel) = kernel {
             let _ = write!(text, ", in the kernel {}", readable(kernel));
-        }
-        if self.times > 1 {
-            let _ = write!(text, " ({} times)", self.times);
         }
         text.push('\n');
         let width = places.iter().map(|place| place.line.len()).max().unwrap_or(0);
@@ -173,19 +164,26 @@ fn endless(launch: &Launch, place: &str) -> Finding {
     }
 }
 
-/// The tests of the process that launched the kernel and saw a finding.
+/// The tests of the process that launched the kernel: those whose launches failed, if any did. A race fails none.
 fn tests_of(finding: &Finding, entries: &Entries) -> BTreeSet<String> {
-    let of_endless = entries.endless.iter().map(|(launch, _)| launch);
-    let all = entries.found.iter().chain(of_endless).filter(|launch| launch.process == finding.process);
-    let of_kernel = all.filter(|launch| finding.kernel.as_ref().is_none_or(|kernel| *kernel == launch.kernel));
-    of_kernel.map(|launch| launch.thread.clone()).filter(|name| !name.is_empty() && name != "main").collect()
+    let names = |launches: &[Launch]| -> BTreeSet<String> {
+        let of_process = launches.iter().filter(|launch| launch.process == finding.process);
+        let of_kernel =
+            of_process.filter(|launch| finding.kernel.as_ref().is_none_or(|kernel| *kernel == launch.kernel));
+        of_kernel.map(|launch| launch.thread.clone()).filter(|name| !name.is_empty() && name != "main").collect()
+    };
+    let failed = names(&entries.found);
+    if failed.is_empty() { names(&entries.launched) } else { failed }
 }
 
 /// A command that runs no more than what has the finding.
-fn again(pass: &Pass, finding: &Finding, entries: &Entries) -> String {
-    let mut command = format!("cargo offload test {}", pass.options());
+fn again(pass: Pass, asked: &Asked, finding: &Finding, entries: &Entries) -> String {
+    let mut command = pass.command(asked);
     let of_process = |program: &&Program| program.process == finding.process;
-    if let Some(program) = entries.programs.iter().find(of_process).filter(|program| !program.package.is_empty()) {
+    let names_package = asked.cargo.iter().any(|word| word == "-p" || word.to_string_lossy().starts_with("--package"));
+    if let Some(program) = entries.programs.iter().find(of_process).filter(|_| !names_package)
+        && !program.package.is_empty()
+    {
         let _ = write!(command, " -p {}", program.package);
     }
     if let Some(test) = tests_of(finding, entries).first() {

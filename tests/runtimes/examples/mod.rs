@@ -27,9 +27,10 @@ offload_tests::tests! {
     documents::tests(),
 }
 
-const ALL: [&str; 8] = [
+const ALL: [&str; 9] = [
     "cuda-vector-add",
     "hip-vector-add",
+    "kernel-tests",
     "module-library",
     "one-source",
     "several-gpus",

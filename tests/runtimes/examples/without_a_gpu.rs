@@ -5,7 +5,7 @@ use offload_tests::registry::{GCC, NOTHING, needs};
 use offload_tests::tools::Tool;
 
 offload_tests::tests! {
-    GCC => [one_source],
+    GCC => [one_source, kernel_tests],
     needs(&[Tool::Gcc, Tool::Python]).slow() => [module_library],
     NOTHING.slow() => [read_a_bundle],
 }
@@ -16,6 +16,10 @@ fn module_library() {
 
 fn one_source() {
     follow_all("one-source");
+}
+
+fn kernel_tests() {
+    follow_all("kernel-tests");
 }
 
 fn follow_all(name: &'static str) {

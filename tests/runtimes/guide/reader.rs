@@ -96,7 +96,7 @@ impl Reader {
             "ROCM_PATH",
             "HIP_PATH",
         ];
-        let mut folders = vec![llvm_bin()];
+        let mut folders = vec![llvm_bin(), own::folder()];
         if self.own_tool == Some(Tool::Sccache) {
             folders.push(sccache().parent().expect("a program lies in a folder").to_owned());
         }

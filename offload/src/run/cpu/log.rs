@@ -3,8 +3,8 @@
 //!
 //! | line | when |
 //! |---|---|
-//! | `launched`, process, kernel | a process launches the kernel for the first time |
-//! | `found`, process, kernel, thread | a checked image reports something; the thread that launches has the test's name |
+//! | `launched`, process, kernel, thread | a thread launches the kernel for the first time; in a test it has the test's name |
+//! | `found`, process, kernel, thread | a launch in which a checked image reports something |
 //! | `endless`, process, kernel, thread, place | a launch takes longer than `OFFLOAD_CPU_TIME_LIMIT`, in seconds; then the process ends |
 
 use alloc::format;
@@ -15,20 +15,22 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
+use std::thread::ThreadId;
 use std::{env, eprintln, process, thread};
 
 /// The exit status of a program whose kernel did not end: that of the command `timeout`.
 const ENDED: i32 = 124;
 
 pub(super) fn launched(kernel: &str) {
-    static KNOWN: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    static KNOWN: Mutex<Vec<(String, ThreadId)>> = Mutex::new(Vec::new());
     if env::var_os("OFFLOAD_CPU_LOG").is_none() {
         return;
     }
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if !known.iter().any(|known| known == kernel) {
-        known.push(kernel.to_string());
-        write("launched", kernel, &[]);
+    let this = thread::current();
+    if !known.iter().any(|(name, thread)| name == kernel && *thread == this.id()) {
+        known.push((kernel.to_string(), this.id()));
+        write("launched", kernel, &[this.name().unwrap_or("")]);
     }
 }
 
