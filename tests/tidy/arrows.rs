@@ -140,6 +140,7 @@ const CRATES: &[Arrows] = &[
             ("packager", &["files", "llvm_args", "text"]),
             ("bundler", &["compress", "files", "llvm_args", "text"]),
             ("offload", &["compress", "describe", "files", "llvm_args", "text"]),
+            ("cargo_offload", &["files"]),
         ],
     ),
 ];

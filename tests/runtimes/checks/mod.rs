@@ -2,6 +2,7 @@
 //! do around them; by g++ and by clang.
 
 mod builds;
+mod command;
 mod corpus;
 mod orders;
 
@@ -14,6 +15,7 @@ use std::process::{Command, Output};
 offload_tests::tests! {
     ;
     builds::tests(),
+    command::tests(),
     corpus::tests(),
     orders::tests(),
 }

@@ -109,6 +109,7 @@ fn follow(page: &Page) {
                 reader.write(&path, &text);
             }
             Step::Followed => unbuilt.clear(),
+            Step::Copy { path, from } if path == "Cargo.toml" => reader.write(&path, &text_of(&from)),
             Step::Copy { path, from } => {
                 reader.scenario.write(&path, data::read(&from));
             }

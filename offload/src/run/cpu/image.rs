@@ -244,7 +244,7 @@ impl TemporaryFile {
     fn create(contents: &[u8], is_for_debuggers: bool) -> Result<Self, String> {
         // The keys of the standard hash tables are random, and so is their hash of nothing.
         let random = RandomState::new().build_hasher().finish();
-        let name = format!("offload-{}-{random:016x}{}", process::id(), consts::DLL_SUFFIX);
+        let name = format!("{}{random:016x}{}", own_prefix(), consts::DLL_SUFFIX);
         let path = env::temp_dir().join(name);
         let failed = |error| format!("it could not be written to {}: {error}", path.display());
         // `create_new` fails if anything, even a link, is already there: nobody can have prepared the file for us.
@@ -257,6 +257,21 @@ impl TemporaryFile {
         let this = Self { path, is_for_debuggers };
         written?;
         Ok(this)
+    }
+}
+
+/// What the names of this process's files start with.
+fn own_prefix() -> String {
+    format!("offload-{}-", process::id())
+}
+
+/// Removes the files of all images, for an end of the process that drops nothing.
+pub(super) fn remove_files() {
+    let prefix = own_prefix();
+    for entry in fs::read_dir(env::temp_dir()).into_iter().flatten().flatten() {
+        if entry.file_name().to_str().is_some_and(|name| name.starts_with(&prefix)) {
+            let _ = fs::remove_file(entry.path());
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 //! | `found`, process, kernel, thread | a launch in which a checked image reports something |
 //! | `endless`, process, kernel, thread, place | a launch takes longer than `OFFLOAD_CPU_TIME_LIMIT`, in seconds; then the process ends |
 
+use super::image;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -82,6 +83,7 @@ pub(super) fn within<R>(
                     "offload: the kernel {kernel} has run for {} s on the CPU (OFFLOAD_CPU_TIME_LIMIT) and is ended, in {place}",
                     limit.as_secs()
                 );
+                image::remove_files();
                 process::exit(ENDED);
             }
         });
