@@ -10,6 +10,7 @@
 //! | [`llvm_args`] | the grammar of LLVM's command lines |
 //! | [`compress`] | bundles that are compressed, while they are hashed |
 //! | [`text`] | text for terminals |
+//! | [`unpack`] | files inside of wheels and other archives |
 //! | [`files`] | inputs that are mapped, outputs that appear whole or not at all |
 //!
 //! Where the drop-ins differ from LLVM 22 on purpose: docs/llvm-differences.md in the repository.
@@ -22,3 +23,4 @@ pub mod llvm_args;
 pub mod offload;
 pub mod packager;
 pub mod text;
+pub mod unpack;

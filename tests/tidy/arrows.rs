@@ -138,7 +138,8 @@ const CRATES: &[Arrows] = &[
             ("describe", &["text"]),
             ("packager", &["files", "llvm_args", "text"]),
             ("bundler", &["compress", "files", "llvm_args", "text"]),
-            ("offload", &["compress", "describe", "files", "llvm_args", "text"]),
+            ("unpack", &["files", "text"]),
+            ("offload", &["compress", "describe", "files", "llvm_args", "text", "unpack"]),
         ],
     ),
 ];
