@@ -24,3 +24,8 @@ pub mod offload;
 pub mod packager;
 pub mod text;
 pub mod unpack;
+
+// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
