@@ -162,13 +162,12 @@ impl<'a> Archive<'a> {
 
 /// What an archive is that cannot be opened, by how it starts; `None` if it is no archive that is known.
 pub fn unopened(bytes: &[u8]) -> Option<&'static str> {
-    const STARTS: [(&[u8], &str); 12] = [
+    const STARTS: [(&[u8], &str); 11] = [
         (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
         (b"Rar!\x1a\x07", "a RAR archive"),
-        (b"BZh", "a file compressed with bzip2"),
         (b"LZIP", "a file compressed with lzip"),
         (b"\x04\x22\x4d\x18", "a file compressed with lz4"),
-        (b"\x5d\x00\x00", "a file compressed with lzma"),
+        (b"\x5d\x00\x00\x80\x00", "a file compressed with lzma"),
         (b"\x1f\x9d", "a file compressed with compress"),
         (b"\xed\xab\xee\xdb", "an RPM package"),
         (b"MSCF", "a cabinet archive"),
@@ -176,6 +175,10 @@ pub fn unopened(bytes: &[u8]) -> Option<&'static str> {
         (b"hsqs", "a squashfs image"),
         (b"070701", "a cpio archive"),
     ];
+    // Text may begin with the first three letters; behind the level, a digit, are those of the first block.
+    if bytes.starts_with(b"BZh") && bytes.get(4..10) == Some(b"1AY&SY") {
+        return Some("a file compressed with bzip2");
+    }
     STARTS.iter().find(|(start, _)| bytes.starts_with(start)).map(|(_, what)| *what)
 }
 

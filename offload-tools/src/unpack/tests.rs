@@ -114,3 +114,12 @@ fn a_visitor_ends_the_walk() {
     });
     assert_eq!((result, count), (Err("enough"), 1));
 }
+
+#[test]
+fn text_is_no_archive() {
+    assert_eq!(unopened(b"BZh91AY&SY"), Some("a file compressed with bzip2"));
+    for text in [&b"BZhang wrote this"[..], b"BZh", b"", b"]\0\0\0", b"Rare"] {
+        assert_eq!(unopened(text), None);
+        assert!(Archive::of(text).is_none());
+    }
+}
