@@ -426,3 +426,8 @@ pub use offload_format::pack_index::Origin;
 pub use pack::{Pack, PackedImage, PackedModule};
 pub use request::{Compiler, Language, Module, Source};
 pub use targets::TargetOrigin;
+
+// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

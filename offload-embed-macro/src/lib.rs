@@ -98,3 +98,8 @@ fn expand(Input { what, options, declared }: &Input) -> syn::Result<proc_macro2:
         What::Path(path) => expand_file(path, options).map(|(_, value)| value),
     }
 }
+
+// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -6,7 +6,7 @@ use core::fmt;
 pub type Result<T> = core::result::Result<T, Error>;
 
 /// Why bytes could not be read: the kind, the part concerned in the format's own words, and where it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Error {
     kind: ErrorKind,
     what: &'static str,
@@ -149,6 +149,13 @@ impl fmt::Display for Error {
             }
             ErrorKind::Malformed => write!(f, "{what} is malformed (at offset {offset})"),
         }
+    }
+}
+
+/// The same words: a `main` that returns this error prints it so.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

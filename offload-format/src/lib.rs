@@ -97,3 +97,8 @@ pub mod text_bundle;
 pub use error::{Error, ErrorKind, Result};
 #[cfg(feature = "select")]
 pub use select::{ComputeCapability, DeviceInfo, select};
+
+// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -11,6 +11,7 @@
 //! | [`llvm_args`] | the grammar of LLVM's command lines |
 //! | [`compress`] | bundles that are compressed, while they are hashed |
 //! | [`text`] | text for terminals |
+//! | [`unpack`] | files inside of wheels and other archives |
 //! | [`files`] | inputs that are mapped, outputs that appear whole or not at all |
 //!
 //! Where the drop-ins differ from LLVM 22 on purpose: docs/llvm-differences.md in the repository.
@@ -24,3 +25,9 @@ pub mod llvm_args;
 pub mod offload;
 pub mod packager;
 pub mod text;
+pub mod unpack;
+
+// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

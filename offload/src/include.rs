@@ -51,7 +51,7 @@
 /// use offload::{ComputeCapability, DeviceInfo, KernelPack};
 ///
 /// static SAXPY: KernelPack =
-///     offload::include_offload!(path = "$CARGO_MANIFEST_DIR/../tests/corpus/image/saxpy.compute_80.ptx");
+///     offload::include_offload!(path = "$CARGO_MANIFEST_DIR/corpus/saxpy.compute_80.ptx");
 /// let image = SAXPY.select(&DeviceInfo::cuda(ComputeCapability { major: 9, minor: 0 }, 13000)).unwrap();
 /// assert_eq!((image.target(), image.has_kernel("saxpy")), ("compute_80", Some(true)));
 /// ```
@@ -92,7 +92,7 @@
 /// }
 ///
 /// static SAXPY: offload::KernelPack = offload::include_offload!(
-///     path = "$CARGO_MANIFEST_DIR/../tests/corpus/image/saxpy.gfx90a.hsaco",
+///     path = "$CARGO_MANIFEST_DIR/corpus/saxpy.gfx90a.hsaco",
 ///     section = ".my_kernels",
 ///     align = 65536,
 ///     retain,
@@ -207,7 +207,7 @@ macro_rules! include_offload {
 ///         pub count: i64,
 ///     }
 ///
-///     offload::include_kernels!(path = "$CARGO_MANIFEST_DIR/../tests/corpus/image/saxpy.gfx90a.hsaco", extern {
+///     offload::include_kernels!(path = "$CARGO_MANIFEST_DIR/corpus/saxpy.gfx90a.hsaco", extern {
 ///         /// Adds `a` times x to y.
 ///         fn saxpy(n: i32, a: f32, x: *const f32, y: *mut f32);
 ///     });

@@ -124,3 +124,8 @@ pub use pack::{
     Compressed, Decompressed, Form, Kernel, KernelPack, Limits, LinkedPack, Module, PackImage, Plain, linked_packs,
 };
 pub use supports::assert_supports;
+
+// The examples of the README are tests.
+#[cfg(all(doctest, feature = "run"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -139,8 +139,9 @@ const CRATES: &[Arrows] = &[
             ("describe", &["text"]),
             ("packager", &["files", "llvm_args", "text"]),
             ("bundler", &["compress", "files", "llvm_args", "text"]),
-            ("offload", &["compress", "describe", "files", "llvm_args", "text"]),
             ("cargo_offload", &["files"]),
+            ("unpack", &["files", "text"]),
+            ("offload", &["compress", "describe", "files", "llvm_args", "text", "unpack"]),
         ],
     ),
 ];

@@ -1,6 +1,7 @@
 //! The architecture, as far as text can show it. ARCHITECTURE.md has the same in words.
 
 mod arrows;
+mod manifests;
 mod sources;
 
 use offload_tests::scratch::workspace;

@@ -6,6 +6,7 @@ mod drop_in_bundler;
 mod drop_in_clang;
 mod drop_in_packager;
 mod faults;
+mod inside;
 mod ls;
 mod pack;
 mod select;
@@ -24,6 +25,7 @@ fn main() -> std::process::ExitCode {
         drop_in_clang::tests(),
         drop_in_packager::tests(),
         faults::tests(),
+        inside::tests(),
         ls::tests(),
         pack::tests(),
         select::tests(),

@@ -4,9 +4,10 @@ use crate::{corpus_bytes, corpus_path, text};
 use offload_format::bundle::BundleBuilder;
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
 use offload_tests::data::{corpus, corpus_folders, read};
-use offload_tests::registry::NOTHING;
-use offload_tests::tools::{stdout, succeed};
-use offload_tests::{own, scratch};
+use offload_tests::registry::{NOTHING, needs};
+use offload_tests::tools::{Tool, stdout, succeed};
+use offload_tests::{own, published, scratch};
+use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 
@@ -16,9 +17,11 @@ offload_tests::tests! {
         header_before_name,
         devices_and_containers,
         what_people_see,
+        modules_are_told_apart,
         the_image_in_a_file,
         wrong_devices,
     ],
+    needs(&[Tool::PublishedCuda]) => [a_published_library],
 }
 
 /// The exit status of `offload select`, and what it prints.
@@ -35,13 +38,13 @@ fn values<'a>(json: &'a str, field: &str) -> Vec<&'a str> {
     values.map(|value| value.trim_end_matches(',').trim_matches('"')).collect()
 }
 
-/// The target ID of what is chosen; `None` if nothing is.
+/// The target ID of what is chosen of the first module that has anything; `None` if nothing is.
 fn chosen(file: &Path, device: &str) -> Option<String> {
     let (status, json) = select(file, device, &["--json"]);
     match status {
         0 => Some(values(&json, "target_id")[0].to_owned()),
         _ => {
-            assert_eq!((status, json.as_str()), (1, "null\n"), "{}", file.display());
+            assert_eq!((status, values(&json, "target_id")), (1, vec![]), "{}", file.display());
             None
         }
     }
@@ -53,17 +56,22 @@ fn json_is_that_of_ls() {
         for file in corpus(folder) {
             // It fails on files with errors, and prints what it can read.
             let ls = own::run(own::offload(&["ls", "--json"]).arg(&file)).stdout;
+            let ls: Value = serde_json::from_str(&ls).expect("JSON");
+            let ls = ls["images"].as_array().expect("an array");
             for device in ["gfx906:sramecc+:xnack+", "gfx1100", "sm_90", "cpu"] {
-                let (status, record) = select(&file, device, &["--json"]);
-                if status == 1 {
-                    assert_eq!(record, "null\n", "{}", file.display());
-                    none += 1;
-                    continue;
+                let (status, document) = select(&file, device, &["--json"]);
+                let document: Value = serde_json::from_str(&document).expect("JSON");
+                // Of several modules each has an image, or null.
+                let chosen: Vec<&Value> = match document["modules"].as_array() {
+                    Some(modules) => modules.iter().map(|module| &module["image"]).collect(),
+                    None => vec![&document],
+                };
+                assert_eq!(status == 0, chosen.iter().any(|image| !image.is_null()), "{}", file.display());
+                for image in chosen.into_iter().filter(|image| !image.is_null()) {
+                    assert!(ls.contains(image), "{} {device}: {image}", file.display());
+                    found += 1;
                 }
-                // An element of `images` is indented by four columns more.
-                let indented: Vec<String> = record.lines().map(|line| format!("    {line}")).collect();
-                assert!(ls.contains(&indented.join("\n")), "{} {device}: {record}\n{ls}", file.display());
-                found += 1;
+                none += status;
             }
         }
     }
@@ -145,7 +153,8 @@ fn devices_and_containers() {
         ("image/saxpy.compute_80.ptx", "sm_121@driver9.0", none),
         ("image/saxpy.sm_90.cubin", "sm_90", Some("sm_90")),
         ("offload_binary/multi.bin", "sm_75", Some("sm_70")),
-        ("archive/lib.a", "gfx906:sramecc+:xnack+", Some("gfx906:sramecc+:xnack+")),
+        // Of two members the first has this one.
+        ("archive/lib.a", "gfx906:sramecc+:xnack+", Some("gfx906")),
         ("object_bundle/fat.o", "gfx906", Some("gfx906")),
         // An entry without anything in it.
         ("object_bundle/fat.o", "gfx908", none),
@@ -202,12 +211,10 @@ fn what_people_see() {
         text("compressed/concat_padded.ccob", "gfx908"),
         (
             0,
-            "compressed/concat_padded.ccob: gfx908 gets\n  \
+            "compressed/concat_padded.ccob: gfx908 gets an image in 2 of 2 modules\n  \
              gfx908  made for this processor, in any mode\n          \
-             compressed-bundle [0], hip-amdgcn-amd-amdhsa--gfx908, 2.9 KiB\n\
-             and not\n  \
-             gfx906  code for another processor  (2 images)\n  \
-             gfx908  fits as well, but comes later\n"
+             2 modules, 5.9 KiB\n            \
+             compressed bundles [0-1]\n"
                 .to_owned()
         )
     );
@@ -224,6 +231,95 @@ fn what_people_see() {
     assert_eq!(status, 1, "{shown}");
     assert!(shown.contains("\\x1b[2J\\n  not an image"), "{shown}");
     assert!(!shown.contains('\x1b'), "{shown}");
+}
+
+/// An offload binary for each module and target.
+fn packed(path: &Path, images: &[(Option<&str>, &str)]) {
+    let mut file = Vec::new();
+    for (module, target) in images {
+        let mut builder = OffloadBinaryBuilder::new();
+        let image = builder.image(ImageKind::CUBIN, OffloadKind::CUDA, 8);
+        image.string("triple", "nvptx64-nvidia-cuda").string("arch", target);
+        if let Some(module) = module {
+            image.string("module", module);
+        }
+        file.extend(builder.layout(Version::V1).to_vec(&[b"no image"]));
+    }
+    scratch::write(path, file);
+}
+
+fn modules_are_told_apart() {
+    let folder = scratch::folder("offload-select-modules");
+    let file = folder.join("many");
+    let see = |arguments: &[&str]| own::run(own::offload(&["select", "many"]).args(arguments).current_dir(&folder));
+    packed(
+        &file,
+        &[
+            (Some("affine"), "sm_80"),
+            (Some("affine"), "sm_90"),
+            (Some("fp8"), "sm_100"),
+            (Some("softmax"), "sm_90"),
+            (Some("softmax"), "sm_90a"),
+        ],
+    );
+    let ran = see(&["-d", "sm_90"]);
+    assert_eq!(
+        (ran.code, ran.stdout.as_str()),
+        (
+            0,
+            "many: sm_90 gets an image in 2 of 3 modules\n  \
+             sm_90   machine code for 9.0: same major, minor not higher\n          \
+             1 module, 8 B\n            \
+             affine: offload binaries [0-1]\n  \
+             sm_90a  machine code for 9.0 alone\n          \
+             1 module, 8 B\n            \
+             softmax: offload binaries [3-4]\n\
+             and none in 1 module\n  \
+             fp8: offload binary [2]\n    \
+             sm_100  machine code for compute capability 10.x, from 10.0 on\n"
+        ),
+        "{ran:?}"
+    );
+    let ran = see(&["-d", "sm_75"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stdout.starts_with("many: no image for sm_75 in any of 3 modules\n  affine: "), "{}", ran.stdout);
+    let ran = see(&["-d", "sm_90", "--json"]);
+    let document: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let modules: Vec<(&str, &str)> = document["modules"]
+        .as_array()
+        .expect("an array")
+        .iter()
+        .map(|it| (it["module"].as_str().expect("a name"), it["image"]["target_id"].as_str().unwrap_or("none")))
+        .collect();
+    assert_eq!(modules, [("affine", "sm_90"), ("fp8", "none"), ("softmax", "sm_90a")]);
+    // One of two images would be a guess.
+    let ran = see(&["-d", "sm_90", "-o", "image"]);
+    assert_eq!(ran.code, 1);
+    assert!(
+        ran.stderr.contains("many has 3 modules with one each\n  offload extract --target sm_90 "),
+        "{}",
+        ran.stderr
+    );
+    assert!(!folder.join("image").exists());
+    // Images without a module's name are those of a pack of one module, in however many offload binaries.
+    packed(&file, &[(None, "sm_80"), (None, "sm_90")]);
+    assert!(see(&["-d", "sm_90"]).stdout.starts_with("many: sm_90 gets\n  sm_90  "));
+}
+
+/// A library that today's programs load: each of its modules has an image for the device, and not one of them all.
+fn a_published_library() {
+    let file = published::path(published::BITSANDBYTES_CUDA132);
+    let (status, shown) = select(&file, "sm_90", &["--color=never"]);
+    assert_eq!(status, 0);
+    let (_, shown) = shown.split_once(": ").expect("the file's name comes first");
+    assert_eq!(
+        shown,
+        "sm_90 gets an image in 7 of 7 modules\n  \
+         sm_90  machine code for 9.0: same major, minor not higher\n         \
+         7 modules, 4.2 MiB\n           \
+         fatbins [0-5] in __nv_relfatbin\n           \
+         fatbin [6] in .nv_fatbin\n"
+    );
 }
 
 fn the_image_in_a_file() {

@@ -1,6 +1,7 @@
 //! `offload verify`: each check has a file that passes it and the same file, changed, that does not; what toolchains
 //! write has no findings.
 
+use crate::inside::made::{Entry, zip};
 use crate::{corpus_bytes, corpus_path};
 use offload_format::bundle::BundleBuilder;
 use offload_format::compression::Method;
@@ -96,6 +97,9 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     let mut case = |check, good: Vec<u8>, bad: Vec<u8>| cases.push((check, good, bad));
     const GFX90A: &str = "hipv4-amdgcn-amd-amdhsa--gfx90a";
 
+    let member = Entry::new(b"image.cubin", &image("saxpy.sm_90.cubin"));
+    let damaged = Entry { checksum: 1, ..member.clone() };
+    case("archive", zip(&[member]), zip(&[damaged]));
     let plain = corpus_bytes("bundle/nohost.bc");
     case("unreadable", plain.clone(), plain[..plain.len() - 1].to_vec());
     // The second entry's offset is at 85: 4 bytes into the first code object.

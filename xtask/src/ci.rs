@@ -2,12 +2,12 @@
 
 use crate::run::{self, Failure, Result};
 use crate::setup::{self, Setup};
-use crate::{budget, fuzz, rust_kernels, test};
+use crate::{budget, fuzz, publish, rust_kernels, test};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// A step: its name, and Cargo's arguments. Features, tests, Rust kernels and fuzzing are steps of their own kind.
-const STEPS: [(&str, &[&str]); 11] = [
+/// A step: its name, and Cargo's arguments. Features, tests, Rust kernels, fuzzing and publishing are steps of their own kind.
+const STEPS: [(&str, &[&str]); 12] = [
     ("fmt", &["fmt", "--all", "--check"]),
     (
         "clippy",
@@ -63,6 +63,7 @@ const STEPS: [(&str, &[&str]); 11] = [
     ("model", &["--locked", "--test", "builds", "--", "model::stand_in"]),
     ("rust-kernels", &[]),
     ("fuzz", &[]),
+    ("publish", &[]),
 ];
 
 /// The features of the libraries: of each group one, or some with commas between, with one of each other group.
@@ -159,6 +160,9 @@ fn step(setup: &Setup, name: &str, arguments: &[&str]) -> Result {
     }
     if name == "fuzz" {
         return fuzz::in_ci();
+    }
+    if name == "publish" {
+        return publish::in_ci();
     }
     let mut plain = Command::new("cargo");
     let mut cargo = setup.cargo();

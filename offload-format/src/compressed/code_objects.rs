@@ -19,7 +19,7 @@ use core::fmt;
 /// use offload_format::bundle::EntryTable;
 /// use offload_format::compressed::CompressedBundle;
 ///
-/// let file = include_bytes!("../../../tests/corpus/compressed/v3_zstd.ccob");
+/// let file = include_bytes!("../../corpus/v3_zstd.ccob");
 /// let bundle = CompressedBundle::parse(file).unwrap();
 /// let table = bundle.entry_table(1 << 28).unwrap();
 /// let mut code_objects = bundle.code_objects(1 << 28).unwrap();

@@ -24,7 +24,7 @@
 //! use offload_format::bundle::EntryTable;
 //! use offload_format::compressed::CompressedBundle;
 //!
-//! let file = include_bytes!("../../../tests/corpus/compressed/v3_zstd.ccob");
+//! let file = include_bytes!("../../corpus/v3_zstd.ccob");
 //! let bundle = CompressedBundle::parse(file).unwrap();
 //! // What may be allocated: a window of 128 MiB is what the bundler's long-distance matching asks for at most.
 //! let limit = 1 << 28;

@@ -44,7 +44,7 @@ impl Default for UnbundleOptions {
 /// use offload_format::bundle::EntryId;
 /// use offload_format::device_archive::unbundle;
 ///
-/// let file = include_bytes!("../../../tests/corpus/archive/lib.a");
+/// let file = include_bytes!("../../corpus/lib.a");
 /// let archive = Archive::parse(file).unwrap();
 /// let members = archive.members().filter_map(|member| Some((member.name(), member.data()?)));
 /// let requested = [EntryId::parse("openmp-amdgcn-amd-amdhsa--gfx906").unwrap()];

@@ -29,7 +29,7 @@
 //! use offload_format::compressed::Bundles;
 //! use offload_format::fat_file::{Container, find};
 //!
-//! let object = include_bytes!("../../../tests/corpus/fat_file/hip_nordc.o");
+//! let object = include_bytes!("../../corpus/hip_nordc.o");
 //! let mut ids = Vec::new();
 //! find(object, |_, container| {
 //!     if let Ok(Container::Bundles(section)) = container {

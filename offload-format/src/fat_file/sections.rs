@@ -25,7 +25,7 @@ pub struct SectionExtent<'data> {
 /// ```
 /// use offload_format::fat_file::sections;
 ///
-/// let object = include_bytes!("../../../tests/corpus/fat_file/hip_nordc.o");
+/// let object = include_bytes!("../../corpus/hip_nordc.o");
 /// let mut device = sections(object).unwrap().filter(|section| section.name == b".hip_fatbin");
 /// assert_eq!(device.next().unwrap().size, 7672);
 /// ```

@@ -17,6 +17,19 @@ const SYMBOL_SIZE: u64 = 24;
 /// The section number of the names is in the first section's `sh_link`.
 const SHN_XINDEX: u16 = 0xffff;
 
+const ET_DYN: u16 = 3;
+
+/// Returns whether `data` starts with the header of an ELF file that is a shared object: `e_type` says so, in files of all
+/// sizes and byte orders.
+pub fn is_shared_object(data: &[u8]) -> bool {
+    let reader = Reader::new(data);
+    let kind = match reader.u8(5, "ELF byte order") {
+        Ok(2) => reader.u16(16, "ELF type").map(u16::swap_bytes),
+        _ => reader.u16(16, "ELF type"),
+    };
+    data.starts_with(MAGIC) && kind == Ok(ET_DYN)
+}
+
 /// The fields of an ELF header that say what an image is.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ElfHeader {

@@ -6,7 +6,7 @@
 //! use offload_format::inventory::{Inventory, Images};
 //!
 //! # #[cfg(feature = "object")] {
-//! let file = include_bytes!("../../../tests/corpus/fat_file/hip_nordc_compressed.o");
+//! let file = include_bytes!("../../corpus/hip_nordc_compressed.o");
 //! let limit = 1 << 30;
 //! let inventory = Inventory::of(file, limit);
 //! let mut images = Images::new(limit);

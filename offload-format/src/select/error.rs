@@ -8,7 +8,7 @@ use core::fmt;
 
 /// No image fits: the device, and every image with the reason. Or nothing was looked at, since the pack was not built, its
 /// images are not known, or it has several modules and none was named.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct SelectError<I>(Box<Inner<I>>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -157,4 +157,11 @@ impl<I: Candidate> fmt::Display for SelectError<I> {
     }
 }
 
-impl<I: Candidate + fmt::Debug> core::error::Error for SelectError<I> {}
+/// The same words: a `main` that returns this error prints it so.
+impl<I: Candidate> fmt::Debug for SelectError<I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl<I: Candidate> core::error::Error for SelectError<I> {}

@@ -13,7 +13,7 @@
 //! | NVIDIA architecture | `(sm\|compute)_<major><minor>[a\|f]`; `minor` is the last digit | CUDA programming guide, CUDA 13 |
 //!
 //! In a bundle entry ID, `<offload kind>-<arch>-<vendor>-<os>-<env>[-<target id>]`, all of them come together:
-//! [`EntryId`](crate::bundle::EntryId).
+//! `bundle::EntryId`.
 
 pub mod amdgpu;
 mod id;

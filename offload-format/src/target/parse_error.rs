@@ -4,7 +4,7 @@ use alloc::string::{String, ToString};
 use core::fmt;
 
 /// A name that does not follow its grammar: the name, the column, and what was expected there.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct ParseError {
     text: String,
     position: usize,
@@ -37,4 +37,26 @@ impl fmt::Display for ParseError {
     }
 }
 
+/// The same words: a `main` that returns this error prints it so.
+impl fmt::Debug for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 impl core::error::Error for ParseError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::format;
+
+    /// `main` prints what `Debug` says.
+    #[test]
+    fn debug_is_the_message() {
+        let error = ParseError::new("sm_9O", 4, "expected a digit");
+        assert_eq!(format!("{error:?}"), format!("{error}"));
+        let error = crate::Error::new(crate::ErrorKind::BadMagic, "bundle", 0);
+        assert_eq!(format!("{error:?}"), format!("{error}"));
+    }
+}

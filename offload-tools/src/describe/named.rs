@@ -6,7 +6,7 @@ use offload_format::select::{Candidate, Code};
 use offload_format::target::{NvidiaArch, NvidiaCode, TargetId, TargetTriple, amdgpu};
 
 /// An image by its header and, where that says nothing, by its names: a candidate of
-/// [`offload_format::select`](mod@offload_format::select). Nothing is decompressed for it.
+/// `offload_format::select`. Nothing is decompressed for it.
 #[derive(Debug, Clone)]
 pub struct Named<'i> {
     image: &'i Image<'i>,

@@ -33,6 +33,11 @@ impl Input {
         Self::map(file)
     }
 
+    /// Takes over a regular file, which may be empty.
+    pub fn of_file(file: File) -> io::Result<Self> {
+        if file.metadata()?.len() == 0 { Ok(Self::of_bytes(Vec::new())) } else { Self::map(file) }
+    }
+
     /// Maps a regular file that is not empty.
     fn map(file: File) -> io::Result<Self> {
         interrupt::clean_up_when_signalled();
@@ -63,7 +68,7 @@ impl Input {
         let metadata = file.metadata()?;
         check_regular(&metadata)?;
         // Files in /proc have a size of 0, and some have no end.
-        if metadata.len() == 0 { Ok(Self(Bytes::Read(Vec::new()))) } else { Self::map(file) }
+        Self::of_file(file)
     }
 
     /// Opens what a command line names: as [`Input::open`] does, but `-` is standard input.

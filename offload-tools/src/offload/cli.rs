@@ -36,7 +36,7 @@ struct Global {
     #[arg(help = "When to use colour: auto, always, never [default: auto]", hide_default_value = true)]
     color: Color,
 
-    /// The most to decompress at once: 512M, 4G
+    /// The most to decompress at once, and to unpack of an archive: 512M, 4G
     #[arg(long, global = true, value_name = "SIZE", value_parser = parse_size)]
     max_size: Option<u64>,
 }
@@ -75,6 +75,8 @@ enum Command {
 pub struct Context {
     /// How many bytes may be decompressed at once.
     pub max_size: u64,
+    /// Whether the command line says so.
+    pub is_max_size_given: bool,
 }
 
 /// What may be decompressed at once unless `--max-size` says otherwise: more than a device program has, and less than makes a
@@ -119,7 +121,8 @@ pub fn main() -> ExitCode {
 
 impl Cli {
     fn run(self) -> Result {
-        let context = Context { max_size: self.global.max_size.unwrap_or(MAX_SIZE) };
+        let given = self.global.max_size;
+        let context = Context { max_size: given.unwrap_or(MAX_SIZE), is_max_size_given: given.is_some() };
         match self.command {
             Command::Ls(args) => ls::run(&args, &context),
             Command::Extract(args) => extract::run(&args, &context),

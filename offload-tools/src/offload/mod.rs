@@ -9,6 +9,7 @@ pub mod completions;
 pub mod doctor;
 mod error;
 pub mod extract;
+mod inside;
 pub mod ls;
 pub mod out;
 pub mod pack;

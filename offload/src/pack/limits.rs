@@ -27,7 +27,7 @@ impl<F: Form> Kernel<'_, F> {
     /// use offload::{DeviceInfo, KernelPack};
     ///
     /// static SAXPY: KernelPack =
-    ///     offload::include_offload!(path = "$CARGO_MANIFEST_DIR/../tests/corpus/image/saxpy.gfx90a.hsaco");
+    ///     offload::include_offload!(path = "$CARGO_MANIFEST_DIR/corpus/saxpy.gfx90a.hsaco");
     /// let image = SAXPY.select(&DeviceInfo::parse("gfx90a").unwrap()).unwrap();
     /// let limits = SAXPY.kernel("saxpy").limits(image.bytes()).unwrap().unwrap();
     /// assert_eq!((limits.max_threads, limits.wavefront_size), (Some(1024), Some(64)));

@@ -6,7 +6,7 @@
 
 mod beside_others;
 mod choosing;
-mod hostile;
+pub mod hostile;
 mod inputs_and_outputs;
 mod json_output;
 mod terminal;

@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn bundles_and_offload_binaries_take_no_feature() {
-        let bundle = include_bytes!("../../../../tests/corpus/bundle/hip_dev.hipfb");
+        let bundle = include_bytes!("../../../corpus/hip_dev.hipfb");
         assert_eq!(targets(bundle), Ok(vec!["gfx1100".to_owned(), "gfx906".to_owned()]));
     }
 }

@@ -8,7 +8,8 @@ use super::{Context, Error, Result, out};
 use crate::describe::problem_text;
 use crate::files::{Input, Output, Source};
 use crate::text::{self, FAINT, TARGET, styled};
-use names::Names;
+use crate::unpack::Archive;
+use names::{Names, Used};
 use offload_format::inventory::{Image, ImageKind, Images, Inventory};
 use std::fs;
 use std::io::{self, Write};
@@ -24,7 +25,7 @@ use wanted::Wanted;
     replaced, not followed."
 )]
 pub struct Args {
-    /// Executable, library, object, archive, bundle, fatbin ...
+    /// Executable, library, object, bundle, fatbin, wheel or other archive ...
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Only images that this target can use; may be repeated
@@ -48,55 +49,118 @@ pub struct Args {
 pub fn run(args: &Args, context: &Context) -> Result {
     let wanted = Wanted::parse(&args.target, &args.exact)?;
     let input = context.open(&args.file)?;
-    let inventory = context.inventory(&input);
-    let mut all_read = inventory.problems.is_empty();
-    inventory.problems.iter().for_each(|problem| context.warn_of(&args.file, problem_text(problem)));
-
-    let is_there = |image: &Image<'_>| args.empty || !(image.size == 0 || image.is_placeholder());
-    let chosen: Vec<&Image<'_>> = inventory
-        .images
-        .iter()
-        .filter(|image| wanted.by_name(image) || (is_there(image) && wanted.by_target(image)))
-        .collect();
-    if chosen.is_empty() {
-        return Err(nothing(&args.file, &inventory, &wanted));
+    let mut task = Task::new(args, context, &wanted);
+    let mut used = Used::default();
+    if let Some(archive) = Archive::of(input.bytes()) {
+        let summary = context.inside(&args.file, &archive, |file| {
+            task.all_read &= file.warn_of_problems(&args.file);
+            let path = PathBuf::from(file.shown(&args.file));
+            task.extract(&path, file.input, file.inventory, &mut Names::new(last_part(file.name), &mut used))
+        })?;
+        task.out.flush()?;
+        summary.report(context, &args.file);
+        task.all_read &= summary.problems.is_empty();
+    } else {
+        let inventory = context.inventory(&input);
+        task.all_read &= inventory.problems.is_empty();
+        inventory.problems.iter().for_each(|problem| context.warn_of(&args.file, problem_text(problem)));
+        context.warn_if_unopened(&args.file, &input, &inventory);
+        let name = args.file.file_name().unwrap_or_default().as_encoded_bytes();
+        task.extract(&args.file, &input, &inventory, &mut Names::new(name, &mut used))?;
+        task.out.flush()?;
     }
-    for target in wanted.without_image(&chosen) {
+    if task.chosen == 0 {
+        return Err(nothing(&args.file, &task.there, &wanted));
+    }
+    for target in &task.unmet {
         out::warn(&format!("no image for {}", text::escaped_str(target)));
-        all_read = false;
+        task.all_read = false;
     }
-    fs::create_dir_all(&args.output).map_err(|error| Error::write(&args.output, &error))?;
+    Ok(if task.all_read { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
 
-    let mut out = out::stdout();
-    let mut names = Names::new(&args.file);
-    let mut images = Images::new(context.max_size);
-    // The paths that are printed show as well how far it is.
-    let shows_paths = !args.quiet && out::is_terminal();
-    let total = chosen.iter().map(|image| image.size).fold(0, u64::saturating_add);
-    let mut progress = Progress::new("extracting", total);
-    for image in chosen {
-        let bytes = match images.read(image) {
-            Ok(bytes) => bytes,
-            Err(error) => {
-                context.warn_of(&args.file, problem_text(&inventory.problem_of(image, error)));
-                all_read = false;
-                continue;
-            }
-        };
-        let name = names.of(inventory.container(image), image, image.kind(&bytes), &bytes);
-        let path = args.output.join(name);
-        write(&path, &input, image, &bytes).map_err(|error| Error::write(&path, &error))?;
-        if !args.quiet {
-            out.write_all(path.as_os_str().as_encoded_bytes())?;
-            writeln!(out)?;
+/// The last part of a member's name. Members of one last part get different files all the same.
+fn last_part(name: &[u8]) -> &[u8] {
+    name.rsplit(|byte| matches!(byte, b'/' | b'\\')).next().unwrap_or_default()
+}
+
+/// What is asked for, and how far it is done.
+struct Task<'t> {
+    args: &'t Args,
+    context: &'t Context,
+    wanted: &'t Wanted<'t>,
+    out: out::Out,
+    /// What was asked for and no image is.
+    unmet: Vec<&'t str>,
+    /// The names of the images that are there, and how many of each: for the error that none is what was asked for.
+    there: Vec<(String, usize)>,
+    /// How many images are what was asked for.
+    chosen: usize,
+    all_read: bool,
+}
+
+/// More names of images than that are too many for a message.
+const MOST: usize = 32;
+
+impl<'t> Task<'t> {
+    fn new(args: &'t Args, context: &'t Context, wanted: &'t Wanted<'t>) -> Self {
+        let (unmet, out) = (wanted.all().collect(), out::stdout());
+        Self { args, context, wanted, out, unmet, there: Vec::new(), chosen: 0, all_read: true }
+    }
+
+    /// Writes the images of one file.
+    fn extract(&mut self, file: &Path, input: &Input, inventory: &Inventory<'_>, names: &mut Names<'_>) -> Result<()> {
+        let Self { args, context, wanted, .. } = *self;
+        let is_there = |image: &Image<'_>| args.empty || !(image.size == 0 || image.is_placeholder());
+        let is_chosen = |image: &&Image<'_>| wanted.by_name(image) || (is_there(image) && wanted.by_target(image));
+        let chosen: Vec<&Image<'_>> = inventory.images.iter().filter(is_chosen).collect();
+        self.list(inventory);
+        if chosen.is_empty() {
+            return Ok(());
         }
-        match shows_paths {
-            true => out.flush()?,
-            false => progress.add(image.size),
+        self.chosen += chosen.len();
+        self.unmet.retain(|name| wanted.without_image(&chosen).any(|it| it == *name));
+        fs::create_dir_all(&args.output).map_err(|error| Error::write(&args.output, &error))?;
+
+        let mut images = Images::new(context.max_size);
+        // The paths that are printed show as well how far it is.
+        let shows_paths = !args.quiet && out::is_terminal();
+        let total = chosen.iter().map(|image| image.size).fold(0, u64::saturating_add);
+        let mut progress = Progress::new("extracting", total);
+        for image in chosen {
+            let bytes = match images.read(image) {
+                Ok(bytes) => bytes,
+                Err(error) => {
+                    context.warn_of(file, problem_text(&inventory.problem_of(image, error)));
+                    self.all_read = false;
+                    continue;
+                }
+            };
+            let name = names.of(inventory.container(image), image, image.kind(&bytes), &bytes);
+            let path = args.output.join(name);
+            write(&path, input, image, &bytes).map_err(|error| Error::write(&path, &error))?;
+            if !args.quiet {
+                self.out.write_all(path.as_os_str().as_encoded_bytes())?;
+                writeln!(self.out)?;
+            }
+            match shows_paths {
+                true => self.out.flush()?,
+                false => progress.add(image.size),
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes the names of what is there.
+    fn list(&mut self, inventory: &Inventory<'_>) {
+        for image in inventory.images.iter().filter(|image| image.known_kind() != Some(ImageKind::Empty)) {
+            match self.there.iter().position(|(label, _)| label == image.label()) {
+                Some(index) => self.there[index].1 += 1,
+                None if self.there.len() < MOST => self.there.push((image.label().to_owned(), 1)),
+                None => {}
+            }
         }
     }
-    out.flush()?;
-    Ok(if all_read { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Writes one image; what lies in the file is copied by the kernel.
@@ -110,29 +174,17 @@ fn write(path: &Path, input: &Input, image: &Image<'_>, bytes: &[u8]) -> io::Res
 }
 
 /// The error that there is nothing to write, with what there is.
-fn nothing(file: &Path, inventory: &Inventory<'_>, wanted: &Wanted<'_>) -> Error {
+fn nothing(file: &Path, there: &[(String, usize)], wanted: &Wanted<'_>) -> Error {
     let file = text::escaped(file.as_os_str().as_encoded_bytes());
-    let there: Vec<&Image<'_>> =
-        inventory.images.iter().filter(|image| image.known_kind() != Some(ImageKind::Empty)).collect();
     if there.is_empty() {
         return Error::new("nothing to extract", format!("{file} has no device code that can be read"));
     }
-    /// More than that is too much for a message.
-    const MOST: usize = 32;
-    let mut labels: Vec<(&str, usize)> = Vec::new();
-    for image in there {
-        match labels.iter().position(|(label, _)| *label == image.label()) {
-            Some(index) => labels[index].1 += 1,
-            None if labels.len() < MOST => labels.push((image.label(), 1)),
-            None => {}
-        }
-    }
     let mut list = String::from("there is:");
-    for (label, count) in &labels {
+    for (label, count) in there {
         let times = if *count > 1 { styled(FAINT, &format!("  {count} images")) } else { String::new() };
         list += &format!("\n    {}{times}", styled(TARGET, &text::shortened(&text::escaped_str(label), 70)));
     }
-    if labels.len() == MOST {
+    if there.len() == MOST {
         list += "\n    ...";
     }
     Error::new("nothing to extract", format!("{file} has no image for {}", wanted.names())).advice(list)

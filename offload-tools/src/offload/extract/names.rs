@@ -3,26 +3,28 @@
 use offload_format::image;
 use offload_format::inventory::{Container, Image, ImageKind};
 use std::collections::HashMap;
-use std::path::Path;
 
 /// Gives each image a name: `libfoo.a.member.o.3.hip.gfx90a_xnack-.hsaco`, the number that of the container.
 ///
 /// Names have ASCII letters, digits, `-`, `_`, `+` and single dots between: none is a path, an option, or a name that a
 /// system has another use for. No two are alike, nor would be where upper and lower case are one.
 #[derive(Debug)]
-pub(super) struct Names {
+pub(super) struct Names<'u> {
     file: String,
-    /// How often each name was used, in lower case.
-    used: HashMap<String, u64>,
+    used: &'u mut Used,
 }
+
+/// How often each name was used, in lower case: by all files of an archive.
+#[derive(Debug, Default)]
+pub(super) struct Used(HashMap<String, u64>);
 
 /// The most characters that each part has; with all parts a name has less than 255, which file systems have room for.
 const MOST: usize = 56;
 
-impl Names {
-    /// Names for what is in this file.
-    pub(super) fn new(file: &Path) -> Self {
-        let mut file = part(file.file_name().map_or(&b""[..], |name| name.as_encoded_bytes()));
+impl<'u> Names<'u> {
+    /// Names for what is in the file of this name.
+    pub(super) fn new(file: &[u8], used: &'u mut Used) -> Self {
+        let mut file = part(file);
         let device = file.split('.').next().unwrap_or("").to_ascii_uppercase();
         let is_reserved = match device.as_str() {
             "" | "CON" | "PRN" | "AUX" | "NUL" => true,
@@ -31,7 +33,7 @@ impl Names {
         if is_reserved || file.starts_with('-') {
             file.insert(0, '_');
         }
-        Self { file, used: HashMap::new() }
+        Self { file, used }
     }
 
     /// The name for an image.
@@ -53,7 +55,7 @@ impl Names {
         }
         let extension = extension(kind, bytes);
         loop {
-            let count = self.used.entry(name.to_ascii_lowercase()).or_insert(0);
+            let count = self.used.0.entry(name.to_ascii_lowercase()).or_insert(0);
             *count += 1;
             if *count == 1 {
                 return format!("{name}.{extension}");
@@ -84,6 +86,7 @@ fn part(text: &[u8]) -> String {
 fn extension(kind: ImageKind, bytes: &[u8]) -> &'static str {
     match kind {
         ImageKind::Elf if matches!(image::Image::parse(bytes), Ok(image::Image::CodeObject(_))) => "hsaco",
+        ImageKind::Elf if image::is_shared_object(bytes) => "so",
         ImageKind::Elf => "o",
         ImageKind::Cubin => "cubin",
         ImageKind::Ptx => "ptx",
@@ -122,14 +125,10 @@ mod tests {
 
     #[test]
     fn files_are_not_called_as_devices() {
-        for (file, expected) in [
-            ("con", "_con"),
-            ("NUL.o", "_NUL.o"),
-            ("com1.so", "_com1.so"),
-            ("-rf", "_-rf"),
-            ("/x/libfoo.so", "libfoo.so"),
-        ] {
-            assert_eq!(Names::new(Path::new(file)).file, expected);
+        for (file, expected) in
+            [("con", "_con"), ("NUL.o", "_NUL.o"), ("com1.so", "_com1.so"), ("-rf", "_-rf"), ("libfoo.so", "libfoo.so")]
+        {
+            assert_eq!(Names::new(file.as_bytes(), &mut Used::default()).file, expected);
         }
     }
 }

@@ -96,6 +96,11 @@ impl<'a> Wanted<'a> {
         }
     }
 
+    /// All that was asked for.
+    pub(super) fn all(&self) -> impl Iterator<Item = &'a str> {
+        self.targets.iter().map(|(text, _)| *text).chain(self.names.iter().map(String::as_str))
+    }
+
     /// What was asked for and none of `images` is.
     pub(super) fn without_image(&self, images: &[&Image<'_>]) -> impl Iterator<Item = &'a str> {
         let targets = self.targets.iter().filter(|(_, target)| !images.iter().any(|image| target.can_use(image)));
@@ -106,8 +111,7 @@ impl<'a> Wanted<'a> {
 
     /// All that was asked for, for messages.
     pub(super) fn names(&self) -> String {
-        let names = self.targets.iter().map(|(text, _)| *text).chain(self.names.iter().map(String::as_str));
-        let names: Vec<String> = names.map(text::escaped_str).collect();
+        let names: Vec<String> = self.all().map(text::escaped_str).collect();
         match &names[..] {
             // There are only empty ones, and those were not asked for.
             [] => "any target".to_owned(),

@@ -2,7 +2,6 @@
 
 use super::size_text;
 use crate::describe::KernelRecord;
-use crate::offload::out::Out;
 use crate::text::{self, FAINT, styled};
 use anstyle::Style;
 use std::fmt::Write as _;
@@ -28,7 +27,7 @@ impl KernelTable {
         Self { bytes, terminal, headed: false }
     }
 
-    pub(super) fn print(&mut self, out: &mut Out, kernels: &[KernelRecord]) -> io::Result<()> {
+    pub(super) fn print(&mut self, out: &mut dyn Write, kernels: &[KernelRecord]) -> io::Result<()> {
         if kernels.is_empty() {
             return writeln!(out, "{INDENT}{}", styled(FAINT, "(no kernels)"));
         }
@@ -54,7 +53,7 @@ impl KernelTable {
     }
 
     /// `saxpy(4 bytes, 4 bytes, pointer, pointer)`; in two lines if the terminal has no room for it in one.
-    fn signature(&self, out: &mut Out, name: &str, kernel: &KernelRecord, indent: &str) -> io::Result<()> {
+    fn signature(&self, out: &mut dyn Write, name: &str, kernel: &KernelRecord, indent: &str) -> io::Result<()> {
         let signature = kernel.signature();
         let room = self.terminal.map(|columns| columns - INDENT.len() - indent.len());
         match room.filter(|room| name.chars().count() + signature.chars().count() > *room) {
@@ -66,7 +65,7 @@ impl KernelTable {
         }
     }
 
-    fn row(&self, out: &mut Out, cells: &[String; 6], name: &str, style: Style) -> io::Result<()> {
+    fn row(&self, out: &mut dyn Write, cells: &[String; 6], name: &str, style: Style) -> io::Result<()> {
         let mut line = String::new();
         for (cell, width) in cells.iter().zip(WIDTHS) {
             let _ = write!(line, "{cell:>width$} ");

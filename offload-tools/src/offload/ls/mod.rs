@@ -7,18 +7,23 @@ use super::progress::Progress;
 use super::{Context, Result, out};
 use crate::describe::{FileRecord, ImageRecord, problem_text};
 use crate::files::Input;
-use crate::text;
+use crate::text::{self, FAINT, HEADING, styled};
+use crate::unpack::Archive;
 use offload_format::inventory::{Images, Inventory};
+use serde::Serialize;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Arguments of `offload ls`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "With --json, one FILE is an object with 'file', 'size' and 'images'; of several, an array of \
-    those is printed. The exit status is 1 if something in a file cannot be read; what can be is listed.")]
+#[command(
+    after_help = "Wheels, zip and tar archives, crates and packages of Debian are looked into. The JSON of an archive \
+    has its kind as 'archive' and 'files', those in it with device code; of a FILE 'file', 'size' and 'images'. Of several \
+    FILEs it is an array. The exit status is 1 if something in a file cannot be read; what can be is listed."
+)]
 pub struct Args {
-    /// Executables, libraries, objects, archives, bundles, fatbins, code objects
+    /// Executables, libraries, objects, bundles, fatbins, code objects, wheels and other archives
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Show the kernels of each image, too, and what the image records of their parameters
@@ -48,17 +53,17 @@ pub fn run(args: &Args, context: &Context) -> Result {
                 continue;
             }
         };
-        let inventory = context.inventory(&input);
-        let mut problems: Vec<String> = inventory.problems.iter().map(problem_text).collect();
-        if args.json {
-            records.push(record(path, &input, &inventory, context, &mut problems));
-        } else {
-            if number > 0 {
-                writeln!(out)?;
-            }
-            let options = table::Options { kernels: args.kernels, bytes: args.bytes, max_size: context.max_size };
-            table::print(&mut out, path, &input, &inventory, &options, &mut problems)?;
+        if number > 0 && !args.json {
+            writeln!(out)?;
         }
+        if let Some(archive) = Archive::of(input.bytes()) {
+            all_read &= list_archive(&mut out, args, context, path, &input, &archive, &mut records)?;
+            continue;
+        }
+        let inventory = context.inventory(&input);
+        let name = path.as_os_str().as_encoded_bytes();
+        let (listed, problems) = list(&mut out, args, context, name, &input, &inventory)?;
+        records.extend(listed.map(Record::File));
         // What is said on standard error comes behind the file that it is about.
         out.flush()?;
         all_read &= problems.is_empty();
@@ -66,6 +71,7 @@ pub fn run(args: &Args, context: &Context) -> Result {
         for member in &inventory.elsewhere {
             out::note(&format!("{}: not listed, as it is in a file of its own", text::escaped(member)));
         }
+        all_read &= !context.warn_if_unopened(path, &input, &inventory);
     }
     if args.json {
         match &records[..] {
@@ -78,9 +84,93 @@ pub fn run(args: &Args, context: &Context) -> Result {
     Ok(if all_read { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// Lists an archive: what it has in all, then each file that has device code. Returns whether all could be read.
+fn list_archive(
+    out: &mut out::Out,
+    args: &Args,
+    context: &Context,
+    path: &Path,
+    input: &Input,
+    archive: &Archive<'_>,
+    records: &mut Vec<Record>,
+) -> Result<bool> {
+    // What there is in all is known at the end and stands first.
+    let (mut listing, mut files) = (Vec::new(), Vec::new());
+    let (mut warnings, mut notes) = (Vec::new(), Vec::new());
+    let summary = context.inside(path, archive, |file| {
+        if !args.json {
+            writeln!(listing)?;
+        }
+        let (record, problems) = list(&mut listing, args, context, file.name, file.input, file.inventory)?;
+        warnings.extend(problems.into_iter().map(|problem| format!("{}: {problem}", file.shown(path))));
+        files.extend(record);
+        for member in &file.inventory.elsewhere {
+            notes.push(format!(
+                "{}: {}: not listed, as it is in a file of its own",
+                file.shown(path),
+                text::escaped(member)
+            ));
+        }
+        Ok(())
+    })?;
+    if args.json {
+        let file = path.to_string_lossy().into_owned();
+        records.push(Record::Archive(ArchiveRecord { file, size: input.size(), archive: archive.kind(), files }));
+    } else {
+        let name = text::escaped(path.as_os_str().as_encoded_bytes());
+        let size = |size| size_text(size, args.bytes);
+        let facts = format!("{}, {}", size(input.size()), summary.words(archive, size));
+        writeln!(out, "{}  {}", styled(HEADING, &name), styled(FAINT, &facts))?;
+        out.write_all(&listing)?;
+    }
+    out.flush()?;
+    warnings.iter().for_each(|warning| out::warn(warning));
+    notes.iter().for_each(|note| out::note(note));
+    summary.report(context, path);
+    Ok(warnings.is_empty() && summary.problems.is_empty())
+}
+
+/// Lists one file under a name: prints it, or returns what JSON says of it. Returns what could not be read, too.
+fn list(
+    out: &mut dyn Write,
+    args: &Args,
+    context: &Context,
+    name: &[u8],
+    input: &Input,
+    inventory: &Inventory<'_>,
+) -> Result<(Option<FileRecord>, Vec<String>)> {
+    let mut problems: Vec<String> = inventory.problems.iter().map(problem_text).collect();
+    if args.json {
+        let record = record(name, input, inventory, context, &mut problems);
+        return Ok((Some(record), problems));
+    }
+    let options = table::Options { kernels: args.kernels, bytes: args.bytes, max_size: context.max_size };
+    table::print(out, name, input, inventory, &options, &mut problems)?;
+    Ok((None, problems))
+}
+
+/// A file of the command line in JSON.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Record {
+    File(FileRecord),
+    Archive(ArchiveRecord),
+}
+
+/// An archive in JSON.
+#[derive(Serialize)]
+struct ArchiveRecord {
+    file: String,
+    size: u64,
+    /// `zip`, `tar.gz`, `deb`.
+    archive: &'static str,
+    /// The files in it that have device code.
+    files: Vec<FileRecord>,
+}
+
 /// What JSON says of a file. What could not be read is added to `problems`.
 fn record(
-    path: &Path,
+    name: &[u8],
     input: &Input,
     inventory: &Inventory<'_>,
     context: &Context,
@@ -96,7 +186,7 @@ fn record(
         records.push(record);
         progress.add(image.size);
     }
-    FileRecord { file: path.to_string_lossy().into_owned(), size: input.size(), images: records }
+    FileRecord { file: String::from_utf8_lossy(name).into_owned(), size: input.size(), images: records }
 }
 
 /// Prints JSON that a terminal can show.

@@ -4,14 +4,13 @@ use super::kernels::KernelTable;
 use super::size_text;
 use crate::describe::{KernelRecord, problem_text};
 use crate::files::Input;
-use crate::offload::out::{self, Out};
-use crate::text::{self, FAINT, HEADING, TARGET, styled};
+use crate::offload::out;
+use crate::text::{self, FAINT, HEADING, TARGET, plural, styled};
 use anstyle::Style;
 use offload_format::inventory::{Container, ContainerKind, Image, ImageKind, Images, Inventory, Place};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write};
-use std::path::Path;
 
 /// How much is shown.
 #[derive(Debug, Clone, Copy)]
@@ -41,16 +40,16 @@ struct Row {
     module: String,
 }
 
-/// Prints a file. What could not be read of its kernels is added to `problems`.
+/// Prints a file under this name. What could not be read of its kernels is added to `problems`.
 pub(super) fn print(
-    out: &mut Out,
-    path: &Path,
+    out: &mut dyn Write,
+    name: &[u8],
     input: &Input,
     inventory: &Inventory<'_>,
     options: &Options,
     problems: &mut Vec<String>,
 ) -> io::Result<()> {
-    let name = text::escaped(path.as_os_str().as_encoded_bytes());
+    let name = text::escaped(name);
     let summary = format!("{}, {}", size_text(input.size(), options.bytes), count(inventory));
     writeln!(out, "{}  {}", styled(HEADING, &name), styled(FAINT, &summary))?;
     let terminal = out::width();
@@ -104,7 +103,6 @@ fn read<'a>(
 
 /// `9 images in 2 containers`.
 fn count(inventory: &Inventory<'_>) -> String {
-    let plural = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     let containers = inventory.containers.iter().filter(|it| it.kind != ContainerKind::Raw).count();
     let images = inventory.images.iter().filter(|image| image.known_kind() != Some(ImageKind::Empty)).count();
     match (inventory.containers.len(), containers) {
@@ -115,7 +113,7 @@ fn count(inventory: &Inventory<'_>) -> String {
     }
 }
 
-fn where_in_archive(out: &mut Out, place: &Place<'_>, terminal: Option<usize>) -> io::Result<()> {
+fn where_in_archive(out: &mut dyn Write, place: &Place<'_>, terminal: Option<usize>) -> io::Result<()> {
     let mut line = String::new();
     if let Some(slice) = place.slice {
         let _ = write!(line, "slice for processor {slice:#x}");

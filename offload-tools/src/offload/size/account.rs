@@ -2,10 +2,10 @@
 
 use super::contents::{Reader, may_have_kernels};
 use super::divide::Division;
-use super::part::{Kernels, Part, Share, Vendor};
+use super::part::{ContainerPart, Kernels, Part, Share, Vendor};
 use crate::describe::problem_text;
 use crate::offload::progress::Progress;
-use offload_format::inventory::{Image, Inventory};
+use offload_format::inventory::{ContainerKind, Image, Inventory};
 
 /// All bytes of a file. Those of the parts, of the containers and of the rest come to its size together.
 #[derive(Debug)]
@@ -14,9 +14,8 @@ pub(super) struct Account {
     pub(super) size: u64,
     /// The images that have any bytes, in file order.
     pub(super) parts: Vec<Part>,
-    /// For each container the bytes that are in none of its images: headers, tables, padding, also that in front of the next
-    /// container.
-    pub(super) containers: Vec<u64>,
+    /// The containers, in file order.
+    pub(super) containers: Vec<ContainerPart>,
     /// What is in no container.
     pub(super) rest: u64,
     /// Of the rest, the sections of a file that is an object.
@@ -47,7 +46,12 @@ impl Account {
         let mut progress = Progress::new("reading images", wanted.map(|image| image.size).fold(0, u64::saturating_add));
         for (index, image) in inventory.images.iter().enumerate().filter(|(_, image)| image.size > 0) {
             let mut part = Part {
-                image: index,
+                file: None,
+                container: image.container,
+                place: match image.offset {
+                    Some(offset) => format!("image at offset {offset}"),
+                    None => format!("image {index} of the file"),
+                },
                 target: if image.is_host() { "host".to_owned() } else { image.label().to_owned() },
                 vendor: Vendor::of(image),
                 module: module(inventory, image),
@@ -67,11 +71,21 @@ impl Account {
             }
             parts.push(part);
         }
-        let is_compressed = parts.iter().any(|part| inventory.images[part.image].offset.is_none());
+        let is_compressed = inventory.images.iter().any(|image| image.size > 0 && image.offset.is_none());
+        let lossy = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let containers = inventory.containers.iter().zip(containers).map(|(container, bytes)| ContainerPart {
+            file: None,
+            kind: container.kind.name(),
+            section: container.place.section.map(lossy),
+            member: container.place.member.map(lossy),
+            offset: container.place.offset,
+            size: container.size,
+            bytes,
+        });
         Self {
             size: file.len() as u64,
             parts,
-            containers,
+            containers: containers.collect(),
             rest,
             host,
             names: reader.into_names(),
@@ -87,15 +101,20 @@ impl Account {
 
     /// What containers have beside their images.
     pub(super) fn overhead(&self) -> u64 {
-        self.containers.iter().sum()
+        self.containers.iter().map(|container| container.bytes).sum()
     }
 }
 
 /// The name of what an image belongs to.
 fn module(inventory: &Inventory<'_>, image: &Image<'_>) -> Option<String> {
     let container = inventory.container(image);
-    if let Some(module) = &image.module {
-        return Some(module.clone().into_owned());
+    // A fatbin is one module, and compilers may name it in some of its entries only.
+    let named = match container.kind {
+        ContainerKind::Fatbin => inventory.images_of(container).iter().find_map(|image| image.module.as_deref()),
+        _ => image.module.as_deref(),
+    };
+    if let Some(module) = named {
+        return Some(module.to_owned());
     }
     match container.place.member {
         Some(member) => Some(String::from_utf8_lossy(member).into_owned()),

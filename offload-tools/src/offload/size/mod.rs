@@ -1,6 +1,7 @@
 //! `offload size`: what takes how much space.
 
 mod account;
+mod archive;
 mod bars;
 mod claims;
 mod contents;
@@ -12,8 +13,9 @@ mod tree;
 
 use super::{Context, Error, Result, out};
 use crate::describe::problem_text;
-use crate::files::Output;
+use crate::files::{Input, Output};
 use crate::text::{self, FAINT, HEADING, escaped, styled};
+use crate::unpack::Archive;
 use account::Account;
 use bars::Look;
 use part::Kernels;
@@ -24,10 +26,12 @@ use tree::{By, Kind, Node};
 
 /// Arguments of `offload size`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Every byte counts once: what is compressed as it is stored, split in proportion to what it \
+#[command(
+    after_help = "Every byte counts once: what is compressed as it is stored, also in a wheel or other archive, split in proportion to what it \
     decompresses to; what images share for the first of them. Only headers and tables are read, and compressed images \
     are not looked into, unless --kernels or --html asks for it. The exit status is 1 if something cannot be read; its \
-    bytes count all the same.")]
+    bytes count all the same."
+)]
 pub struct Args {
     /// A file of any kind
     #[arg(value_name = "FILE")]
@@ -52,7 +56,6 @@ pub struct Args {
 /// Shows what takes how much space.
 pub fn run(args: &Args, context: &Context) -> Result {
     let input = context.open(&args.file)?;
-    let inventory = context.inventory(&input);
     // That it cannot be written should show before the work is done.
     let page = match args.html.as_deref() {
         Some(path) => Some((path, Output::create(path).map_err(|error| Error::write(path, &error))?)),
@@ -60,24 +63,36 @@ pub fn run(args: &Args, context: &Context) -> Result {
     };
     let every = args.kernels || page.is_some();
     let kernels = if every { Kernels::OfAllImages } else { Kernels::OfPlainImages };
-    let mut problems = inventory.problems.iter().map(problem_text).collect();
-    let account = Account::of(input.bytes(), &inventory, kernels, context.max_size, &mut problems);
+    let mut all_read = true;
+    let account = match Archive::of(input.bytes()) {
+        Some(archive) => archive::account(args, context, &input, &archive, kernels, &mut all_read)?,
+        None => account_of_file(args, context, &input, kernels, &mut all_read),
+    };
 
     let mut out = out::stdout();
     match args.json {
-        true => record::print(&mut out, &args.file, &inventory, &account)?,
+        true => record::print(&mut out, &args.file, &account)?,
         false => print(&mut out, args, &account)?,
     }
     out.flush()?;
     if let Some((path, mut output)) = page {
-        let written = page::write(&mut output, &args.file, &inventory, &account).and_then(|()| output.commit());
+        let written = page::write(&mut output, &args.file, &account).and_then(|()| output.commit());
         written.map_err(|error| Error::write(path, &error))?;
     }
+    Ok(if all_read { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Accounts for a file that is no archive.
+fn account_of_file(args: &Args, context: &Context, input: &Input, kernels: Kernels, all_read: &mut bool) -> Account {
+    let inventory = context.inventory(input);
+    let mut problems = inventory.problems.iter().map(problem_text).collect();
+    let account = Account::of(input.bytes(), &inventory, kernels, context.max_size, &mut problems);
     problems.iter().for_each(|problem| context.warn_of(&args.file, problem));
     for member in &inventory.elsewhere {
         out::note(&format!("{}: not counted, as it is in a file of its own", escaped(member)));
     }
-    Ok(if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    *all_read &= problems.is_empty() && !context.warn_if_unopened(&args.file, input, &inventory);
+    account
 }
 
 fn name(path: &Path) -> String {

@@ -6,14 +6,18 @@ use offload_format::target::{OffloadArch, TargetTriple};
 /// An image's share of a file.
 #[derive(Debug)]
 pub(super) struct Part {
-    /// Its index in the inventory.
-    pub(super) image: usize,
+    /// The file of an archive that it is in.
+    pub(super) file: Option<String>,
+    /// The number of its container in its file.
+    pub(super) container: usize,
+    /// What tells it from others of its target and module: `image 3 of the file`.
+    pub(super) place: String,
     /// What it is for.
     pub(super) target: String,
     /// Whose device that is.
     pub(super) vendor: Vendor,
-    /// What it belongs to: the module that its container names, else the archive's member, else the container's number if
-    /// there are several.
+    /// What it belongs to: the module that its container names, else the library's member, else the container's number if
+    /// there are several. In an archive the file's name stands before that.
     pub(super) module: Option<String>,
     /// What it is, where that is known without decompressing it.
     pub(super) kind: Option<ImageKind>,
@@ -25,6 +29,23 @@ pub(super) struct Part {
     pub(super) kernels: Option<Vec<Share>>,
     /// Its sections, without the code of its kernels.
     pub(super) sections: Vec<Share>,
+}
+
+/// What a container takes of a file.
+#[derive(Debug)]
+pub(super) struct ContainerPart {
+    /// The file of an archive that it is in.
+    pub(super) file: Option<String>,
+    /// The name of its kind.
+    pub(super) kind: &'static str,
+    pub(super) section: Option<String>,
+    pub(super) member: Option<String>,
+    /// Offset in the file.
+    pub(super) offset: u64,
+    /// All that it takes.
+    pub(super) size: u64,
+    /// What is in none of its images: headers, tables, padding, also that in front of the next container.
+    pub(super) bytes: u64,
 }
 
 /// What a kernel takes, or sections of one name.

@@ -5,7 +5,6 @@ use super::part::Share;
 use crate::offload::Result;
 use crate::offload::ls::print_json;
 use crate::offload::out::Out;
-use offload_format::inventory::Inventory;
 use serde::Serialize;
 use std::path::Path;
 
@@ -25,6 +24,9 @@ struct FileRecord {
 /// An image.
 #[derive(Serialize)]
 struct ImageRecord {
+    /// The file of an archive that it is in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<String>,
     container_index: usize,
     target: String,
     module: Option<String>,
@@ -51,6 +53,9 @@ struct ShareRecord {
 /// A container.
 #[derive(Serialize)]
 struct ContainerRecord {
+    /// The file of an archive that it is in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<String>,
     container: &'static str,
     section: Option<String>,
     member: Option<String>,
@@ -63,9 +68,7 @@ struct ContainerRecord {
 }
 
 /// Prints an account.
-pub(super) fn print(out: &mut Out, path: &Path, inventory: &Inventory<'_>, account: &Account) -> Result<()> {
-    let lossy = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let containers = inventory.containers.iter().zip(&account.containers);
+pub(super) fn print(out: &mut Out, path: &Path, account: &Account) -> Result<()> {
     let shares = |all: &[Share]| {
         let record = |it: &Share| ShareRecord { name: account.names[it.name].clone(), bytes: it.bytes, size: it.size };
         all.iter().map(record).collect()
@@ -77,7 +80,8 @@ pub(super) fn print(out: &mut Out, path: &Path, inventory: &Inventory<'_>, accou
             .parts
             .iter()
             .map(|part| ImageRecord {
-                container_index: inventory.images[part.image].container,
+                file: part.file.clone(),
+                container_index: part.container,
                 target: part.target.clone(),
                 module: part.module.clone(),
                 bytes: part.bytes,
@@ -86,14 +90,17 @@ pub(super) fn print(out: &mut Out, path: &Path, inventory: &Inventory<'_>, accou
                 sections: shares(&part.sections),
             })
             .collect(),
-        containers: containers
-            .map(|(container, bytes)| ContainerRecord {
-                container: container.kind.name(),
-                section: container.place.section.map(lossy),
-                member: container.place.member.map(lossy),
-                offset: container.place.offset,
-                size: container.size,
-                bytes: *bytes,
+        containers: account
+            .containers
+            .iter()
+            .map(|it| ContainerRecord {
+                file: it.file.clone(),
+                container: it.kind,
+                section: it.section.clone(),
+                member: it.member.clone(),
+                offset: it.offset,
+                size: it.size,
+                bytes: it.bytes,
             })
             .collect(),
         rest_bytes: account.rest,

@@ -19,6 +19,7 @@ macro_rules! checks {
 }
 
 checks! {
+    Archive, "archive", "a wheel or other archive is damaged, or has files whose names come twice or lead elsewhere";
     Unreadable, "unreadable", "a container, archive or section table is malformed, or something lies outside of it";
     Decompress, "decompress", "a compressed container does not decompress";
     Hash, "hash", "the hash that a compressed bundle stores is not that of its content";

@@ -19,12 +19,14 @@ mod wrappers;
 use super::progress::Progress;
 use super::{Context, Result, out};
 use crate::describe::problem_text;
-use crate::text::{self, BAD, FAINT, styled};
+use crate::files::Input;
+use crate::text::{self, BAD, FAINT, plural, styled};
+use crate::unpack::Archive;
 use check::{Check, Finding, Report};
 use offload_format::ErrorKind;
 use offload_format::inventory::{ImageKind, Images, Inventory, Problem};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Arguments of `offload verify`.
@@ -34,7 +36,7 @@ use std::process::ExitCode;
     1. Notes are about what tools in use write although something speaks against it."
 )]
 pub struct Args {
-    /// Executables, libraries, objects, archives, bundles, fatbins, code objects
+    /// Executables, libraries, objects, bundles, fatbins, code objects, wheels and other archives
     #[arg(required_unless_present = "checks", value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Show what is odd, too, and not wrong
@@ -67,32 +69,75 @@ pub fn run(args: &Args, context: &Context) -> Result {
             }
         };
         let name = text::escaped(path.as_os_str().as_encoded_bytes());
+        if let Some(archive) = Archive::of(input.bytes()) {
+            good &= check_archive(&mut out, args, context, path, &archive)?;
+            continue;
+        }
         let inventory = context.inventory(&input);
-        let report = check(&inventory, input.bytes(), context);
-        for finding in report.findings.iter().filter(|finding| args.notes || !finding.is_note) {
-            let Finding { place, text, check, is_note, .. } = finding;
-            let kind = if *is_note { "note: ".to_owned() } else { String::new() };
-            let check = styled(FAINT, &format!("[{}]", check.name()));
-            let text = if *is_note { text.clone() } else { styled(BAD, text) };
-            writeln!(out, "{name}: {kind}{place}{text} {check}")?;
+        let mut is_good = check_file(&mut out, args, context, &name, &input, &inventory)?;
+        if is_good && context.warn_if_unopened(path, &input, &inventory) {
+            is_good = false;
+        } else if is_good && !args.quiet {
+            writeln!(out, "{name}: ok: {}", count(&inventory))?;
         }
-        match report.has_findings() {
-            true => good = false,
-            false if !args.quiet => writeln!(out, "{name}: ok: {}", count(&inventory))?,
-            false => {}
-        }
-        for member in &inventory.elsewhere {
-            out::note(&format!("{name}: {}: not checked, as it is in a file of its own", text::escaped(member)));
-        }
+        good &= is_good;
     }
     out.flush()?;
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// Checks a file and prints the findings. Returns whether there are none.
+fn check_file(
+    out: &mut out::Out,
+    args: &Args,
+    context: &Context,
+    name: &str,
+    input: &Input,
+    inventory: &Inventory<'_>,
+) -> Result<bool> {
+    let report = check(inventory, input.bytes(), context);
+    for finding in report.findings.iter().filter(|finding| args.notes || !finding.is_note) {
+        let Finding { place, text, check, is_note, .. } = finding;
+        let kind = if *is_note { "note: ".to_owned() } else { String::new() };
+        let check = styled(FAINT, &format!("[{}]", check.name()));
+        let text = if *is_note { text.clone() } else { styled(BAD, text) };
+        writeln!(out, "{name}: {kind}{place}{text} {check}")?;
+    }
+    for member in &inventory.elsewhere {
+        out::note(&format!("{name}: {}: not checked, as it is in a file of its own", text::escaped(member)));
+    }
+    Ok(!report.has_findings())
+}
+
+/// Checks the files of an archive, and the archive. Returns whether nothing is wrong.
+fn check_archive(
+    out: &mut out::Out,
+    args: &Args,
+    context: &Context,
+    path: &Path,
+    archive: &Archive<'_>,
+) -> Result<bool> {
+    let mut good = true;
+    let summary = context.inside(path, archive, |file| {
+        good &= check_file(out, args, context, &file.shown(path), file.input, file.inventory)?;
+        Ok(())
+    })?;
+    let name = text::escaped(path.as_os_str().as_encoded_bytes());
+    for problem in &summary.problems {
+        let check = styled(FAINT, &format!("[{}]", Check::Archive.name()));
+        writeln!(out, "{name}: {} {check}", styled(BAD, problem))?;
+        good = false;
+    }
+    summary.note_closed(path);
+    if good && !args.quiet {
+        writeln!(out, "{name}: ok: {}", summary.words(archive, text::size))?;
+    }
+    Ok(good)
+}
+
 /// `3 containers, 12 images`.
 fn count(inventory: &Inventory<'_>) -> String {
     let images = inventory.images.iter().filter(|image| image.known_kind() != Some(ImageKind::Empty)).count();
-    let plural = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     match inventory.containers.len() {
         0 => "no device code".to_owned(),
         containers => format!("{}, {}", plural(containers, "container"), plural(images, "image")),

@@ -8,7 +8,6 @@ use crate::offload::size::account::Account;
 use crate::offload::size::part::{Share, Vendor};
 use crate::offload::size::tree;
 use crate::text::{escaped, escaped_str};
-use offload_format::inventory::Inventory;
 use serde::Serialize;
 use serde_json::ser::Formatter;
 use sha2::{Digest, Sha256};
@@ -72,7 +71,7 @@ struct ImageData<'a> {
 }
 
 /// Writes the page.
-pub(super) fn write(out: &mut impl Write, path: &Path, inventory: &Inventory<'_>, account: &Account) -> io::Result<()> {
+pub(super) fn write(out: &mut impl Write, path: &Path, account: &Account) -> io::Result<()> {
     let name = path.file_name().unwrap_or(path.as_os_str());
     let file = escaped(name.as_encoded_bytes());
     let mut out = BufWriter::with_capacity(1 << 16, out);
@@ -88,7 +87,7 @@ pub(super) fn write(out: &mut impl Write, path: &Path, inventory: &Inventory<'_>
             "style" => out.write_all(STYLE.as_bytes())?,
             "script" => out.write_all(SCRIPT.as_bytes())?,
             "data" => {
-                let data = data(file.clone(), inventory, account);
+                let data = data(file.clone(), account);
                 data.serialize(&mut serde_json::Serializer::with_formatter(&mut out, InScript))?;
             }
             _ => unreachable!("the page has no other fields"),
@@ -99,20 +98,16 @@ pub(super) fn write(out: &mut impl Write, path: &Path, inventory: &Inventory<'_>
     out.flush()
 }
 
-fn data<'a>(file: String, inventory: &Inventory<'_>, account: &'a Account) -> Data<'a> {
+fn data(file: String, account: &Account) -> Data<'_> {
     let shares = |all: &[Share]| all.iter().flat_map(|it| [it.name as u64, it.bytes, it.size]).collect();
     let images = account.parts.iter().map(|part| {
-        let image = &inventory.images[part.image];
         let (bytes, size) = part.other();
         let is_known = part.kernels.is_some() || !part.sections.is_empty();
         ImageData {
             target: escaped_str(&part.target),
             vendor: part.vendor,
             module: part.module.as_deref().map(escaped_str),
-            image: match image.offset {
-                Some(offset) => format!("image at offset {offset}"),
-                None => format!("image {} of the file", part.image),
-            },
+            image: part.place.clone(),
             bytes: part.bytes,
             size: part.size,
             kernels: part.kernels.as_deref().map(shares),

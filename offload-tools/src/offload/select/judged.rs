@@ -1,0 +1,65 @@
+//! The images of a file, judged for a device.
+
+use crate::describe::Named;
+use offload_format::inventory::{Image, ImageKind, Images, Inventory};
+use offload_format::select::{DeviceInfo, Fit, Refusal, is_before, judge};
+
+/// Enough of an image to know what it is. PTX may start with comments.
+const START: u64 = 4096;
+
+/// What became of an image.
+pub(super) enum Verdict<'i> {
+    Fits(Fit, Named<'i>),
+    Refused(Refusal),
+    /// There is nothing in it, or it cannot be read.
+    Nothing(&'static str),
+}
+
+pub(super) type Verdicts<'i, 'a> = Vec<(&'i Image<'a>, Verdict<'i>)>;
+
+/// Judges the images of a file. What a bundle has for the host counts only if it is something.
+pub(super) fn judge_all<'i, 'a>(
+    inventory: &'i Inventory<'a>,
+    images: &mut Images<'a>,
+    device: &DeviceInfo,
+    failed: &mut dyn FnMut(&Image<'a>, offload_format::Error),
+) -> Verdicts<'i, 'a> {
+    let mut verdicts = Vec::with_capacity(inventory.images.len());
+    for image in &inventory.images {
+        let verdict = if image.known_kind() == Some(ImageKind::Empty) {
+            if image.is_host() {
+                continue;
+            }
+            Verdict::Nothing("there is nothing in it")
+        } else {
+            match images.start(image, START) {
+                Ok(start) => {
+                    let named = Named::with_header(image, start.as_deref());
+                    match judge(&named, device) {
+                        Ok(fit) => Verdict::Fits(fit, named),
+                        Err(refusal) => Verdict::Refused(refusal),
+                    }
+                }
+                Err(error) => {
+                    failed(image, error);
+                    Verdict::Nothing("it cannot be read")
+                }
+            }
+        };
+        verdicts.push((image, verdict));
+    }
+    verdicts
+}
+
+/// The image of a module that fits best.
+pub(super) fn best<'i, 'a>(verdicts: &[(&'i Image<'a>, Verdict<'i>)]) -> Option<(&'i Image<'a>, Fit)> {
+    let mut best: Option<(&Image<'a>, &Fit, &Named<'i>)> = None;
+    for (image, verdict) in verdicts {
+        if let Verdict::Fits(fit, named) = verdict
+            && best.is_none_or(|(_, best_fit, best)| is_before((named, fit), (best, best_fit)))
+        {
+            best = Some((*image, fit, named));
+        }
+    }
+    best.map(|(image, fit, _)| (image, *fit))
+}

@@ -1,0 +1,228 @@
+//! `offload select`: which image a device gets, and why not the others.
+//!
+//! | module | has |
+//! |---|---|
+//! | `judged` | the images of a file, judged for a device |
+//! | `modules` | which images belong together: a program loads one of each module |
+//! | `shown` | what people see |
+
+mod judged;
+mod modules;
+mod shown;
+
+use super::{Context, Error, Result, out};
+use crate::describe::{ImageRecord, problem_text};
+use crate::files::{Input, Output, Source};
+use crate::text;
+use crate::unpack::Archive;
+use judged::judge_all;
+use modules::{Module, modules};
+use offload_format::inventory::{Image, Images, Inventory};
+use offload_format::select::DeviceInfo;
+use serde::Serialize;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Arguments of `offload select`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "An image is judged by its own header, else by its name. Of an AMD GPU give all features that it reports \
+    (gfx90a:sramecc+:xnack-): an image that names a feature does not fit a device that does not.\n\n\
+    A program loads one image of each module: of each bundle, each fatbin, and the offload binaries of one module's name. \
+    The JSON of several modules has 'modules', of an archive 'files'. The exit status is 1 if no image fits."
+)]
+pub struct Args {
+    /// Executable, library, object, bundle, fatbin, wheel or other archive ...
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// gfx90a:sramecc+:xnack-, sm_90, sm_121@driver13.0, cpu
+    #[arg(short, long, value_name = "DEVICE")]
+    device: String,
+    /// Print JSON: the chosen images
+    #[arg(long)]
+    json: bool,
+    /// Write the chosen image to a file, too
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// Shows which image a device gets.
+pub fn run(args: &Args, context: &Context) -> Result {
+    let device = DeviceInfo::parse(&args.device).map_err(|error| Error::text(format!("--device {error}")))?;
+    let input = context.open(&args.file)?;
+    let mut out = out::stdout();
+    let is_chosen = match Archive::of(input.bytes()) {
+        Some(archive) => select_inside(&mut out, args, context, &device, &archive)?,
+        None => select_in_file(&mut out, args, context, &device, &input)?,
+    };
+    out.flush()?;
+    Ok(if is_chosen { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Shows what a device gets of a file. Returns whether that is anything.
+fn select_in_file(
+    out: &mut out::Out,
+    args: &Args,
+    context: &Context,
+    device: &DeviceInfo,
+    input: &Input,
+) -> Result<bool> {
+    let inventory = context.inventory(input);
+    inventory.problems.iter().for_each(|problem| context.warn_of(&args.file, problem_text(problem)));
+    context.warn_if_unopened(&args.file, input, &inventory);
+    for member in &inventory.elsewhere {
+        out::note(&format!("{}: not looked at, as it is in a file of its own", text::escaped(member)));
+    }
+    let mut images = Images::new(context.max_size);
+    let modules = modules(
+        &inventory,
+        judge_all(&inventory, &mut images, device, &mut |image, error| {
+            context.warn_of(&args.file, problem_text(&inventory.problem_of(image, error)));
+        }),
+    );
+    if let Some(path) = &args.output {
+        match &modules[..] {
+            [] => {}
+            [module] => {
+                if let Some((image, _)) = module.chosen {
+                    write(path, input, &inventory, image, &mut images)?;
+                }
+            }
+            modules => return Err(too_many(args, modules.len())),
+        }
+    }
+    if args.json {
+        match &modules[..] {
+            [] => super::ls::print_json(out, &None::<ImageRecord>)?,
+            [module] => super::ls::print_json(out, &record(module, &inventory, &mut images))?,
+            modules => super::ls::print_json(
+                out,
+                &FileRecord::new(&args.file.to_string_lossy(), modules, &inventory, &mut images),
+            )?,
+        }
+    } else {
+        let file = text::escaped(args.file.as_os_str().as_encoded_bytes());
+        shown::print(out, &file, &inventory, device, &modules)?;
+    }
+    Ok(modules.iter().any(|module| module.chosen.is_some()))
+}
+
+/// Shows what a device gets of each file of an archive. Returns whether that is anything.
+fn select_inside(
+    out: &mut out::Out,
+    args: &Args,
+    context: &Context,
+    device: &DeviceInfo,
+    archive: &Archive<'_>,
+) -> Result<bool> {
+    if args.output.is_some() {
+        let file = text::escaped(args.file.as_os_str().as_encoded_bytes());
+        let error = Error::text(format!("--output writes one image, and {file} is an archive of files"));
+        return Err(error.advice(format!("offload extract --target {} writes the images of all of them", args.device)));
+    }
+    let (mut is_chosen, mut files, mut is_first) = (false, Vec::new(), true);
+    let summary = context.inside(&args.file, archive, |file| {
+        file.warn_of_problems(&args.file);
+        let (shown, inventory) = (file.shown(&args.file), file.inventory);
+        let mut images = Images::new(context.max_size);
+        let modules = modules(
+            inventory,
+            judge_all(inventory, &mut images, device, &mut |image, error| {
+                out::warn(&format!("{shown}: {}", problem_text(&inventory.problem_of(image, error))));
+            }),
+        );
+        is_chosen |= modules.iter().any(|module| module.chosen.is_some());
+        if args.json {
+            files.push(FileRecord::new(&String::from_utf8_lossy(file.name), &modules, inventory, &mut images));
+        } else if !modules.is_empty() {
+            if !std::mem::take(&mut is_first) {
+                writeln!(out)?;
+            }
+            shown::print(out, &shown, inventory, device, &modules)?;
+        }
+        Ok(())
+    })?;
+    if args.json {
+        let file = args.file.to_string_lossy().into_owned();
+        super::ls::print_json(out, &ArchiveRecord { file, archive: archive.kind(), files })?;
+    } else if is_first {
+        let file = text::escaped(args.file.as_os_str().as_encoded_bytes());
+        shown::print_none(out, &file, device)?;
+    }
+    out.flush()?;
+    summary.report(context, &args.file);
+    Ok(is_chosen)
+}
+
+fn too_many(args: &Args, count: usize) -> Error {
+    let file = text::escaped(args.file.as_os_str().as_encoded_bytes());
+    let error = Error::text(format!("--output writes one image, and {file} has {count} modules with one each"));
+    error.advice(format!("offload extract --target {} writes those of all modules", args.device))
+}
+
+/// A file of several modules in JSON, or one of an archive.
+#[derive(Serialize)]
+struct FileRecord {
+    file: String,
+    modules: Vec<ModuleRecord>,
+}
+
+/// A module in JSON.
+#[derive(Serialize)]
+struct ModuleRecord {
+    /// Its name; null where nothing gives it one.
+    module: Option<String>,
+    /// The number of its first container in the file, from 0.
+    container_index: usize,
+    /// The image that the device gets, or null.
+    image: Option<ImageRecord>,
+}
+
+/// An archive in JSON.
+#[derive(Serialize)]
+struct ArchiveRecord {
+    file: String,
+    archive: &'static str,
+    /// The files in it that have device code.
+    files: Vec<FileRecord>,
+}
+
+impl FileRecord {
+    fn new<'a>(file: &str, modules: &[Module<'_, 'a>], inventory: &Inventory<'a>, images: &mut Images<'a>) -> Self {
+        let module = |module: &Module<'_, 'a>| ModuleRecord {
+            module: module.name.clone(),
+            container_index: module.containers[0],
+            image: record(module, inventory, images),
+        };
+        Self { file: file.to_owned(), modules: modules.iter().map(module).collect() }
+    }
+}
+
+/// What JSON says of the image that is chosen of a module. What cannot be read of it was said when it was judged.
+fn record<'a>(module: &Module<'_, 'a>, inventory: &Inventory<'a>, images: &mut Images<'a>) -> Option<ImageRecord> {
+    module.chosen.map(|(image, _)| {
+        let (record, error) = ImageRecord::new(inventory, image, images);
+        error.into_iter().for_each(|error| out::warn(&problem_text(&inventory.problem_of(image, error))));
+        record
+    })
+}
+
+fn write<'a>(
+    path: &Path,
+    input: &Input,
+    inventory: &Inventory<'a>,
+    image: &Image<'a>,
+    images: &mut Images<'a>,
+) -> Result<()> {
+    let bytes = images.read(image).map_err(|error| Error::text(problem_text(&inventory.problem_of(image, error))))?;
+    let source = match (image.in_file(), image.offset) {
+        (Some(here), Some(offset)) => Source::Part(input, offset..offset + here.len() as u64),
+        _ => Source::Bytes(&bytes),
+    };
+    let written = Output::create(path).and_then(|mut output| {
+        output.copy(&source)?;
+        output.commit()
+    });
+    written.map_err(|error| Error::write(path, &error))
+}

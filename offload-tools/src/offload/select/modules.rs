@@ -1,0 +1,82 @@
+//! Which images belong together.
+
+use super::judged::{Verdict, Verdicts, best};
+use offload_format::inventory::{ContainerKind, Image, Inventory};
+use offload_format::select::Fit;
+use std::collections::HashMap;
+
+/// Images of which a program loads one.
+pub(super) struct Module<'i, 'a> {
+    /// What it is called, where something says so: in an offload binary, in a fatbin.
+    pub(super) name: Option<String>,
+    /// The numbers of its containers, of which there is at least one.
+    pub(super) containers: Vec<usize>,
+    pub(super) verdicts: Verdicts<'i, 'a>,
+    pub(super) chosen: Option<(&'i Image<'a>, Fit)>,
+}
+
+/// What tells modules apart.
+#[derive(PartialEq, Eq, Hash)]
+enum Key<'i, 'a> {
+    /// A bundle or a fatbin: one module, whatever names its images have.
+    Container(usize),
+    /// Offload binaries, and images by themselves, of one place and name. A pack of one module has no name.
+    Named(Option<u64>, Option<&'a [u8]>, Option<&'a [u8]>, Option<&'i str>),
+}
+
+/// Sorts the images of a file into modules, in file order.
+pub(super) fn modules<'i, 'a>(inventory: &'i Inventory<'a>, verdicts: Verdicts<'i, 'a>) -> Vec<Module<'i, 'a>> {
+    let mut modules: Vec<Module<'i, 'a>> = Vec::new();
+    let mut numbers = HashMap::new();
+    for (image, verdict) in verdicts {
+        let container = inventory.container(image);
+        let place = &container.place;
+        let key = match container.kind {
+            ContainerKind::OffloadBinary | ContainerKind::Raw => {
+                Key::Named(place.slice.map(u64::from), place.member, place.section, image.module.as_deref())
+            }
+            ContainerKind::Bundle
+            | ContainerKind::CompressedBundle
+            | ContainerKind::TextBundle
+            | ContainerKind::ObjectBundle
+            | ContainerKind::Fatbin => Key::Container(image.container),
+        };
+        let number = *numbers.entry(key).or_insert_with(|| {
+            modules.push(Module { name: None, containers: Vec::new(), verdicts: Vec::new(), chosen: None });
+            modules.len() - 1
+        });
+        let module = &mut modules[number];
+        if module.containers.last() != Some(&image.container) {
+            module.containers.push(image.container);
+        }
+        module.verdicts.push((image, verdict));
+    }
+    for module in &mut modules {
+        module.chosen = best(&module.verdicts);
+        // Compilers may name a fatbin in some of its entries only.
+        let names = module.verdicts.iter().find_map(|(image, _)| image.module.as_deref());
+        module.name = names.map(str::to_owned);
+    }
+    modules
+}
+
+/// An image that was not chosen: its name, and why.
+pub(super) type Reason = (String, String);
+
+impl Module<'_, '_> {
+    /// Why the other images were not chosen, in file order.
+    pub(super) fn reasons(&self) -> impl Iterator<Item = Reason> {
+        self.verdicts.iter().filter_map(|(image, verdict)| {
+            let reason = match (verdict, &self.chosen) {
+                (Verdict::Fits(..), Some((best, _))) if std::ptr::eq(*best, *image) => return None,
+                (Verdict::Fits(fit, _), Some((_, best))) if best.is_better_than(fit) => {
+                    format!("fits less well: {fit}")
+                }
+                (Verdict::Fits(..), _) => "fits as well, but comes later".to_owned(),
+                (Verdict::Refused(refusal), _) => refusal.to_string(),
+                (Verdict::Nothing(reason), _) => (*reason).to_owned(),
+            };
+            Some((image.label().to_owned(), reason))
+        })
+    }
+}

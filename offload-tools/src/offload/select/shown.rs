@@ -1,0 +1,203 @@
+//! What people see.
+
+use super::modules::{Module, Reason};
+use crate::offload::{Result, out};
+use crate::text::{self, BAD, FAINT, GOOD, HEADING, TARGET, plural, styled};
+use offload_format::inventory::{ContainerKind, Image, Inventory};
+use offload_format::select::DeviceInfo;
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::io::Write;
+
+/// Prints what a device gets of a file.
+pub(super) fn print(
+    out: &mut out::Out,
+    file: &str,
+    inventory: &Inventory<'_>,
+    device: &DeviceInfo,
+    modules: &[Module<'_, '_>],
+) -> Result<()> {
+    match modules {
+        [] => print_none(out, file, device),
+        [module] => print_module(out, file, inventory, device, module),
+        modules => print_modules(out, file, inventory, device, modules),
+    }
+}
+
+/// Prints that there are no images.
+pub(super) fn print_none(out: &mut out::Out, file: &str, device: &DeviceInfo) -> Result<()> {
+    writeln!(out, "{file}: {}", styled(BAD, &format!("no image for {device}: there are no images")))?;
+    Ok(())
+}
+
+/// Prints the one module of a file: its image, and why not the others.
+fn print_module(
+    out: &mut out::Out,
+    file: &str,
+    inventory: &Inventory<'_>,
+    device: &DeviceInfo,
+    module: &Module<'_, '_>,
+) -> Result<()> {
+    let groups = counted(module.reasons());
+    let chosen = module.chosen;
+    let width =
+        width(groups.iter().map(|((label, _), _)| label.as_str()).chain(chosen.map(|(image, _)| image.label())));
+    match &chosen {
+        Some((image, fit)) => {
+            writeln!(out, "{}", styled(HEADING, &format!("{file}: {device} gets")))?;
+            writeln!(out, "  {}  {}", styled(GOOD, &padded(image.label(), width)), fit)?;
+            writeln!(out, "  {:width$}  {}", "", styled(FAINT, &place(inventory, image)))?;
+            if !groups.is_empty() {
+                writeln!(out, "{}", styled(HEADING, "and not"))?;
+            }
+        }
+        None => writeln!(out, "{file}: {}", styled(BAD, &format!("no image for {device}")))?,
+    }
+    print_reasons(out, "  ", width, &groups, "images")
+}
+
+/// Prints which modules of a file have an image, and which have none and why.
+fn print_modules(
+    out: &mut out::Out,
+    file: &str,
+    inventory: &Inventory<'_>,
+    device: &DeviceInfo,
+    modules: &[Module<'_, '_>],
+) -> Result<()> {
+    let (with, without): (Vec<_>, Vec<_>) = modules.iter().partition(|module| module.chosen.is_some());
+    let facts = match with.len() {
+        0 => styled(BAD, &format!("no image for {device} in any of {} modules", modules.len())),
+        count => styled(HEADING, &format!("{device} gets an image in {count} of {} modules", modules.len())),
+    };
+    writeln!(out, "{file}: {facts}")?;
+    let width = width(with.iter().filter_map(|module| module.chosen).map(|(image, _)| image.label()));
+    let chosen = with.iter().filter_map(|module| Some((*module, module.chosen?)));
+    for ((label, fit), group) in grouped(chosen, |(_, (image, fit))| (image.label().to_owned(), fit.to_string())) {
+        writeln!(out, "  {}  {fit}", styled(GOOD, &padded(&label, width)))?;
+        let bytes = group.iter().map(|(_, (image, _))| image.size).fold(0, u64::saturating_add);
+        let facts = format!("{}, {}", plural(group.len(), "module"), text::size(bytes));
+        writeln!(out, "  {:width$}  {}", "", styled(FAINT, &facts))?;
+        for line in names(inventory, group.iter().map(|(module, _)| *module)) {
+            writeln!(out, "  {:width$}    {line}", "")?;
+        }
+    }
+    if !with.is_empty() && !without.is_empty() {
+        writeln!(out, "{}", styled(BAD, &format!("and none in {}", plural(without.len(), "module"))))?;
+    }
+    for (reasons, group) in grouped(without.into_iter(), |module| counted(module.reasons())) {
+        for line in names(inventory, group.into_iter()) {
+            writeln!(out, "  {line}")?;
+        }
+        let width = self::width(reasons.iter().map(|((label, _), _)| label.as_str()));
+        print_reasons(out, "    ", width, &reasons, "images in each")?;
+    }
+    Ok(())
+}
+
+/// Prints why images were not chosen.
+fn print_reasons(
+    out: &mut out::Out,
+    indent: &str,
+    width: usize,
+    reasons: &[(Reason, usize)],
+    images: &str,
+) -> Result<()> {
+    for ((label, reason), count) in reasons {
+        let times = if *count > 1 { styled(FAINT, &format!("  ({count} {images})")) } else { String::new() };
+        writeln!(out, "{indent}{}  {reason}{times}", styled(TARGET, &padded(label, width)))?;
+    }
+    Ok(())
+}
+
+/// Columns that names of images take.
+fn width<'l>(labels: impl Iterator<Item = &'l str>) -> usize {
+    labels.map(|label| text::escaped_str(label).chars().count()).max().unwrap_or(0).min(40)
+}
+
+fn padded(label: &str, width: usize) -> String {
+    format!("{:width$}", text::shortened(&text::escaped_str(label), width))
+}
+
+/// Items of one key together, in the order of the first of each.
+fn grouped<T, K: Eq + Hash + Clone>(items: impl Iterator<Item = T>, key: impl Fn(&T) -> K) -> Vec<(K, Vec<T>)> {
+    let (mut groups, mut numbers): (Vec<(K, Vec<T>)>, _) = (Vec::new(), HashMap::new());
+    for item in items {
+        let key = key(&item);
+        let number = *numbers.entry(key.clone()).or_insert(groups.len());
+        if number == groups.len() {
+            groups.push((key, Vec::new()));
+        }
+        groups[number].1.push(item);
+    }
+    groups
+}
+
+/// Equal reasons once, with how many images have each: a library has them by the hundred.
+fn counted(reasons: impl Iterator<Item = Reason>) -> Vec<(Reason, usize)> {
+    grouped(reasons, Reason::clone).into_iter().map(|(reason, all)| (reason, all.len())).collect()
+}
+
+/// What the modules of one line have in common.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Line {
+    kind: ContainerKind,
+    member: Option<String>,
+    section: Option<String>,
+    name: Option<String>,
+}
+
+/// The modules of a group: those without a name in one line for each kind and section, `fatbins [0-3, 7] in .nv_fatbin`, and
+/// those with a name in one each. Container numbers are those of `ls`.
+fn names<'m>(inventory: &Inventory<'_>, modules: impl Iterator<Item = &'m Module<'m, 'm>>) -> Vec<String> {
+    let line = |module: &&Module<'_, '_>| {
+        let container = &inventory.containers[module.containers[0]];
+        let part = |name: Option<&[u8]>| name.map(text::escaped);
+        Line {
+            kind: container.kind,
+            member: part(container.place.member),
+            section: part(container.place.section),
+            name: module.name.as_deref().map(text::escaped_str),
+        }
+    };
+    let shown = |(line, group): (Line, Vec<&Module<'_, '_>>)| {
+        let numbers: Vec<usize> = group.iter().flat_map(|module| &module.containers).copied().collect();
+        let name = line.name.map_or(String::new(), |name| format!("{name}: "));
+        let section = line.section.map_or(String::new(), |section| format!(" in {section}"));
+        let member = line.member.map_or(String::new(), |member| format!(", member {member}"));
+        format!("{name}{} [{}]{section}{member}", line.kind.words(numbers.len()), ranges(&numbers))
+    };
+    grouped(modules, line).into_iter().map(shown).collect()
+}
+
+/// `0-3, 7`.
+fn ranges(numbers: &[usize]) -> String {
+    let parts = numbers.chunk_by(|one, next| one + 1 == *next).map(|run| match run {
+        [one] => one.to_string(),
+        run => format!("{}-{}", run[0], run[run.len() - 1]),
+    });
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+/// `.hip_fatbin, bundle [2], entry hipv4-..., 4.1 KiB`: container numbers are those of `ls`.
+fn place(inventory: &Inventory<'_>, image: &Image<'_>) -> String {
+    let container = inventory.container(image);
+    let mut parts = Vec::new();
+    if let Some(member) = container.place.member {
+        parts.push(format!("member {}", text::escaped(member)));
+    }
+    if let Some(section) = container.place.section {
+        parts.push(text::escaped(section));
+    }
+    parts.push(format!("{} [{}]", container.kind.name(), image.container));
+    if let Some(id) = &image.entry_id {
+        parts.push(text::escaped_str(id));
+    }
+    if let Some(module) = &image.module {
+        parts.push(format!("module {}", text::escaped_str(module)));
+    }
+    if let Some(offset) = image.offset {
+        parts.push(format!("offset {offset}"));
+    }
+    parts.push(text::size(image.size));
+    parts.join(", ")
+}

@@ -1,0 +1,128 @@
+//! Where every byte of an archive goes.
+
+use super::Args;
+use super::account::Account;
+use super::claims::Split;
+use super::part::{Kernels, Share};
+use crate::describe::problem_text;
+use crate::files::Input;
+use crate::offload::{Context, Result, out};
+use crate::text::escaped;
+use crate::unpack::Archive;
+use std::collections::HashMap;
+
+/// A file of an archive, accounted for as if it were by itself.
+struct File {
+    account: Account,
+    /// What it takes in the archive; `None` if that is compressed as a whole.
+    stored: Option<u64>,
+}
+
+/// Accounts for an archive. Says on standard error what cannot be read; then `all_read` becomes false.
+pub(super) fn account(
+    args: &Args,
+    context: &Context,
+    input: &Input,
+    archive: &Archive<'_>,
+    kernels: Kernels,
+    all_read: &mut bool,
+) -> Result<Account> {
+    let mut files = Vec::new();
+    let summary = context.inside(&args.file, archive, |file| {
+        let mut problems = file.inventory.problems.iter().map(problem_text).collect();
+        let mut account = Account::of(file.input.bytes(), file.inventory, kernels, context.max_size, &mut problems);
+        let shown = file.shown(&args.file);
+        problems.iter().for_each(|problem| out::warn(&format!("{shown}: {problem}")));
+        for member in &file.inventory.elsewhere {
+            out::note(&format!("{shown}: {}: not counted, as it is in a file of its own", escaped(member)));
+        }
+        *all_read &= problems.is_empty();
+        account.belongs_to(&String::from_utf8_lossy(file.name));
+        files.push(File { account, stored: file.stored });
+        Ok(())
+    })?;
+    summary.report(context, &args.file);
+    *all_read &= summary.problems.is_empty();
+    Ok(together(input.size(), summary.unpacked, files))
+}
+
+/// The account of an archive of `size` bytes that unpacks to `unpacked`.
+fn together(size: u64, unpacked: u64, files: Vec<File>) -> Account {
+    let mut whole = Account::empty(size);
+    let mut numbers: HashMap<String, usize> = HashMap::new();
+    let mut proportion = Split::new(size, unpacked.into());
+    for File { mut account, stored } in files {
+        // Sizes in an archive's list say anything.
+        let stored = stored.unwrap_or_else(|| proportion.next(account.size)).min(whole.rest);
+        whole.rest -= stored;
+        whole.is_compressed |= account.is_compressed || stored != account.size;
+        account.scale(stored);
+        let names = std::mem::take(&mut account.names);
+        let numbers: Vec<usize> = names.into_iter().map(|name| number(&mut numbers, &mut whole.names, name)).collect();
+        let shares =
+            account.parts.iter_mut().flat_map(|part| part.kernels.iter_mut().flatten().chain(&mut part.sections));
+        shares.chain(&mut account.host).for_each(|share| share.name = numbers[share.name]);
+        whole.parts.append(&mut account.parts);
+        whole.containers.append(&mut account.containers);
+        whole.rest += account.rest;
+        whole.host.append(&mut account.host);
+        whole.unread += account.unread;
+    }
+    whole
+}
+
+/// The index of a name.
+fn number(numbers: &mut HashMap<String, usize>, names: &mut Vec<String>, name: String) -> usize {
+    *numbers.entry(name).or_insert_with_key(|name| {
+        names.push(name.clone());
+        names.len() - 1
+    })
+}
+
+impl Account {
+    /// An archive of this size in which nothing is known.
+    fn empty(size: u64) -> Self {
+        let (parts, containers, host, names) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { size, parts, containers, rest: size, host, names, is_compressed: false, unread: 0 }
+    }
+
+    /// Notes the file of the archive that everything is in.
+    fn belongs_to(&mut self, file: &str) {
+        for part in &mut self.parts {
+            part.file = Some(file.to_owned());
+            part.place = format!("{} in {file}", part.place);
+            part.module = Some(match part.module.take() {
+                Some(module) => format!("{file}: {module}"),
+                None => file.to_owned(),
+            });
+        }
+        self.containers.iter_mut().for_each(|container| container.file = Some(file.to_owned()));
+    }
+
+    /// Splits `stored` bytes, which the file takes in the archive, in proportion to the bytes that everything takes in the file.
+    fn scale(&mut self, stored: u64) {
+        let mut split = Split::new(stored, self.size.into());
+        // Returns what the shares were before, in all.
+        let scale = |split: &mut Split, shares: &mut dyn Iterator<Item = &mut Share>| {
+            let mut before = 0;
+            for share in shares {
+                before += share.bytes;
+                share.bytes = split.next(share.bytes);
+            }
+            before
+        };
+        for part in &mut self.parts {
+            let known = scale(&mut split, &mut part.kernels.iter_mut().flatten().chain(&mut part.sections));
+            let other = split.next(part.bytes - known);
+            let shares = part.kernels.iter().flatten().chain(&part.sections);
+            part.bytes = shares.map(|share| share.bytes).sum::<u64>() + other;
+        }
+        for container in &mut self.containers {
+            container.bytes = split.next(container.bytes);
+        }
+        let known = scale(&mut split, &mut self.host.iter_mut());
+        let other = split.next(self.rest - known);
+        self.rest = self.host.iter().map(|share| share.bytes).sum::<u64>() + other;
+        self.size = stored;
+    }
+}

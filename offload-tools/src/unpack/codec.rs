@@ -1,0 +1,73 @@
+//! Compression of a whole file.
+
+use std::io::{self, Read};
+
+/// What a file is compressed with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Codec {
+    Gzip,
+    Xz,
+    Zstd,
+}
+
+/// What a file is called that is compressed with it.
+pub(super) struct Names {
+    pub(super) extension: &'static str,
+    pub(super) words: &'static str,
+    pub(super) tar: &'static str,
+    pub(super) tar_words: &'static str,
+}
+
+/// The most memory for what xz remembers, in KiB. `xz -9` asks for 64 MiB; a file may claim 4 GiB.
+const XZ_MEMORY: u32 = 512 * 1024;
+
+impl Codec {
+    /// Recognizes compressed bytes by how they start.
+    pub(super) fn of(bytes: &[u8]) -> Option<Self> {
+        let starts: [(&[u8], Self); 3] =
+            [(b"\x1f\x8b\x08", Codec::Gzip), (b"\xfd7zXZ\0", Codec::Xz), (b"\x28\xb5\x2f\xfd", Codec::Zstd)];
+        starts.into_iter().find(|(start, _)| bytes.starts_with(start)).map(|(_, codec)| codec)
+    }
+
+    pub(super) fn names(self) -> Names {
+        match self {
+            Codec::Gzip => Names {
+                extension: "gz",
+                words: "gzip-compressed file",
+                tar: "tar.gz",
+                tar_words: "gzip-compressed tar archive",
+            },
+            Codec::Xz => Names {
+                extension: "xz",
+                words: "xz-compressed file",
+                tar: "tar.xz",
+                tar_words: "xz-compressed tar archive",
+            },
+            Codec::Zstd => Names {
+                extension: "zst",
+                words: "zstd-compressed file",
+                tar: "tar.zst",
+                tar_words: "zstd-compressed tar archive",
+            },
+        }
+    }
+
+    /// Decompresses while it is read.
+    pub(super) fn reader<'a>(self, bytes: &'a [u8]) -> io::Result<Box<dyn Read + 'a>> {
+        Ok(match self {
+            Codec::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(bytes)),
+            Codec::Xz => Box::new(lzma_rust2::XzReader::new_mem_limit(bytes, true, XZ_MEMORY)),
+            Codec::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(bytes)?),
+        })
+    }
+
+    /// The first bytes of what is compressed, as many as can be had.
+    pub(super) fn start(self, bytes: &[u8], size: usize) -> Vec<u8> {
+        let mut start = Vec::new();
+        if let Ok(reader) = self.reader(bytes) {
+            // What comes before an error counts.
+            let _ = reader.take(size as u64).read_to_end(&mut start);
+        }
+        start
+    }
+}

@@ -1,0 +1,204 @@
+//! Files inside of archives: wheels and other zip archives, tar archives, Rust's `.crate`, packages of Debian.
+//!
+//! | module | has |
+//! |---|---|
+//! | `codec` | what a whole file is compressed with: gzip, xz, zstd |
+//! | `zip`, `tar`, `deb` | the members of one kind of archive |
+//! | `name` | which names of members are refused, and which come twice |
+//! | `room` | how much is unpacked, and where one member is kept meanwhile |
+//!
+//! One member is unpacked at a time, into memory or into a file without a name: nothing stays on the disk. Names of members are
+//! shown and never used as paths. An archive inside of an archive is named and not opened.
+
+mod codec;
+mod deb;
+mod name;
+mod room;
+mod tar;
+mod zip;
+
+#[cfg(test)]
+mod tests;
+
+use crate::files::Input;
+use codec::Codec;
+use room::Room;
+use std::path::Path;
+
+/// An archive that can be opened.
+#[derive(Debug, Clone, Copy)]
+pub struct Archive<'a> {
+    bytes: &'a [u8],
+    form: Form,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Zip,
+    Deb,
+    Tar,
+    CompressedTar(Codec),
+    /// One file that is compressed.
+    Compressed(Codec),
+}
+
+/// What there is in an archive.
+#[derive(Debug)]
+pub enum Found<'m> {
+    /// A file.
+    File(Member<'m>),
+    /// Something that cannot be read or that is not as it should be.
+    Problem {
+        /// The member's name as stored; empty if it is about the archive itself.
+        name: &'m [u8],
+        /// What is wrong.
+        text: String,
+    },
+    /// An archive, which is not opened in its turn.
+    Closed {
+        /// The member's name as stored.
+        name: &'m [u8],
+        /// What it is: `a zip archive`.
+        what: &'static str,
+    },
+}
+
+/// A file inside of an archive.
+#[derive(Debug)]
+pub struct Member<'m> {
+    /// Its name as stored.
+    pub name: &'m [u8],
+    /// Its bytes.
+    pub content: Input,
+    /// What it takes in the archive, in bytes; `None` if the archive is compressed as a whole.
+    pub stored: Option<u64>,
+}
+
+/// Gets what is found. An error of its own ends the walk.
+type Visit<'v, E> = dyn FnMut(Found<'_>) -> Result<(), E> + 'v;
+
+impl<'a> Archive<'a> {
+    /// Recognizes an archive by how it starts; `None` if it is none that can be opened.
+    pub fn of(bytes: &'a [u8]) -> Option<Self> {
+        let form = if bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06") {
+            Form::Zip
+        } else if bytes.starts_with(b"!<arch>\ndebian-binary") {
+            Form::Deb
+        } else if let Some(codec) = Codec::of(bytes) {
+            match tar::is_start(&codec.start(bytes, tar::BLOCK)) {
+                true => Form::CompressedTar(codec),
+                false => Form::Compressed(codec),
+            }
+        } else if tar::is_start(bytes) {
+            Form::Tar
+        } else {
+            return None;
+        };
+        Some(Self { bytes, form })
+    }
+
+    /// Its name in JSON: `zip`, `deb`, `tar`, `tar.gz`, `gz`.
+    pub fn kind(&self) -> &'static str {
+        match self.form {
+            Form::Zip => "zip",
+            Form::Deb => "deb",
+            Form::Tar => "tar",
+            Form::CompressedTar(codec) => codec.names().tar,
+            Form::Compressed(codec) => codec.names().extension,
+        }
+    }
+
+    /// What people call it: `zip archive`.
+    pub fn words(&self) -> &'static str {
+        match self.form {
+            Form::Zip => "zip archive",
+            Form::Deb => "package of Debian",
+            Form::Tar => "tar archive",
+            Form::CompressedTar(codec) => codec.names().tar_words,
+            Form::Compressed(codec) => codec.names().words,
+        }
+    }
+
+    /// Bytes that are unpacked at most unless the command line allows more: far more than code takes when it is packed, and less
+    /// than what fills a disk for a file of a few bytes.
+    pub fn usual_limit(&self) -> u64 {
+        const LEAST: u64 = 1 << 30;
+        const MOST: u64 = 1 << 36;
+        (self.bytes.len() as u64).saturating_mul(64).clamp(LEAST, MOST)
+    }
+
+    /// Unpacks the members one by one, in the order of the archive. `path` is the archive's own: a file that is only compressed
+    /// has its name. No more than `limit` bytes are unpacked in all.
+    ///
+    /// Returns an error if `visit` does.
+    pub fn walk<E>(&self, path: &Path, limit: u64, visit: &mut Visit<'_, E>) -> Result<(), E> {
+        let room = Room::new(limit);
+        let mut visit = |found: Found<'_>| match found {
+            Found::File(member) => match closed_inside(member.content.bytes()) {
+                Some(what) => visit(Found::Closed { name: member.name, what }),
+                None => visit(Found::File(member)),
+            },
+            other => visit(other),
+        };
+        match self.form {
+            Form::Zip => zip::walk(self.bytes, &room, &mut visit),
+            Form::Deb => deb::walk(self.bytes, &room, &mut visit),
+            Form::Tar => tar::walk(&mut room.limited(self.bytes), false, &mut visit),
+            Form::CompressedTar(codec) => match codec.reader(self.bytes) {
+                Ok(reader) => tar::walk(&mut room.limited(reader), true, &mut visit),
+                Err(error) => visit(Found::Problem { name: b"", text: error.to_string() }),
+            },
+            Form::Compressed(codec) => {
+                let name = path.file_stem().unwrap_or_default().as_encoded_bytes();
+                let content = codec.reader(self.bytes).and_then(|reader| room.keep(room.limited(reader), 0));
+                visit(match content {
+                    Ok(content) => Found::File(Member { name, content, stored: Some(self.bytes.len() as u64) }),
+                    Err(error) => Found::Problem { name: b"", text: cannot_unpack(&error) },
+                })
+            }
+        }
+    }
+}
+
+/// What an archive is that cannot be opened, by how it starts; `None` if it is no archive that is known.
+pub fn unopened(bytes: &[u8]) -> Option<&'static str> {
+    const STARTS: [(&[u8], &str); 11] = [
+        (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+        (b"Rar!\x1a\x07", "a RAR archive"),
+        (b"LZIP", "a file compressed with lzip"),
+        (b"\x04\x22\x4d\x18", "a file compressed with lz4"),
+        (b"\x5d\x00\x00\x80\x00", "a file compressed with lzma"),
+        (b"\x1f\x9d", "a file compressed with compress"),
+        (b"\xed\xab\xee\xdb", "an RPM package"),
+        (b"MSCF", "a cabinet archive"),
+        (b"xar!", "a xar archive"),
+        (b"hsqs", "a squashfs image"),
+        (b"070701", "a cpio archive"),
+    ];
+    // Text may begin with the first three letters; behind the level, a digit, are those of the first block.
+    if bytes.starts_with(b"BZh") && bytes.get(4..10) == Some(b"1AY&SY") {
+        return Some("a file compressed with bzip2");
+    }
+    STARTS.iter().find(|(start, _)| bytes.starts_with(start)).map(|(_, what)| *what)
+}
+
+/// What an archive is that another has inside.
+fn closed_inside(bytes: &[u8]) -> Option<&'static str> {
+    match Archive::of(bytes) {
+        Some(archive) => Some(match archive.form {
+            Form::Zip => "a zip archive",
+            Form::Deb => "a package of Debian",
+            Form::Tar | Form::CompressedTar(_) => "a tar archive",
+            Form::Compressed(_) => "a compressed file",
+        }),
+        None => unopened(bytes),
+    }
+}
+
+/// The error of a decoder, or of the room that there is.
+fn cannot_unpack(error: &std::io::Error) -> String {
+    match error.get_ref().is_some_and(|inner| inner.is::<room::Refused>()) {
+        true => error.to_string(),
+        false => format!("cannot be unpacked: {}", crate::files::os_message(error)),
+    }
+}

@@ -1,0 +1,140 @@
+//! How much is unpacked, and where it is kept.
+
+use crate::files::Input;
+use crate::text;
+use std::cell::Cell;
+use std::fmt;
+use std::io::{self, Read, Write};
+
+/// What may be unpacked of one archive in all.
+#[derive(Debug)]
+pub(super) struct Room {
+    limit: u64,
+    left: Cell<u64>,
+}
+
+/// A member of this size or more goes into a file without a name, which the system removes when it is closed.
+const IN_MEMORY: u64 = 256 << 20;
+
+/// Why something is not unpacked. Its message says all.
+#[derive(Debug)]
+pub(super) struct Refused(String);
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Refused {}
+
+impl Room {
+    pub(super) fn new(limit: u64) -> Self {
+        Self { limit, left: Cell::new(limit) }
+    }
+
+    /// Whether so many bytes more are too many.
+    pub(super) fn is_too_small_for(&self, size: u64) -> bool {
+        size > self.left.get()
+    }
+
+    /// The error that there is no room.
+    pub(super) fn refusal(&self) -> Refused {
+        let limit = text::size(self.limit);
+        Refused(format!("the archive unpacks to more than {limit}, so the rest is not read; --max-size allows more"))
+    }
+
+    /// A reader whose bytes take room.
+    pub(super) fn limited<R: Read>(&self, inner: R) -> Limited<'_, R> {
+        Limited { room: self, inner }
+    }
+
+    /// Reads to the end and keeps what comes. `size` is what is expected; nothing relies on it.
+    pub(super) fn keep(&self, reader: impl Read, size: u64) -> io::Result<Input> {
+        keep(reader, size, IN_MEMORY)
+    }
+}
+
+/// Keeps what has fewer than `in_memory` bytes there, and the rest in a file.
+fn keep(mut reader: impl Read, size: u64, in_memory: u64) -> io::Result<Input> {
+    let mut bytes = Vec::new();
+    if size < in_memory {
+        (&mut reader).take(in_memory).read_to_end(&mut bytes)?;
+        if (bytes.len() as u64) < in_memory {
+            return Ok(Input::of_bytes(bytes));
+        }
+    }
+    let mut file = tempfile::tempfile().map_err(|error| no_file(&error))?;
+    let mut chunk = vec![0; 1 << 16];
+    file.write_all(&bytes).map_err(|error| no_file(&error))?;
+    drop(bytes);
+    loop {
+        match reader.read(&mut chunk) {
+            Ok(0) => break,
+            Ok(count) => file.write_all(&chunk[..count]).map_err(|error| no_file(&error))?,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Input::of_file(file)
+}
+
+fn no_file(error: &io::Error) -> io::Error {
+    let folder = std::env::temp_dir();
+    io::Error::other(Refused(format!(
+        "cannot be unpacked into a temporary file in {}: {}; TMPDIR names another folder",
+        text::escaped(folder.as_os_str().as_encoded_bytes()),
+        crate::files::os_message(error)
+    )))
+}
+
+/// See [`Room::limited`].
+#[derive(Debug)]
+pub(super) struct Limited<'r, R> {
+    room: &'r Room,
+    inner: R,
+}
+
+impl<'r, R> Limited<'r, R> {
+    /// The room that its bytes take.
+    pub(super) fn room(&self) -> &'r Room {
+        self.room
+    }
+}
+
+impl<R: Read> Read for Limited<'_, R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(out)?;
+        match self.room.left.get().checked_sub(count as u64) {
+            Some(left) => self.room.left.set(left),
+            None => {
+                self.room.left.set(0);
+                return Err(io::Error::other(self.room.refusal()));
+            }
+        }
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_members_go_into_a_file() {
+        let content: Vec<u8> = (0..200_000u32).map(|number| number as u8).collect();
+        for (claimed, in_memory) in [(0, 1 << 20), (1 << 20, 1 << 20), (0, 1000), (u64::MAX, 1000), (0, 200_000)] {
+            let kept = keep(&content[..], claimed, in_memory).unwrap();
+            assert!(kept.bytes() == content, "{claimed} {in_memory}");
+        }
+        assert_eq!(keep(&b""[..], u64::MAX, 1000).unwrap().bytes(), b"");
+    }
+
+    #[test]
+    fn all_readers_share_the_room() {
+        let room = Room::new(10);
+        assert_eq!(room.keep(room.limited(&[1; 6][..]), 6).unwrap().size(), 6);
+        let error = room.keep(room.limited(&[1; 6][..]), 6).unwrap_err();
+        assert!(error.get_ref().unwrap().is::<Refused>(), "{error}");
+    }
+}

@@ -1,0 +1,172 @@
+//! Members of tar archives.
+
+use super::name::Names;
+use super::room::{Limited, Room};
+use super::{Found, Member, Visit, cannot_unpack};
+use std::io::{self, Read};
+use tar::{EntryType, Header, PaxExtensions};
+
+/// The size that everything in a tar archive is a multiple of.
+pub(super) const BLOCK: usize = 512;
+
+/// The most bytes for a name, and what else is said of one file before it.
+const MOST_SAID: u64 = 1 << 20;
+
+/// Whether this is how a tar archive starts.
+pub(super) fn is_start(bytes: &[u8]) -> bool {
+    let Some(block) = bytes.get(..BLOCK) else { return false };
+    let header = Header::from_byte_slice(block);
+    let is_marked = header.as_ustar().is_some() || header.as_gnu().is_some();
+    // The oldest have no mark.
+    is_marked || (block[0] != 0 && is_checked(header))
+}
+
+/// Whether the sum in a header is that of its bytes.
+fn is_checked(header: &Header) -> bool {
+    let mut same = header.clone();
+    same.set_cksum();
+    header.cksum().is_ok_and(|sum| same.cksum().is_ok_and(|real| sum == real))
+}
+
+/// What is said of the next file before it.
+#[derive(Default)]
+struct Said {
+    name: Option<Vec<u8>>,
+    size: Option<u64>,
+    is_sparse: bool,
+}
+
+/// Unpacks the members. `is_packed` says that the archive is compressed, so that no member has a size of its own in it.
+pub(super) fn walk<R: Read, E>(input: &mut Limited<'_, R>, is_packed: bool, visit: &mut Visit<'_, E>) -> Result<(), E> {
+    let mut names = Names::default();
+    let mut said = Said::default();
+    loop {
+        let block = match block(input) {
+            Ok(Some(block)) => block,
+            Ok(None) => return Ok(()),
+            Err(error) => return visit(Found::Problem { name: b"", text: cannot_unpack(&error) }),
+        };
+        let header = Header::from_byte_slice(&block);
+        let (true, Ok(size)) = (is_checked(header), header.entry_size()) else {
+            let text = "it is damaged: the header of a file in it is none".to_owned();
+            return visit(Found::Problem { name: b"", text });
+        };
+        let entry_type = header.entry_type();
+        let outcome = match entry_type {
+            EntryType::GNULongName | EntryType::XHeader => say(&mut said, entry_type, input, size),
+            EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => {
+                let said = std::mem::take(&mut said);
+                let name = said.name.unwrap_or_else(|| header.path_bytes().into_owned());
+                // A name with a slash at its end is a folder of the time before tar had a type for them.
+                if name.ends_with(b"/") {
+                    skip_member(input, size)
+                } else {
+                    if let Some(text) = names.problem(&name) {
+                        visit(Found::Problem { name: &name, text: text.to_owned() })?;
+                    }
+                    let size = said.size.unwrap_or(size);
+                    if said.is_sparse || entry_type == EntryType::GNUSparse {
+                        let text =
+                            "is stored with holes, so neither it nor what follows is read; pack it without --sparse";
+                        visit(Found::Problem { name: &name, text: text.to_owned() })?;
+                        // Where the next header is depends on the holes.
+                        return Ok(());
+                    }
+                    match keep(input, size) {
+                        Ok(content) => {
+                            let stored = (!is_packed).then_some(size);
+                            visit(Found::File(Member { name: &name, content, stored }))?;
+                            Ok(())
+                        }
+                        Err(error) => return visit(Found::Problem { name: &name, text: cannot_unpack(&error) }),
+                    }
+                }
+            }
+            // Folders, links, devices, and what is said of all files.
+            _ => {
+                said = Said::default();
+                skip_member(input, size)
+            }
+        };
+        if let Err(error) = outcome {
+            return visit(Found::Problem { name: b"", text: cannot_unpack(&error) });
+        }
+    }
+}
+
+/// The next header; `None` at the end.
+fn block(input: &mut impl Read) -> io::Result<Option<[u8; BLOCK]>> {
+    let mut block = [0; BLOCK];
+    let mut filled = 0;
+    while filled < BLOCK {
+        match input.read(&mut block[filled..]) {
+            // Some programs write no blocks of zeros at the end.
+            Ok(0) if filled == 0 => return Ok(None),
+            Ok(0) => return Err(cut_short()),
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok((block != [0; BLOCK]).then_some(block))
+}
+
+/// Keeps a file of this size.
+fn keep<R: Read>(input: &mut Limited<'_, R>, size: u64) -> io::Result<crate::files::Input> {
+    let room: &Room = input.room();
+    if room.is_too_small_for(size) {
+        return Err(io::Error::other(room.refusal()));
+    }
+    let content = room.keep(input.take(size), size)?;
+    if content.size() < size {
+        return Err(cut_short());
+    }
+    skip(input, padding(size))?;
+    Ok(content)
+}
+
+/// Reads what is said of the next file.
+fn say(said: &mut Said, entry_type: EntryType, input: &mut impl Read, size: u64) -> io::Result<()> {
+    if size > MOST_SAID {
+        return Err(io::Error::other(format!("the header of a file in it has {size} bytes")));
+    }
+    let mut text = Vec::new();
+    input.take(size).read_to_end(&mut text)?;
+    if entry_type == EntryType::GNULongName {
+        let end = text.iter().position(|byte| *byte == 0).unwrap_or(text.len());
+        said.name = Some(text[..end].to_vec());
+    } else {
+        for extension in PaxExtensions::new(&text) {
+            let extension = extension?;
+            match extension.key_bytes() {
+                b"path" => said.name = Some(extension.value_bytes().to_vec()),
+                b"size" => said.size = extension.value().ok().and_then(|size| size.parse().ok()),
+                key => said.is_sparse |= key.starts_with(b"GNU.sparse."),
+            }
+        }
+    }
+    skip(input, padding(size))
+}
+
+/// What fills the last block of so many bytes.
+fn padding(size: u64) -> u64 {
+    (BLOCK as u64 - size % BLOCK as u64) % BLOCK as u64
+}
+
+/// Passes over the bytes of a member of this size, with what fills its last block.
+fn skip_member(input: &mut impl Read, size: u64) -> io::Result<()> {
+    skip(input, size)?;
+    skip(input, padding(size))
+}
+
+/// Passes over so many bytes.
+fn skip(input: &mut impl Read, size: u64) -> io::Result<()> {
+    match io::copy(&mut input.take(size), &mut io::sink())? == size {
+        true => Ok(()),
+        false => Err(cut_short()),
+    }
+}
+
+fn cut_short() -> io::Error {
+    io::Error::new(io::ErrorKind::UnexpectedEof, "it is cut short")
+}

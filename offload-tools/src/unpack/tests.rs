@@ -1,0 +1,125 @@
+use super::*;
+use std::io::{Cursor, Write};
+
+/// The members of every archive in these tests.
+const MEMBERS: [(&str, &[u8]); 3] = [("a/one", &[1; 300]), ("two", b"two"), ("empty", b"")];
+
+/// `"two" * 100` and the bytes to 63, by `lzma.compress` of Python 3.
+const XZ: &[u8] = b"\xfd\x37\x7a\x58\x5a\x00\x00\x04\xe6\xd6\xb4\x46\x02\x00\x21\x01\x16\x00\x00\x00\x74\x2f\xe5\xa3\
+    \xe0\x01\x6b\x00\x47\x5d\x00\x3a\x1d\xca\x34\x6d\x98\x3f\x83\x06\x08\x88\x90\x9c\xdc\xad\x16\xc1\
+    \xef\x4b\x1c\x00\xf8\x29\x4a\x76\x56\x19\xec\x39\x9c\x93\x31\xe5\x22\x56\xee\xc6\x34\x00\x3b\x32\
+    \x24\x01\xdd\xce\x19\x77\xf3\x59\x5e\xfe\x11\xb6\x00\x25\x10\x87\xab\x05\x51\x28\x82\xd9\x1e\x71\
+    \xdb\x79\x1e\x7d\x07\x6a\x00\x00\x15\x53\x69\xd9\x75\x5e\xde\x21\x00\x01\x63\xec\x02\x00\x00\x00\
+    \x7c\x4b\x18\x0a\xb1\xc4\x67\xfb\x02\x00\x00\x00\x00\x04\x59\x5a";
+
+fn zip_archive() -> Vec<u8> {
+    let mut archive = rawzip::ZipArchiveWriter::new(Vec::new());
+    for (name, content) in MEMBERS {
+        let file = archive.new_file(name).compression_method(rawzip::CompressionMethod::DEFLATE);
+        let (mut entry, config) = file.start().unwrap();
+        let encoder = flate2::write::DeflateEncoder::new(&mut entry, flate2::Compression::default());
+        let mut writer = config.wrap(encoder);
+        writer.write_all(content).unwrap();
+        let (encoder, descriptor) = writer.finish().unwrap();
+        encoder.finish().unwrap();
+        entry.finish(descriptor).unwrap();
+    }
+    archive.finish().unwrap()
+}
+
+fn tar_archive() -> Vec<u8> {
+    let mut archive = ::tar::Builder::new(Vec::new());
+    for (name, content) in MEMBERS {
+        let mut header = ::tar::Header::new_gnu();
+        header.set_size(content.len() as u64);
+        archive.append_data(&mut header, name, Cursor::new(content)).unwrap();
+    }
+    archive.into_inner().unwrap()
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn deb_archive() -> Vec<u8> {
+    let mut archive = offload_format::archive::ArchiveBuilder::new();
+    let tar = gzip(&tar_archive());
+    archive.member("debian-binary", 4).unwrap();
+    archive.member("data.tar.gz", tar.len() as u64).unwrap();
+    archive.layout().to_vec(&[b"2.0\n", &tar])
+}
+
+/// Names and contents.
+type Files = Vec<(String, Vec<u8>)>;
+
+/// The files that are found, and how many problems.
+fn walked(bytes: &[u8]) -> Option<(Files, usize)> {
+    let archive = Archive::of(bytes)?;
+    let (mut files, mut problems) = (Vec::new(), 0);
+    let result = archive.walk(Path::new("a.gz"), 1 << 20, &mut |found| {
+        match found {
+            Found::File(member) => {
+                files.push((String::from_utf8_lossy(member.name).into_owned(), member.content.bytes().to_vec()));
+            }
+            Found::Problem { .. } => problems += 1,
+            Found::Closed { .. } => {}
+        }
+        Ok::<(), ()>(())
+    });
+    assert_eq!(result, Ok(()));
+    Some((files, problems))
+}
+
+#[test]
+fn members_come_out_as_they_went_in() {
+    let expected: Files = MEMBERS.iter().map(|(name, content)| ((*name).to_owned(), content.to_vec())).collect();
+    let tar = tar_archive();
+    for (kind, bytes) in [("zip", zip_archive()), ("tar", tar.clone()), ("tar.gz", gzip(&tar)), ("deb", deb_archive())]
+    {
+        assert_eq!(Archive::of(&bytes).unwrap().kind(), kind);
+        assert_eq!(walked(&bytes), Some((expected.clone(), 0)), "{kind}");
+    }
+    let xz = [&b"two".repeat(100)[..], &(0..64).collect::<Vec<u8>>()].concat();
+    assert_eq!(walked(XZ), Some((vec![("a".to_owned(), xz)], 0)));
+    assert_eq!(walked(&gzip(b"content")), Some((vec![("a".to_owned(), b"content".to_vec())], 0)));
+}
+
+#[test]
+fn damage_at_any_byte_is_a_problem_or_nothing() {
+    let zstd = zstd::encode_all(&tar_archive()[..], 3).unwrap();
+    for whole in [zip_archive(), tar_archive(), gzip(&tar_archive()), deb_archive(), XZ.to_vec(), zstd] {
+        for at in 0..whole.len() {
+            // Cut short, which is a problem unless only the zeros at the end of a tar archive are gone.
+            if let Some((files, problems)) = walked(&whole[..at]) {
+                assert!(problems > 0 || files.len() <= MEMBERS.len(), "{at}");
+            }
+            for change in [1, 0x80, 0xff] {
+                let mut changed = whole.clone();
+                changed[at] ^= change;
+                walked(&changed);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_visitor_ends_the_walk() {
+    let mut count = 0;
+    let bytes = zip_archive();
+    let result = Archive::of(&bytes).unwrap().walk(Path::new("a"), 1 << 20, &mut |_| {
+        count += 1;
+        Err("enough")
+    });
+    assert_eq!((result, count), (Err("enough"), 1));
+}
+
+#[test]
+fn text_is_no_archive() {
+    assert_eq!(unopened(b"BZh91AY&SY"), Some("a file compressed with bzip2"));
+    for text in [&b"BZhang wrote this"[..], b"BZh", b"", b"]\0\0\0", b"Rare"] {
+        assert_eq!(unopened(text), None);
+        assert!(Archive::of(text).is_none());
+    }
+}

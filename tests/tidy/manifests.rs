@@ -1,0 +1,90 @@
+//! What a registry shows of the crates, and what their packages have.
+
+use offload_tests::scratch::workspace;
+use std::fs;
+use std::path::Path;
+
+/// The manifests of the members that are published.
+fn published() -> Vec<(String, String)> {
+    let workspace = workspace();
+    let root = read("Cargo.toml");
+    let (_, members) = root.split_once("members = [").expect("a list");
+    let (members, _) = members.split_once(']').expect("it ends");
+    let members = members.split('"').skip(1).step_by(2).map(str::to_owned);
+    let manifests = members.map(|name| {
+        let text = fs::read_to_string(workspace.join(&name).join("Cargo.toml")).expect("a manifest");
+        (name, text)
+    });
+    manifests.filter(|(_, text)| !text.contains("publish = false")).collect()
+}
+
+fn read(file: &str) -> String {
+    fs::read_to_string(workspace().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
+}
+
+#[test]
+fn what_a_registry_shows_is_there() {
+    let published = published();
+    assert_eq!(published.len(), 5, "{published:?}");
+    for (name, manifest) in published {
+        let documentation = format!("documentation = \"https://docs.rs/{name}\"");
+        let lines =
+            [&documentation[..], "readme = \"README.md\"", "license.workspace = true", "rust-version.workspace = true"];
+        for line in lines {
+            assert!(manifest.contains(line), "{name}/Cargo.toml has no {line}");
+        }
+        for field in ["description = \"", "keywords = [", "categories = ["] {
+            assert!(manifest.contains(field), "{name}/Cargo.toml has no {field}");
+        }
+        for file in ["README.md", "LICENSE-MIT", "LICENSE-APACHE"] {
+            assert!(read(&format!("{name}/{file}")).len() > 300, "{name}/{file}");
+        }
+        assert_eq!(read(&format!("{name}/LICENSE-MIT")), read("LICENSE-MIT"), "{name}");
+        assert_eq!(read(&format!("{name}/LICENSE-APACHE")), read("LICENSE-APACHE"), "{name}");
+    }
+}
+
+/// A page that a registry shows stands alone: a path in it would lead nowhere. Its examples are doctests.
+#[test]
+fn readmes_of_crates_stand_alone() {
+    for (name, _) in published() {
+        let readme = read(&format!("{name}/README.md"));
+        assert!(readme.starts_with(&format!("# {name}\n")), "{name}");
+        for (before, link) in readme.match_indices("](").map(|(at, _)| readme.split_at(at + 2)) {
+            assert!(link.starts_with("https://"), "{name}/README.md: {}", before.lines().last().unwrap_or_default());
+        }
+        let library = read(&format!("{name}/src/lib.rs"));
+        assert!(library.contains("#[doc = include_str!(\"../README.md\")]"), "{name}/src/lib.rs");
+    }
+}
+
+/// Where the repository is, only a maintainer knows. Until the workspace says it, the page about releases does; from then on every
+/// crate has it.
+#[test]
+fn the_repository_is_named_or_asked_for() {
+    let root = read("Cargo.toml");
+    let is_named = root.lines().any(|line| line.starts_with("repository = \"https://"));
+    let asks = read("CONTRIBUTING.md").contains("`repository` and `homepage`");
+    assert!(is_named || asks, "neither Cargo.toml names the repository nor CONTRIBUTING.md asks for it");
+    for (name, manifest) in published() {
+        for field in ["repository", "homepage"] {
+            let inherits = manifest.contains(&format!("{field}.workspace = true"));
+            assert_eq!(inherits, is_named, "{name}/Cargo.toml: {field}.workspace = true");
+        }
+    }
+}
+
+/// A package has files, and no paths out of it: what lies elsewhere in the repository is linked into the crate's folder.
+#[test]
+fn documentation_reads_no_file_outside_of_its_crate() {
+    for (name, _) in published() {
+        for (path, text) in crate::sources::sources(&format!("{name}/src")) {
+            let depth = Path::new(&path).components().count() - 2;
+            let outside = "../".repeat(depth + 1);
+            for line in text.lines().filter(|line| line.contains("include_")) {
+                let leads_out = line.contains(&format!("!(\"{outside}")) || line.contains("CARGO_MANIFEST_DIR/..");
+                assert!(!leads_out, "{path}: {line}");
+            }
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Archives that mean harm, or are damaged.
+
+use super::made::{Entry, deb, zip};
+use super::offload;
+use crate::ls::hostile::everything_in;
+use crate::{corpus_bytes, text};
+use offload_tests::registry::NOTHING;
+use offload_tests::scratch;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+offload_tests::tests! {
+    NOTHING => [
+        names_stay_in_the_folder,
+        what_is_wrong_with_a_zip,
+        what_is_wrong_with_a_tar,
+        bombs_end_at_the_limit,
+        nothing_stays_on_the_disk,
+    ],
+}
+
+fn cubin() -> Vec<u8> {
+    corpus_bytes("image/saxpy.sm_90.cubin")
+}
+
+/// Writes an archive, and returns what `offload ls` says on standard error. What is listed ends with the exit status 1.
+#[track_caller]
+fn complaint(folder: &Path, name: &str, archive: &[u8], arguments: &[&str]) -> String {
+    scratch::write(folder.join(name), archive);
+    let ran = offload(folder, &[&["ls", name], arguments].concat());
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(!ran.stdout.contains('\x1b'), "{ran:?}");
+    ran.stderr
+}
+
+/// Headers of a tar archive around its members, as the format has them: name, type, content.
+fn tar(members: &[(&[u8], u8, &[u8])]) -> Vec<u8> {
+    let mut archive = Vec::new();
+    for (name, kind, content) in members {
+        archive.extend(header(name, *kind, content.len() as u64));
+        archive.extend(*content);
+        archive.resize(archive.len().next_multiple_of(512), 0);
+    }
+    archive.resize(archive.len() + 1024, 0);
+    archive
+}
+
+fn header(name: &[u8], kind: u8, size: u64) -> [u8; 512] {
+    let mut header = [0; 512];
+    header[..name.len()].copy_from_slice(name);
+    header[100..108].copy_from_slice(b"0000644\0");
+    header[124..136].copy_from_slice(format!("{size:011o}\0").as_bytes());
+    header[148..156].fill(b' ');
+    header[156] = kind;
+    header[257..265].copy_from_slice(b"ustar\x0000");
+    let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum();
+    header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    header
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    encoder.write_all(bytes).expect("memory is there");
+    encoder.finish().expect("memory is there")
+}
+
+const BAD_NAMES: [&[u8]; 8] =
+    [b"../../evil.cubin", b"/tmp/evil", b"a/../../b", b"C:\\evil", b"..", b"", b"nul\0byte", b"..\\evil"];
+
+fn names_stay_in_the_folder() {
+    let folder = scratch::folder("inside-names");
+    let image = cubin();
+    let named: Vec<Entry> = BAD_NAMES.iter().map(|name| Entry::new(name, &image)).collect();
+    let members: Vec<(&[u8], u8, &[u8])> = BAD_NAMES.iter().map(|name| (*name, b'0', &image[..])).collect();
+    for (archive, bytes) in
+        [("a.zip", zip(&named)), ("a.tar", tar(&members)), ("a.deb", deb("data.tar", &tar(&members)))]
+    {
+        scratch::write(folder.join("in").join(archive), bytes);
+        let out = folder.join("deep/in/here");
+        let _ = fs::remove_dir_all(folder.join("deep"));
+        let before = everything_in(&folder);
+        let archive = folder.join("in").join(archive);
+        let ran = offload(&folder, &["extract", text(&archive), "-o", text(&out)]);
+        assert_eq!(ran.code, 1, "{ran:?}");
+        let complaint = "its name leads out of the folder that the archive is unpacked into";
+        assert!(ran.stderr.contains(&format!("../../evil.cubin: {complaint}")), "{}", ran.stderr);
+        assert!(ran.stderr.matches(complaint).count() >= 6, "{}", ran.stderr);
+        let after = everything_in(&folder);
+        assert!(after.iter().all(|it| before.contains(it) || it.starts_with(&out) || out.starts_with(it)), "{after:?}");
+        // The images are there all the same: no name is a path.
+        assert!(everything_in(&out).len() >= 6, "{ran:?}");
+    }
+}
+
+fn what_is_wrong_with_a_zip() {
+    let folder = scratch::folder("inside-bad-zip");
+    let image = cubin();
+    let good = Entry::deflated(b"good.cubin", &image);
+    let one = Entry::deflated(b"one", b"one member");
+    for (what, entries, expected) in [
+        ("checksum", vec![Entry { checksum: 1, ..one.clone() }], "one: is damaged: its checksum is "),
+        (
+            "size",
+            vec![Entry { size: 11, ..one.clone() }],
+            "one: is damaged: it unpacks to 10 bytes, and the archive's list has 11",
+        ),
+        ("smaller", vec![Entry { size: 4, ..one.clone() }], "one: is damaged: it unpacks to "),
+        ("encrypted", vec![Entry { flags: 1, ..one.clone() }], "one: is encrypted, so that it cannot be unpacked"),
+        (
+            "method",
+            vec![Entry { method: 12, ..one.clone() }],
+            "one: is compressed with BZIP2, which offload cannot unpack",
+        ),
+        ("unknown", vec![Entry { method: 777, ..one.clone() }], "one: is compressed with method 777, which"),
+        ("garbage", vec![Entry { stored: b"\xff\xff\xff\xff".to_vec(), ..one.clone() }], "one: cannot be unpacked: "),
+        (
+            "names",
+            vec![Entry { local_name: Some(b"two".to_vec()), ..one.clone() }],
+            "one: the archive's list has this name, and the file's own header two",
+        ),
+        (
+            "twice",
+            vec![one.clone(), one.clone()],
+            "one: another file of the archive has the same name, and programs differ",
+        ),
+        (
+            "outside",
+            vec![Entry { offset: Some(1 << 30), ..one.clone() }],
+            "one: its bytes are not where the archive's list has them",
+        ),
+    ] {
+        let archive = zip(&[&entries[..], std::slice::from_ref(&good)].concat());
+        let said = complaint(&folder, &format!("{what}.zip"), &archive, &[]);
+        assert!(said.contains(expected), "{what}: {said}");
+        // What is good is listed beside it.
+        let ran = offload(&folder, &["ls", &format!("{what}.zip")]);
+        assert!(ran.stdout.contains("\ngood.cubin  "), "{what}: {ran:?}");
+        let ran = offload(&folder, &["verify", &format!("{what}.zip")]);
+        assert_eq!((ran.code, ran.stdout.matches(" [archive]\n").count()), (1, 1), "{what}: {ran:?}");
+    }
+    // Members that share bytes: as in archives of a few KB that unpack to petabytes.
+    let same = Entry { offset: Some(0), name: b"two".to_vec(), ..one.clone() };
+    let said = complaint(&folder, "overlap.zip", &zip(&[one.clone(), same, good.clone()]), &[]);
+    assert!(said.contains("one and two share bytes of the archive, so nothing of it is unpacked"), "{said}");
+    let whole = zip(&[good]);
+    let said = complaint(&folder, "cut.zip", &whole[..whole.len() - 30], &[]);
+    assert!(said.contains("which is at the end of a zip archive, is missing: the archive is cut short"), "{said}");
+}
+
+fn what_is_wrong_with_a_tar() {
+    let folder = scratch::folder("inside-bad-tar");
+    let image = cubin();
+    let whole = tar(&[(b"good.cubin", b'0', &image), (b"more", b'0', &[1; 5000])]);
+    let mut bad_header = whole.clone();
+    let second = 512 + image.len().next_multiple_of(512);
+    bad_header[second + 3] ^= 1;
+    let mut huge = header(b"huge", b'0', 0o77_777_777_777).to_vec();
+    huge.resize(4096, 0);
+    let mut long = header(b"././@LongLink", b'L', 0o77_777_777_777).to_vec();
+    long.resize(1 << 20, b'a');
+    for (what, archive, expected) in [
+        ("cut", whole[..second + 1000].to_vec(), "more: cannot be unpacked: it is cut short"),
+        ("header", bad_header, "it is damaged: the header of a file in it is none"),
+        (
+            "twice",
+            tar(&[(b"a", b'0', b"1"), (b"./a", b'0', b"2")]),
+            "./a: another file of the archive has the same name",
+        ),
+        (
+            "sparse",
+            tar(&[(b"holes", b'S', b"")]),
+            "holes: is stored with holes, so neither it nor what follows is read",
+        ),
+        (
+            "huge",
+            huge,
+            "huge: the archive unpacks to more than 1.0 GiB, so the rest is not read; --max-size allows more",
+        ),
+        ("long", long, "the header of a file in it has 8589934591 bytes"),
+        ("pax", tar(&[(b"x", b'x', b"30 path=cut")]), "malformed pax extension"),
+    ] {
+        for (name, archive) in [(format!("{what}.tar"), archive.clone()), (format!("{what}.tar.gz"), gzip(&archive))] {
+            let said = complaint(&folder, &name, &archive, &[]);
+            assert!(said.contains(expected), "{name}: {said}");
+        }
+    }
+    let packed = gzip(&whole);
+    let said = complaint(&folder, "stream.tar.gz", &packed[..packed.len() - 100], &[]);
+    assert!(said.contains("stream.tar.gz: "), "{said}");
+    let said = complaint(&folder, "none.deb", &deb("other", b"")[..], &[]);
+    assert!(said.contains("it has no data.tar, where a package's files are"), "{said}");
+}
+
+fn bombs_end_at_the_limit() {
+    let folder = scratch::folder("inside-bombs");
+    let zeros = vec![0; 40 << 20];
+    let refused = "the archive unpacks to more than 32.0 MiB, so the rest is not read; --max-size allows more";
+    let honest = Entry::deflated(b"zeros", &zeros);
+    let liar = Entry { size: 100, ..honest.clone() };
+    let half = &zeros[..20 << 20];
+    let zstd = zstd::encode_all(&zeros[..], 3).expect("it is compressed");
+    for (name, archive) in [
+        ("honest.zip", zip(&[honest])),
+        ("two.zip", zip(&[Entry::deflated(b"one", half), Entry::deflated(b"two", half)])),
+        ("a.tar.gz", gzip(&tar(&[(b"zeros", b'0', &zeros)]))),
+        ("zeros.gz", gzip(&zeros)),
+        ("zeros.zst", zstd),
+        ("a.deb", deb("data.tar.gz", &gzip(&tar(&[(b"zeros", b'0', &zeros)])))),
+    ] {
+        let said = complaint(&folder, name, &archive, &["--max-size", "32M"]);
+        assert!(said.contains(refused), "{name}: {said}");
+        // There is room for it.
+        let ran = offload(&folder, &["ls", name, "--max-size", "64M"]);
+        assert_eq!(ran.code, 0, "{name}: {ran:?}");
+    }
+    // One that says less than it has is found out before it has taken much.
+    let said = complaint(&folder, "liar.zip", &zip(&[liar]), &["--max-size", "32M"]);
+    assert!(said.contains("zeros: is damaged: it unpacks to "), "{said}");
+}
+
+fn nothing_stays_on_the_disk() {
+    let folder = scratch::folder("inside-large");
+    // A member that is too large for memory, with an image in front.
+    let mut large = cubin();
+    large.resize(257 << 20, 0);
+    scratch::write(folder.join("large.zip"), zip(&[Entry::deflated(b"large.cubin", &large)]));
+    drop(large);
+    let temporary = folder.join("tmp");
+    fs::create_dir_all(&temporary).expect("the target folder can be written");
+    let list = |temporary: &Path| {
+        offload_tests::own::run(
+            offload_tests::own::offload(&["ls", "large.zip"]).current_dir(&folder).env("TMPDIR", temporary),
+        )
+    };
+    let ran = list(&temporary);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stdout.contains("in 1 file\n"), "{ran:?}");
+    assert!(everything_in(&temporary).is_empty());
+    // It does go there, and says where it could not.
+    let ran = list(&folder.join("missing"));
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.stderr.contains("large.cubin: cannot be unpacked into a temporary file in "), "{ran:?}");
+    assert!(ran.stderr.contains("missing: No such file or directory; TMPDIR names another folder"), "{ran:?}");
+}

@@ -1,0 +1,122 @@
+//! Archives that tests make.
+
+use offload_tests::tools::succeed;
+use std::path::Path;
+use std::process::Command;
+
+/// Packs files, as the archive's name says: with modules of Python's, which have writers of their own.
+const PACK: &str = "
+import gzip, shutil, sys, tarfile, zipfile
+archive, *files = sys.argv[1:]
+if archive.endswith(('.zip', '.whl')):
+    method = zipfile.ZIP_STORED if 'stored' in archive else zipfile.ZIP_DEFLATED
+    with zipfile.ZipFile(archive, 'w', method, compresslevel=1) as out:
+        for file in files:
+            out.write(file)
+elif archive.endswith('.fatbin.gz'):
+    with open(files[0], 'rb') as content, gzip.open(archive, 'wb') as out:
+        shutil.copyfileobj(content, out)
+else:
+    mode = 'w:xz' if archive.endswith('.xz') else 'w' if archive.endswith('.tar') else 'w:gz'
+    form = tarfile.PAX_FORMAT if 'pax' in archive else tarfile.GNU_FORMAT
+    with tarfile.open(archive, mode, format=form) as out:
+        for file in files:
+            out.add(file)
+        # Links are no files of their own, and names of any length are one name.
+        link = tarfile.TarInfo('link')
+        link.type, link.linkname = tarfile.SYMTYPE, files[0]
+        out.addfile(link)
+        out.addfile(tarfile.TarInfo('long/' * 60 + '\\u00e4'))
+";
+
+/// Packs files of a folder.
+///
+/// # Panics
+/// If Python does not.
+#[track_caller]
+pub fn python(folder: &Path, archive: &str, files: &[&str]) {
+    succeed(Command::new("python3").args(["-c", PACK, archive]).args(files).current_dir(folder));
+}
+
+/// A package of Debian, as `dpkg-deb` writes it, with this member for the files.
+pub fn deb(name: &str, data: &[u8]) -> Vec<u8> {
+    let mut package = b"!<arch>\n".to_vec();
+    for (name, data) in [("debian-binary", &b"2.0\n"[..]), ("control.tar.xz", b"not read"), (name, data)] {
+        package.extend(format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", 0, 0, 0, "100644", data.len()).bytes());
+        package.extend(data);
+        if data.len() % 2 == 1 {
+            package.push(b'\n');
+        }
+    }
+    package
+}
+
+/// A member of a zip archive, with what its headers say of it.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    pub name: Vec<u8>,
+    /// The name in front of its bytes, where that is another.
+    pub local_name: Option<Vec<u8>>,
+    /// The bytes as they are stored.
+    pub stored: Vec<u8>,
+    pub size: u32,
+    pub checksum: u32,
+    pub method: u16,
+    pub flags: u16,
+    /// Where the list says that it is, if not where it is.
+    pub offset: Option<u32>,
+}
+
+impl Entry {
+    /// One that is as it should be, and not compressed.
+    pub fn new(name: &[u8], content: &[u8]) -> Self {
+        Self {
+            name: name.to_vec(),
+            local_name: None,
+            stored: content.to_vec(),
+            size: content.len() as u32,
+            checksum: checksum(content),
+            method: 0,
+            flags: 0,
+            offset: None,
+        }
+    }
+
+    /// One that is deflated.
+    pub fn deflated(name: &[u8], content: &[u8]) -> Self {
+        use std::io::Write;
+        let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::best());
+        encoder.write_all(content).expect("memory is there");
+        Self { stored: encoder.finish().expect("memory is there"), method: 8, ..Self::new(name, content) }
+    }
+}
+
+/// The checksum of zip archives.
+fn checksum(bytes: &[u8]) -> u32 {
+    let mut crc = flate2::Crc::new();
+    crc.update(bytes);
+    crc.sum()
+}
+
+/// A zip archive, written field by field.
+pub fn zip(entries: &[Entry]) -> Vec<u8> {
+    let (mut file, mut list) = (Vec::new(), Vec::new());
+    for entry in entries {
+        let offset = entry.offset.unwrap_or(file.len() as u32);
+        let fields = |name: &[u8]| {
+            let mut out = Vec::new();
+            [20, entry.flags, entry.method, 0, 0].iter().for_each(|field: &u16| out.extend(field.to_le_bytes()));
+            [entry.checksum, entry.stored.len() as u32, entry.size].iter().for_each(|it| out.extend(it.to_le_bytes()));
+            [name.len() as u16, 0].iter().for_each(|field| out.extend(field.to_le_bytes()));
+            out
+        };
+        let local = entry.local_name.as_deref().unwrap_or(&entry.name);
+        file.extend([&b"PK\x03\x04"[..], &fields(local), local, &entry.stored].concat());
+        list.extend(
+            [&b"PK\x01\x02\x14\0"[..], &fields(&entry.name), &[0; 10], &offset.to_le_bytes(), &entry.name].concat(),
+        );
+    }
+    let (count, at, size) = (entries.len() as u16, file.len() as u32, list.len() as u32);
+    let end = [&count.to_le_bytes()[..], &count.to_le_bytes(), &size.to_le_bytes(), &at.to_le_bytes()].concat();
+    [&file[..], &list, b"PK\x05\x06\0\0\0\0", &end, &[0; 2]].concat()
+}

@@ -1,0 +1,121 @@
+//! The crates as they are published: packed, unpacked again, and tried from there.
+
+use crate::links;
+use crate::run::{self, Failure, Result};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The crates that are published, each after those that it needs.
+pub const CRATES: [&str; 5] = ["offload-format", "offload-embed-macro", "offload", "offload-build", "offload-tools"];
+
+/// What each has beside its sources.
+const FILES: [&str; 3] = ["README.md", "LICENSE-MIT", "LICENSE-APACHE"];
+
+/// The step of CI.
+pub fn in_ci() -> Result {
+    let target = run::workspace().join("target/publish");
+    dry_run(&target)?;
+    // A dry run keeps its packages where only Cargo looks for them. These are the same.
+    let mut package = run::cargo();
+    package.args(["package", "--offline", "--no-verify", "--locked", "--allow-dirty", "--quiet", "--target-dir"]);
+    run::check(package.arg(&target).args(CRATES.iter().flat_map(|name| ["--package", name])))?;
+    let unpacked = unpack(&target)?;
+    doctests(&unpacked)?;
+    docs_rs(&unpacked)?;
+    minimal_versions(&unpacked)
+}
+
+/// Whether Cargo may not ask the registry.
+fn is_offline() -> bool {
+    run::var("CARGO_NET_OFFLINE").is_some_and(|value| value == "true" || value == "1")
+}
+
+/// Packs all crates, and builds each from its package, with those that it needs from theirs. Every warning is an error.
+fn dry_run(target: &Path) -> Result {
+    let mut cargo = run::cargo();
+    // Without the registry's index Cargo cannot tell whether a version is there already. All else is the same.
+    match is_offline() {
+        true => cargo.args(["package", "--offline"]).args(CRATES.iter().flat_map(|name| ["--package", name])),
+        false => cargo.args(["publish", "--dry-run", "--workspace"]),
+    };
+    cargo.args(["--locked", "--allow-dirty", "--target-dir"]).arg(target);
+    let line = run::line(&cargo);
+    let output = cargo.stdin(Stdio::null()).output();
+    let output = output.map_err(|error| Failure::Failed(format!("`{line}` does not start: {error}")))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    eprint!("{said}");
+    if !output.status.success() {
+        let advice = "without a network, CARGO_NET_OFFLINE=true packs and builds them without asking the registry";
+        return Err(Failure::Failed(format!("`{line}` failed ({}); {advice}", output.status)));
+    }
+    let is_expected = |warning: &str| warning == "warning: aborting upload due to dry run";
+    match said.lines().find(|line| line.starts_with("warning") && !is_expected(line)) {
+        Some(warning) => Err(Failure::Failed(format!("`{line}` warns: {warning}"))),
+        None => Ok(()),
+    }
+}
+
+/// Unpacks the packages into a workspace of their own, in which each finds the others as it would in the registry.
+fn unpack(target: &Path) -> Result<PathBuf> {
+    let folder = target.join("unpacked");
+    let failed = |what: &str, path: &Path, error: &std::io::Error| {
+        Failure::Failed(format!("cannot {what} `{}`: {error}", path.display()))
+    };
+    if folder.exists() {
+        fs::remove_dir_all(&folder).map_err(|error| failed("remove", &folder, &error))?;
+    }
+    fs::create_dir_all(&folder).map_err(|error| failed("create", &folder, &error))?;
+    let (mut members, mut patches) = (String::new(), String::new());
+    for name in CRATES {
+        let version = env!("CARGO_PKG_VERSION");
+        let package = format!("{name}-{version}");
+        let file = target.join("package").join(format!("{package}.crate"));
+        // Files of packages all have one time, by which Cargo would take other ones for built.
+        run::check(Command::new("tar").args(["--touch", "-xzf"]).arg(&file).arg("-C").arg(&folder))?;
+        let missing =
+            FILES.iter().find(|file| !folder.join(&package).join(file).metadata().is_ok_and(|it| it.len() > 0));
+        if let Some(missing) = missing {
+            return Err(Failure::Failed(format!("the package `{}` has no {missing}", file.display())));
+        }
+        members += &format!("\"{package}\", ");
+        patches += &format!("{name} = {{ path = \"{package}\" }}\n");
+    }
+    let manifest = format!("[workspace]\nresolver = \"3\"\nmembers = [{members}]\n\n[patch.crates-io]\n{patches}");
+    let path = folder.join("Cargo.toml");
+    fs::write(&path, manifest).map_err(|error| failed("write", &path, &error))?;
+    let lock = folder.join("Cargo.lock");
+    fs::copy(run::workspace().join("Cargo.lock"), &lock).map_err(|error| failed("write", &lock, &error))?;
+    Ok(folder)
+}
+
+/// Cargo in the workspace of what was unpacked, with files of its own.
+fn cargo_in(folder: &Path) -> Command {
+    let mut cargo = run::cargo();
+    cargo.current_dir(folder).env("CARGO_TARGET_DIR", run::workspace().join("target/publish"));
+    cargo
+}
+
+/// The examples of the documentation need nothing that is not in the packages.
+fn doctests(folder: &Path) -> Result {
+    run::check(cargo_in(folder).args(["test", "--doc", "--workspace", "--all-features", "--offline", "--quiet"]))
+}
+
+/// The documentation as docs.rs makes it: its configuration, its variable, all features, which the manifests ask for.
+fn docs_rs(folder: &Path) -> Result {
+    let mut doc = cargo_in(folder);
+    doc.args(["doc", "--workspace", "--no-deps", "--all-features", "--offline"]);
+    run::check(doc.env("RUSTDOCFLAGS", "--cfg docsrs -D warnings").env("DOCS_RS", "1"))?;
+    links::check(&run::workspace().join("target/publish/doc"))
+}
+
+/// The oldest versions that the manifests allow of what the crates need. The option is not stable, and this is not a build that
+/// anybody gets.
+fn minimal_versions(folder: &Path) -> Result {
+    if is_offline() {
+        eprintln!("xtask: the oldest versions of dependencies are not tried without the registry");
+        return Ok(());
+    }
+    run::check(cargo_in(folder).args(["update", "-Zdirect-minimal-versions"]).env("RUSTC_BOOTSTRAP", "1"))?;
+    run::check(cargo_in(folder).args(["check", "--workspace", "--all-features", "--locked"]))
+}
