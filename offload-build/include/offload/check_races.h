@@ -118,10 +118,10 @@ struct fiber_set {
 };
 
 /* Of each block, so many addresses by which its threads are ordered.  Edge 0 is none; 1 and 2 are barriers in turn, since
- * a thread may come to the next one before another has left this one; then each warp has two in turn for masks of eight
- * kinds: lanes of other masks are not ordered by a function, but for a few that share a number. */
+ * a thread may come to the next one before another has left this one.  The lanes that meet in a warp function have one of
+ * their warp's, in turn: only a lane that goes on much later than the others finds it used for another meeting. */
 namespace races {
-constexpr unsigned kinds = 8, of_warp = 2 * kinds, first_of_warps = 3;
+constexpr unsigned of_warp = 16, first_of_warps = 3;
 constexpr size_t edges = first_of_warps + 32 * of_warp, pitch = 8;
 
 /* What launches of all images are ordered by: an address that all of them know. */
@@ -233,10 +233,14 @@ inline check::edge barrier_edge(launch &l) { return 1 + (l.threads[l.self].barri
 inline check::edge warp_edge(launch &l, question wants, unsigned mask) {
   if (wants == question::who_is_here)
     return 0;
+  unsigned warp = l.self / 32, end = warp * 32 + 32 < l.count ? warp * 32 + 32 : l.count;
   waiting_thread &mine = l.threads[l.self];
-  unsigned kind = (mask * 2654435761u) >> 29;
-  mine.turns ^= 1 << kind;
-  return first_of_warps + l.self / 32 * of_warp + 2 * kind + (mine.turns >> kind & 1);
+  for (unsigned i = warp * 32; i < end; ++i) {
+    const waiting_thread &other = l.threads[i];
+    if (i != l.self && other.now == state::at_warp && other.wants != question::who_is_here && other.mask == mask)
+      return mine.edge = other.edge;
+  }
+  return mine.edge = first_of_warps + warp * of_warp + l.checks->groups[warp]++ % of_warp;
 }
 
 inline void releases(launch &l, check::edge by) {
