@@ -8,8 +8,9 @@
  *   a barrier                all threads of the block
  *   a warp function          the lanes of its mask
  *
- * Fibers are expensive to make (0.8 ms and 0.8 MB in GCC 12), so sets of them are used again.  Two blocks that follow each
- * other never share a set, nor do launches of two threads of the operating system.
+ * Fibers are expensive to make (0.8 ms and 0.8 MB in GCC 12), so sets of them are used again.  Blocks that follow each other
+ * have different ones, and so have launches of two threads of the operating system, until there are too many: what one set
+ * does is ordered, and a race there is not seen.
  */
 
 #if defined(OFFLOAD_CPU_CHECK_RACES)
@@ -65,8 +66,13 @@ struct fiber_set {
   static inline fiber_set *all;
   static inline uint64_t uses;
   static inline unsigned total;
-  /* GCC 12 knows at most 8128 threads at a time. */
-  static constexpr unsigned most_in_all = 6000;
+  /* Beyond so many, sets of others are used.  Until 12, GCC takes 0.8 MB for each, and knows 8128 at a time. */
+#if defined(__clang__) || __GNUC__ >= 13
+  static constexpr unsigned wanted_in_all = 6000;
+#else
+  static constexpr unsigned wanted_in_all = 2560;
+#endif
+  static constexpr unsigned most_in_all = 8000;
 
   void make(unsigned count) {
     for (; made < count; ++made, ++total)
@@ -79,7 +85,7 @@ struct fiber_set {
     if (count > most)
       fail("a block has more than 1024 threads, which no GPU runs");
     const unsigned number = block % (count <= 32 ? 8 : count <= 128 ? 4 : 2);
-    fiber_set *found = nullptr, *oldest = nullptr;
+    fiber_set *found = nullptr, *oldest = nullptr, *largest = nullptr;
     for (fiber_set *set = all; set != nullptr; set = set->next) {
       if (set->is_busy)
         continue;
@@ -87,17 +93,20 @@ struct fiber_set {
         found = set;
       if (set->made >= count && (oldest == nullptr || set->last_used < oldest->last_used))
         oldest = set;
+      if (largest == nullptr || set->made > largest->made)
+        largest = set;
     }
-    if (total + count > most_in_all && (found == nullptr || found->made < count)) {
-      found = oldest;
-    } else if (found == nullptr) {
+    unsigned made = found != nullptr ? found->made : 0;
+    if (made < count && total + count - made > wanted_in_all && largest != nullptr)
+      found = oldest != nullptr ? oldest : largest;
+    if (found == nullptr) {
       found = static_cast<fiber_set *>(calloc(1, sizeof(fiber_set)));
       if (found == nullptr || !found->stacks.reserve(most))
         no_stacks();
       found->next = all;
       all = found;
     }
-    if (found == nullptr)
+    if (found->made < count && total + count - found->made > most_in_all)
       fail("too many threads at a time for ThreadSanitizer: run fewer tests at once (cargo test -- --test-threads=1)");
     found->owner = pthread_self();
     found->number = number;
@@ -109,10 +118,10 @@ struct fiber_set {
 };
 
 /* Of each block, so many addresses by which its threads are ordered.  Edge 0 is none; 1 and 2 are barriers in turn, since
- * a thread may come to the next one before another has left this one; then each warp has two in turn for masks of eight
- * kinds: lanes of other masks are not ordered by a function, but for a few that share a number. */
+ * a thread may come to the next one before another has left this one.  The lanes that meet in a warp function have one of
+ * their warp's, in turn: only a lane that goes on much later than the others finds it used for another meeting. */
 namespace races {
-constexpr unsigned kinds = 8, of_warp = 2 * kinds, first_of_warps = 3;
+constexpr unsigned of_warp = 16, first_of_warps = 3;
 constexpr size_t edges = first_of_warps + 32 * of_warp, pitch = 8;
 
 /* What launches of all images are ordered by: an address that all of them know. */
@@ -224,10 +233,14 @@ inline check::edge barrier_edge(launch &l) { return 1 + (l.threads[l.self].barri
 inline check::edge warp_edge(launch &l, question wants, unsigned mask) {
   if (wants == question::who_is_here)
     return 0;
+  unsigned warp = l.self / 32, end = warp * 32 + 32 < l.count ? warp * 32 + 32 : l.count;
   waiting_thread &mine = l.threads[l.self];
-  unsigned kind = (mask * 2654435761u) >> 29;
-  mine.turns ^= 1 << kind;
-  return first_of_warps + l.self / 32 * of_warp + 2 * kind + (mine.turns >> kind & 1);
+  for (unsigned i = warp * 32; i < end; ++i) {
+    const waiting_thread &other = l.threads[i];
+    if (i != l.self && other.now == state::at_warp && other.wants != question::who_is_here && other.mask == mask)
+      return mine.edge = other.edge;
+  }
+  return mine.edge = first_of_warps + warp * of_warp + l.checks->groups[warp]++ % of_warp;
 }
 
 inline void releases(launch &l, check::edge by) {

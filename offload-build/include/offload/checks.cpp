@@ -32,6 +32,7 @@ struct checked_launch {
   struct fiber_set *set;
   unsigned blocks; /* so many have begun */
   uint64_t number; /* no other launch of this image has it */
+  unsigned groups[32]; /* of each warp: so many have met in warp functions */
   void *home;   /* ThreadSanitizer's name for the stack of the launch's caller */
   char *edges;  /* of the block: an address for each; see check_races.h */
   alignas(8) char started; /* what all threads of the grid come after */
@@ -129,7 +130,7 @@ void block_ended(launch &l) {
 
 void thread_begins(launch &l) {
   waiting_thread &mine = l.threads[l.self];
-  mine.barriers = mine.turns = 0;
+  mine.barriers = 0;
   mine.has_fenced = false;
   mine.last_code[0] = mine.last_code[1] = nullptr;
   races::thread_begins(l);

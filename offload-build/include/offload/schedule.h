@@ -51,7 +51,7 @@ struct waiting_thread {
 #if defined(OFFLOAD_CPU_CHECK)
   code_place at;        /* of the call that waits */
   unsigned barriers;    /* that it has come to */
-  unsigned char turns;  /* for check::warp_edge */
+  unsigned edge;        /* of the warp function that it waits in */
   bool has_fenced;
   void *last_code[2];   /* where it was last, in checks that follow it */
 #endif

@@ -408,6 +408,24 @@ KERNEL(mask_right) {
     sum += __shfl_down_sync(OFFLOAD_ALL_LANES, sum, unsigned(step));
   if (threadIdx.x % 32 == 0)
     x[index()] = sum;
+  // Some lanes, and then all of them.
+  __shared__ float values[64];
+  unsigned lane = threadIdx.x % 32;
+  for (unsigned last = 1; last < 31; ++last) {
+    values[threadIdx.x] = sum;
+    unsigned some = (2u << last) - 1;
+    if (lane <= last) {
+      __syncwarp(some);
+      sum += values[threadIdx.x - lane + (lane + 1) % (last + 1)];
+      __syncwarp(some);
+      values[threadIdx.x] = sum;
+      __syncwarp(some);
+    }
+    __syncwarp();
+    sum += values[threadIdx.x ^ 31];
+    __syncwarp();
+  }
+  n[index()] = sum > 0;
 }
 KERNEL(mask_wrong) {
   UNUSED;
