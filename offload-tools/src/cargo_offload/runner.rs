@@ -55,7 +55,8 @@ fn put_before(record: &Record, log: &Log, command: &mut Command) {
     for (name, own) in [
         // Leaks are not the kernels'. A program goes on after a finding, and ends as its tests say.
         ("ASAN_OPTIONS", "detect_leaks=0:halt_on_error=0:"),
-        ("TSAN_OPTIONS", "ignore_noninstrumented_modules=1:exitcode=0:"),
+        // Shared memory is at addresses that earlier blocks had, where ThreadSanitizer would report one race only.
+        ("TSAN_OPTIONS", "ignore_noninstrumented_modules=1:suppress_equal_addresses=0:exitcode=0:"),
         ("UBSAN_OPTIONS", "print_stacktrace=1:"),
     ] {
         // The last of two counts.
