@@ -2,6 +2,7 @@
 //! do around them; by g++ and by clang.
 
 mod builds;
+mod candle;
 mod command;
 mod corpus;
 mod orders;
@@ -15,6 +16,7 @@ use std::process::{Command, Output};
 offload_tests::tests! {
     ;
     builds::tests(),
+    candle::tests(),
     command::tests(),
     corpus::tests(),
     orders::tests(),
@@ -63,6 +65,10 @@ impl Program {
             .write("src/hosts.rs", include_str!("program/hosts.rs"))
             .write("kernels/kernels.cu", KERNELS)
             .build_script(r#"Build::new().file("kernels/kernels.cu").arch("cpu").compile("kernels");"#);
+        Self::of(scenario, compiler, check)
+    }
+
+    fn of(scenario: Scenario, compiler: Compiler, check: &str) -> Self {
         scenario.build().env("OFFLOAD_CPU_CHECK", check).env("CXX", compiler.path()).passes();
         Self { path: scenario.program("debug", scenario.name()), check: check.to_owned(), _scenario: scenario }
     }
