@@ -63,14 +63,14 @@ fn main() -> ExitCode {
         ["build"] => build::bench(),
         ["kernels"] => kernels::bench(),
         ["run"] => run::bench(None),
-        ["run", part @ ("calls" | "cpu" | "cold")] => run::bench(Some(part)),
+        ["run", part @ ("calls" | "cpu" | "checks" | "cold")] => run::bench(Some(part)),
         ["candle"] => candle::bench(true),
         ["candle", "some"] => candle::bench(false),
         ["embed"] => embed::bench(false),
         ["embed", "--json"] => embed::bench(true),
         _ => {
             eprintln!(
-                "usage: cargo xtask bench [list|table|find|select|tools|build|kernels|run [calls|cpu|cold]|candle [some]|embed [--json]]"
+                "usage: cargo xtask bench [list|table|find|select|tools|build|kernels|run [calls|cpu|checks|cold]|candle [some]|embed [--json]]"
             );
             return ExitCode::from(2);
         }

@@ -1,4 +1,5 @@
-//! What the run time costs: compiling it, launches of it beside plain ones of the driver, and grids on one core and on two.
+//! What the run time costs: compiling it, launches of it beside plain ones of the driver, grids on one core and on two, and grids that
+//! are checked for races.
 
 use crate::build::OFFLOAD_BUILD;
 use crate::data;
@@ -15,7 +16,7 @@ pub fn bench(part: Option<&str>) {
     let folder = data::folder().join("run");
     let _ = fs::remove_dir_all(&folder);
     let is_wanted = |name: &str| part.is_none_or(|part| part == name);
-    if is_wanted("calls") || is_wanted("cpu") {
+    if ["calls", "cpu", "checks"].into_iter().any(is_wanted) {
         match llvm_program("clang") {
             Some(clang) => {
                 let program = program(&folder, &clang);
@@ -24,6 +25,9 @@ pub fn bench(part: Option<&str>) {
                 }
                 if is_wanted("cpu") {
                     cpu(&program);
+                }
+                if is_wanted("checks") {
+                    checks(&program, &clang);
                 }
             }
             None => println!("  (no LLVM 22 to compile kernels with)"),
@@ -106,7 +110,11 @@ fn program(folder: &Path, clang: &Path) -> Package {
 
 /// Runs the program; returns the lines that it prints.
 fn lines(program: &Package, task: &str, variables: &[(&str, &str)]) -> Vec<String> {
-    let mut command = Command::new(program.folder.join("target/release/bench-program"));
+    lines_of(&program.folder.join("target/release/bench-program"), task, variables)
+}
+
+fn lines_of(program: &Path, task: &str, variables: &[(&str, &str)]) -> Vec<String> {
+    let mut command = Command::new(program);
     let output = command.arg(task).envs(variables.iter().copied()).output().expect("the program was built");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{command:?} failed: {}", String::from_utf8_lossy(&output.stderr));
@@ -158,6 +166,44 @@ struct Grid {
     /// Processor time of the busier thread.
     busier: Vec<Duration>,
     bits: String,
+}
+
+/// Blocks of 256 threads and nine barriers, as images of tests have them and checked for races, by each C++ compiler.
+fn checks(program: &Package, clang: &Path) {
+    let clang = clang.with_file_name("clang++");
+    for (compiler, name) in [("g++", "libtsan.so"), (&*clang.to_string_lossy(), "libclang_rt.tsan-x86_64.so")] {
+        let asked = Command::new(compiler).arg(format!("-print-file-name={name}")).output();
+        let library = asked.ok().map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+        let Some(library) = library.filter(|path| Path::new(path).is_absolute()) else {
+            println!("  ({compiler} has no {name})");
+            continue;
+        };
+        let times = |name: &str, profile: &str, check: &str| -> Vec<Duration> {
+            let mut build = program.cargo(&["build", "--quiet", "--offline", "-j2", "--profile", profile]);
+            build
+                .env("OFFLOAD_CLANG", clang.with_file_name("clang"))
+                .env("CXX", compiler)
+                .env("OFFLOAD_CPU_CHECK", check);
+            succeed(&mut build);
+            let folder = if profile == "dev" { "debug" } else { profile };
+            let program = program.folder.join("target").join(folder).join("bench-program");
+            let options = "ignore_noninstrumented_modules=1:suppress_equal_addresses=0";
+            let checked = [("LD_PRELOAD", &*library), ("TSAN_OPTIONS", options)];
+            let variables: &[(&str, &str)] = if check.is_empty() { &[("OFFLOAD_CPU_THREADS", "1")] } else { &checked };
+            let times: Vec<Duration> =
+                (0..5).flat_map(|_| lines_of(&program, "checks", variables)).map(|line| nanoseconds(&line)).collect();
+            print_row(
+                &format!("200 blocks, {compiler}, {name}", compiler = compiler.rsplit('/').next().unwrap_or(compiler)),
+                times.clone(),
+            );
+            times
+        };
+        let plain = seconds(&times("dev profile", "dev", ""));
+        let optimized = seconds(&times("release profile", "release", ""));
+        let checked = seconds(&times("checked for races", "dev", "races"));
+        println!("  {:<58} {:>25.1}   (at most 30)", "checked as a multiple of the dev profile", checked / plain);
+        println!("  {:<58} {:>25.1}", "of the release profile", checked / optimized);
+    }
 }
 
 /// Grids on the CPU, with one thread of the operating system and with two.

@@ -27,6 +27,7 @@ fn main() {
     match env::args().nth(1).as_deref() {
         Some("calls") => calls(),
         Some("cpu") => cpu(),
+        Some("checks") => checks(),
         _ => panic!("which task?"),
     }
 }
@@ -149,6 +150,22 @@ fn cpu() {
     grid("matmul", &mut c, |c| unsafe {
         matmul::matmul(size as i32, &a, &a, c).launch(&device, (tiles, tiles), (16, 16))
     });
+}
+
+/// Blocks with barriers; the first launch makes what later ones use again.
+fn checks() {
+    let device = Device::cpu();
+    let count = 200 * 256;
+    let x = device.buffer(&vec![1.0_f32; count]).expect("there is memory");
+    let mut sums = device.zeros(200).expect("there is memory");
+    for run in 0..4 {
+        let start = Instant::now();
+        // SAFETY: one sum for each block of 256 elements.
+        unsafe { block_sum::block_sum(count as i32, &x, &mut sums).launch(&device, 200, 256).expect("a grid runs") };
+        if run > 0 {
+            println!("{}", start.elapsed().as_nanos());
+        }
+    }
 }
 
 /// The same number of threads without the run time: what the machine has to give.
