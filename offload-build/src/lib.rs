@@ -200,7 +200,6 @@
 //! | `CXX`, `CXXFLAGS`, … | the C++ compiler for the `cpu` image, as documented by `cc` |
 //! | `OFFLOAD_PREBUILT_<package>`, `OFFLOAD_PREBUILT` | `update`: write the prebuilt set; `only`: take every GPU image from it; `never`: don't look at it. A static library is in no set: with `update` a warning tells so, and `only` is an error |
 //! | `OFFLOAD_SKIP=1`, `DOCS_RS` | compile nothing: an empty pack, whose `select` says so. For rust-analyzer: `"rust-analyzer.cargo.extraEnv": {"OFFLOAD_SKIP": "1"}` |
-//!
 //! | `CPATH`, `C_INCLUDE_PATH`, `CPLUS_INCLUDE_PATH`, `OBJC_INCLUDE_PATH`, `OBJCPLUS_INCLUDE_PATH`, `COMPILER_PATH`, `LIBRARY_PATH`, `GCC_EXEC_PREFIX`, `SOURCE_DATE_EPOCH`, `SDKROOT`, `MACOSX_DEPLOYMENT_TARGET`, `CCC_OVERRIDE_OPTIONS`, `QA_OVERRIDE_GCC3_OPTIONS`, `INCLUDE`, `LIB`, `LIBPATH`, `CL`, `_CL_` | what compilers read by themselves: images of another value are made again. `DEPENDENCIES_OUTPUT` and `SUNPRO_DEPENDENCIES` are kept from them |
 //! | `OFFLOAD_REBUILD=1` | make everything again, whatever there is |
 //!
@@ -216,6 +215,9 @@
 //! | `races` | accesses that nothing orders: of threads of a block without a barrier, of a warp without `__syncwarp`, of blocks (ThreadSanitizer) |
 //! | `undefined` | shifts that are too far, signed overflow, indices beyond an array (UndefinedBehaviorSanitizer) |
 //! | `all` | `memory` and `undefined` in one image. `races` needs an image of its own, and a warning says so |
+//!
+//! `cargo offload test`, of offload-tools, runs the tests of a package so, and prints what is found. What follows is for who does it by
+//! hand.
 //!
 //! Each finds barriers that not all threads of a block reach, and fills shared memory with bytes of 0xff, which are NaN. Images for
 //! GPUs are what they are without it.

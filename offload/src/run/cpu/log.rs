@@ -14,8 +14,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 use std::fs::OpenOptions;
 use std::io::Write;
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread::ThreadId;
 use std::{env, eprintln, process, thread};
 
@@ -72,23 +71,28 @@ pub(super) fn within<R>(
     launch: impl FnOnce() -> R,
 ) -> R {
     let name = thread::current().name().unwrap_or("").to_string();
+    let (has_ended, signal) = (Mutex::new(false), Condvar::new());
+    let watch = || {
+        let waiting = has_ended.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = signal.wait_timeout_while(waiting, limit, |has_ended| !*has_ended);
+        let (has_ended, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        if !*has_ended {
+            let place = place();
+            write("endless", kernel, &[&name, &place]);
+            eprintln!(
+                "offload: the kernel {kernel} has run for {} s on the CPU (OFFLOAD_CPU_TIME_LIMIT) and is ended, in {place}",
+                limit.as_secs()
+            );
+            image::remove_files();
+            process::exit(ENDED);
+        }
+    };
     thread::scope(|scope| {
-        let (ended, end) = mpsc::channel::<()>();
         // Without another thread, nobody watches.
-        let _ = thread::Builder::new().spawn_scoped(scope, move || {
-            if end.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
-                let place = place();
-                write("endless", kernel, &[&name, &place]);
-                eprintln!(
-                    "offload: the kernel {kernel} has run for {} s on the CPU (OFFLOAD_CPU_TIME_LIMIT) and is ended, in {place}",
-                    limit.as_secs()
-                );
-                image::remove_files();
-                process::exit(ENDED);
-            }
-        });
+        let _ = thread::Builder::new().spawn_scoped(scope, watch);
         let result = launch();
-        drop(ended);
+        *has_ended.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        signal.notify_all();
         result
     })
 }
