@@ -1,7 +1,6 @@
 //! Kernels that a program declares: `extern { fn saxpy(n: i32, x: *mut f32); }`.
 
-use proc_macro2::{Ident, Span, TokenStream, TokenTree};
-use quote::ToTokens;
+use proc_macro2::{Ident, Punct, Spacing, Span, TokenStream, TokenTree};
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::{Error, LitStr, Result, Token, braced, parenthesized};
@@ -97,8 +96,9 @@ fn attributes(input: ParseStream) -> Result<(TokenStream, Option<LitStr>)> {
         match syn::parse::Parser::parse2(link_name, inner.stream())? {
             Some(name) => symbol = Some(name),
             None => {
-                sign.to_tokens(&mut others);
-                others.extend([group]);
+                let mut first = Punct::new('#', Spacing::Alone);
+                first.set_span(sign.span);
+                others.extend([first.into(), group]);
             }
         }
     }

@@ -6,6 +6,8 @@ use offload_format::pack_index::{ArgumentKind, IndexArgument, IndexImage, PackIm
 use proc_macro2::{Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote, quote_spanned};
 use std::collections::BTreeSet;
+use std::iter;
+use syn::buffer::TokenBuffer;
 use syn::ext::IdentExt;
 use syn::{Error, Result};
 
@@ -194,7 +196,9 @@ fn check_count(kernel: &Declaration, symbol: &str, target: &str, arguments: &[In
             extra.name,
             arguments.iter().map(bytes).collect::<Vec<_>>().join(", ")
         );
-        return Err(Error::new_spanned(&extra.ty, message));
+        let ty = TokenBuffer::new2(extra.ty.clone());
+        let end = iter::successors(Some(ty.begin()), |at| Some(at.token_tree()?.1)).last().unwrap_or(ty.begin());
+        return Err(Error::new_range(ty.begin()..end, message));
     }
     Ok(())
 }

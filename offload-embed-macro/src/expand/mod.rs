@@ -138,7 +138,10 @@ pub(crate) fn file(file: &File, options: &Options) -> TokenStream {
     let size = Literal::u64_unsuffixed(*size);
     // The names for ELF and COFF, and for Mach-O.
     let (placed, section) = match (&options.section, file.kind.section()) {
-        (Some(section), _) => (quote! { #section, #section }, section.value()),
+        (Some(name), _) => {
+            let section = name.token();
+            (quote! { #section, #section }, name.value())
+        }
         (None, Some(SectionNames { name, macho: (segment, section) })) => {
             let macho = format!("{segment},{section}");
             (quote! { #name, #macho }, name.to_owned())

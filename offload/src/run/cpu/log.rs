@@ -7,6 +7,7 @@
 //! | `found`, process, kernel, thread | a launch in which a checked image reports something |
 //! | `endless`, process, kernel, thread, place | a launch takes longer than `OFFLOAD_CPU_TIME_LIMIT`, in seconds; then the process ends |
 
+use super::beside::beside;
 use super::image;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -44,7 +45,7 @@ fn write(what: &str, kernel: &str, more: &[&str]) {
     let mut line = format!("{what}\t{}\t{kernel}", process::id());
     for word in more {
         line.push('\t');
-        line.push_str(&word.replace(['\t', '\n'], " "));
+        line.extend(word.chars().map(|letter| if letter.is_ascii_control() { ' ' } else { letter }));
     }
     line.push('\n');
     let opened = OpenOptions::new().create(true).append(true).open(&path);
@@ -64,12 +65,7 @@ pub(super) fn time_limit() -> Result<Option<Duration>, String> {
 }
 
 /// Calls `launch`, and ends the process if it takes longer; `place` says where it is then.
-pub(super) fn within<R>(
-    limit: Duration,
-    kernel: &str,
-    place: &(dyn Fn() -> String + Sync),
-    launch: impl FnOnce() -> R,
-) -> R {
+pub(super) fn within(limit: Duration, kernel: &str, place: &(dyn Fn() -> String + Sync), launch: &mut dyn FnMut()) {
     let name = thread::current().name().unwrap_or("").to_string();
     let (has_ended, signal) = (Mutex::new(false), Condvar::new());
     let watch = || {
@@ -87,12 +83,10 @@ pub(super) fn within<R>(
             process::exit(ENDED);
         }
     };
-    thread::scope(|scope| {
-        // Without another thread, nobody watches.
-        let _ = thread::Builder::new().spawn_scoped(scope, watch);
-        let result = launch();
+    // Without another thread, nobody watches.
+    beside(1, &watch, &mut || {
+        launch();
         *has_ended.lock().unwrap_or_else(PoisonError::into_inner) = true;
         signal.notify_all();
-        result
-    })
+    });
 }

@@ -1,5 +1,6 @@
 //! The blocks of a grid, on all cores.
 
+use super::beside::beside;
 use super::check::{Order, Progress, Settings, found};
 use super::image::{Kernel, LaunchWith};
 use super::log;
@@ -97,15 +98,7 @@ pub(super) unsafe fn run(
             run(first, blocks.min(first + part));
         }
     };
-    thread::scope(|scope| {
-        for _ in 1..workers {
-            // Without another thread, this one does it all.
-            if thread::Builder::new().spawn_scoped(scope, work).is_err() {
-                break;
-            }
-        }
-        work();
-    });
+    beside(workers - 1, &work, &mut || work());
     Ok(())
 }
 
@@ -128,23 +121,26 @@ unsafe fn run_on_one(
     let (grid, block) = (launch.grid.0, launch.block.0);
     let blocks: u64 = grid.iter().map(|&count| u64::from(count)).product();
     let mut context = Context { function: kernel.address, arguments, invoke };
-    // SAFETY: the types are those of `offload/schedule.h`. Context, settings and what they point to live until the call returns.
-    let mut call = || unsafe {
-        with(
-            grid.as_ptr(),
-            launch.block.0.as_ptr(),
-            0,
-            blocks,
-            launch.shared_memory,
-            run_thread,
-            (&raw mut context).cast(),
-            &raw const settings,
-        )
+    let mut findings = 0;
+    let mut call = || {
+        // SAFETY: the types are those of `offload/schedule.h`. Context, settings and what they point to live until the call returns.
+        findings = unsafe {
+            with(
+                grid.as_ptr(),
+                launch.block.0.as_ptr(),
+                0,
+                blocks,
+                launch.shared_memory,
+                run_thread,
+                (&raw mut context).cast(),
+                &raw const settings,
+            )
+        }
     };
-    let findings = match limit {
-        Some(limit) => log::within(limit, name, &|| place(&progress, grid, block), call),
+    match limit {
+        Some(limit) => log::within(limit, name, &|| place(&progress, grid, block), &mut call),
         None => call(),
-    };
+    }
     if findings == 0 {
         return Ok(());
     }

@@ -1,0 +1,15 @@
+//! More threads of the operating system beside the one that launches.
+
+use std::thread;
+
+/// Calls `own`, and at the same time `other` on so many more threads, or on those that can be had.
+pub(super) fn beside(count: usize, other: &(dyn Fn() + Sync), own: &mut dyn FnMut()) {
+    thread::scope(|scope| {
+        for _ in 0..count {
+            if thread::Builder::new().spawn_scoped(scope, other).is_err() {
+                break;
+            }
+        }
+        own();
+    });
+}
