@@ -9,9 +9,11 @@
 //! | `log` | what programs of a pass write down: kernels, findings, reports of sanitizers |
 //! | `findings` | reports of sanitizers, read |
 //! | `summary` | what is printed at the end |
+//! | `interrupt` | Ctrl-C |
 
 pub mod arguments;
 mod findings;
+mod interrupt;
 mod log;
 mod passes;
 mod record;
@@ -54,10 +56,14 @@ pub fn main() -> ExitCode {
 fn test(asked: &Asked) -> Result<ExitCode, String> {
     let place = passes::Place::find(asked)?;
     let mut outcome = summary::Outcome::default();
+    interrupt::ignore();
     for pass in passes::of(asked) {
         anstream::eprintln!("{}", pass.title());
         let log = log::Log::new(&place.folder(&pass))?;
         let status = passes::run(&pass, asked, &place, &log)?;
+        if interrupt::came() {
+            return Ok(ExitCode::from(interrupt::STATUS));
+        }
         let entries = log.read()?;
         if entries.programs.is_empty() && !status.success() {
             // Cargo has said why there is nothing to run.

@@ -1,5 +1,6 @@
 //! What Cargo starts in the place of a test program: `cargo-offload run PROGRAM ARGUMENTS`.
 
+use super::interrupt;
 use super::log::{Log, Program};
 use super::passes::variables;
 use super::record::Record;
@@ -7,7 +8,7 @@ use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{self, Command, ExitCode, ExitStatus};
+use std::process::{self, Command, ExitCode, ExitStatus, Stdio};
 
 /// Runs a test program.
 ///
@@ -107,16 +108,19 @@ fn become_program(mut command: Command) -> Result<ExitCode, String> {
 /// fails.
 fn in_orders(program: &Path, arguments: &[OsString], count: u64, seed: u64, log: &Log) -> Result<ExitCode, String> {
     let failed = |error| format!("cannot start {}: {error}", program.display());
+    // The program that runs ends by an interrupt; what it leaves behind is removed then.
+    interrupt::ignore();
     for (number, order) in orders(count, seed).enumerate() {
         let mut command = plain(program, arguments);
         command.env("OFFLOAD_CPU_ORDER", &order);
-        let (status, printed) = match number {
-            0 => (command.status().map_err(failed)?, None),
-            _ => {
-                let output = command.output().map_err(failed)?;
-                (output.status, Some(output))
-            }
-        };
+        if number > 0 {
+            command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        }
+        let child = command.spawn().map_err(failed)?;
+        let process = child.id();
+        let output = child.wait_with_output().map_err(failed)?;
+        remove_images(process);
+        let (status, printed) = (output.status, (number > 0).then_some(output));
         if status.success() {
             continue;
         }
@@ -130,6 +134,16 @@ fn in_orders(program: &Path, arguments: &[OsString], count: u64, seed: u64, log:
         return Ok(code(status));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Removes the files of images that a program has left which did not end by itself.
+fn remove_images(process: u32) {
+    let prefix = format!("offload-{process}-");
+    for entry in fs::read_dir(env::temp_dir()).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with(&prefix) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }
 
 /// Forward and reverse, which find most, then random ones.

@@ -4,6 +4,10 @@ use offload_tests::own;
 use offload_tests::registry::COMPILERS;
 use offload_tests::scenario::{Run, Scenario};
 use std::fs;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 offload_tests::tests! {
     COMPILERS.slow() => [each_end_has_its_status],
@@ -141,6 +145,27 @@ fn each_end_has_its_status() {
         "a kernel that does not end in time, in the kernel spin\n   it was in block (0, 0, 0), thread (3, 0, 0)\n";
     assert!(printed.contains(expected), "{printed}");
     assert!(printed.contains("tests that fail with OFFLOAD_CPU_ORDER=forward\n"), "{printed}");
+
+    // Ctrl-C, which a terminal sends to all that runs in it.
+    for line in ["--check memory --lib -- --exact endless", "--orders 2 --lib -- --exact endless"] {
+        let mut command = run(line).command();
+        let folder = scenario.target.join("offload-check");
+        let mut child =
+            command.process_group(0).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("Cargo starts");
+        let log = folder.join(if line.contains("orders") { "orders/log/kernels" } else { "memory/log/kernels" });
+        let is_running = || fs::read_to_string(&log).is_ok_and(|text| text.contains("launched"));
+        // The pass before has left a log.
+        let _ = fs::remove_file(&log);
+        let started = (0..600).any(|_| {
+            thread::sleep(Duration::from_millis(100));
+            is_running()
+        });
+        assert!(started, "no kernel is launched");
+        let group = format!("-{}", child.id());
+        let sent = Command::new("kill").args(["-INT", "--", &group]).status().expect("kill is there");
+        assert!(sent.success());
+        assert_eq!(child.wait().expect("it ends").code(), Some(130), "{line}");
+    }
 
     // Cargo says what is wrong with a program.
     scenario.write("src/lib.rs", "fn main() { 1 }");
