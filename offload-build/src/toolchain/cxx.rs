@@ -1,6 +1,7 @@
 //! The host's C++ compiler, as the `cc` crate finds it.
 
 use super::identity::Identity;
+use super::install::Wanted;
 use super::probe_cache::ProbeCache;
 use super::program::identity;
 use crate::cargo::Cargo;
@@ -38,11 +39,7 @@ impl Cxx {
     pub(crate) fn for_cpu(cargo: &Cargo, probes: &ProbeCache) -> Result<Self, Error> {
         Self::find(cargo, probes, &cargo.target, Kind::Gnu).map_err(|why| {
             let cure = match cargo.target == cargo.host {
-                true => {
-                    "install one (Debian, Ubuntu: apt install g++; Fedora: dnf install gcc-c++; macOS: xcode-select \
-                         --install) or name it in CXX"
-                        .to_owned()
-                }
+                true => Wanted::Cxx("CXX").help(),
                 false => format!(
                     "install a cross compiler and name it in CXX_{}, or leave 'cpu' out of the targets",
                     cargo.target.replace('-', "_")
