@@ -16,6 +16,8 @@ pub enum Tool {
     Nvcc,
     /// HIP's headers, AMD's libraries for devices and its runtime, unpacked in the folder that `OFFLOAD_TEST_ROCM` names.
     Rocm,
+    /// The oldest clang (15, with lld) and g++ (11) that are promised, unpacked in the folder that `OFFLOAD_TEST_OLDEST` names.
+    Oldest,
     /// The published crate `candle-kernels`, in Cargo's cache.
     Candle,
     /// `libnvJitLink.so.13` in `CUDA_HOME/lib` or `lib64`.
@@ -124,6 +126,13 @@ impl Tool {
                     &["usr/include/hip/hip_runtime.h", "usr/lib/x86_64-linux-gnu/amdgcn/bitcode/ocml.bc"],
                 ),
                 None => Err("OFFLOAD_TEST_ROCM is not set".to_owned()),
+            },
+            Tool::Oldest => match env::var_os("OFFLOAD_TEST_OLDEST") {
+                Some(folder) => all_in(
+                    Path::new(&folder),
+                    &["usr/lib/llvm-15/bin/clang", "usr/lib/llvm-15/bin/ld.lld", "usr/bin/g++-11"],
+                ),
+                None => Err("OFFLOAD_TEST_OLDEST is not set".to_owned()),
             },
             Tool::Candle => candle_kernels().map(drop),
             Tool::NvJitLink => cuda_library("libnvJitLink.so.13").map(drop),
@@ -248,6 +257,12 @@ pub fn llvm(name: &str) -> Command {
 pub fn rocm() -> PathBuf {
     let folder = env::var_os("OFFLOAD_TEST_ROCM").expect("OFFLOAD_TEST_ROCM is set: Tool::Rocm was checked");
     Path::new(&folder).join("usr")
+}
+
+/// One of the oldest compilers, by its path in their packages.
+pub fn oldest(path: &str) -> PathBuf {
+    let folder = env::var_os("OFFLOAD_TEST_OLDEST").expect("OFFLOAD_TEST_OLDEST is set: Tool::Oldest was checked");
+    Path::new(&folder).join(path)
 }
 
 /// The folder of the published crate `candle-kernels`, in Cargo's cache.

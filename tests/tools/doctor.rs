@@ -5,7 +5,7 @@ use offload_tests::own::{self, Ran};
 use offload_tests::registry::{COMPILERS, GCC, NOTHING, needs};
 use offload_tests::scenario::Scenario;
 use offload_tests::scratch;
-use offload_tests::tools::{Tool, cuda, llvm_bin, stdout, succeed};
+use offload_tests::tools::{Tool, cuda, llvm_bin, oldest, stdout, succeed};
 use serde_json::Value;
 use std::process::Command;
 
@@ -13,6 +13,7 @@ offload_tests::tests! {
     COMPILERS => [a_build_does_as_it_says, what_compilers_say_of_themselves, what_people_see, a_program_without_its_mode],
     COMPILERS.slow() => [what_is_listed_is_built],
     needs(&[Tool::Gcc, Tool::OwnMounts]) => [a_machine_without_compilers],
+    needs(&[Tool::Oldest]) => [an_old_clang_lists_its_gpus],
     GCC => [a_variable_that_names_nothing],
     NOTHING => [runtimes_are_where_the_loader_looks],
 }
@@ -180,6 +181,16 @@ fn what_compilers_say_of_themselves() {
         assert!(help.contains(&format!("'{name}'")), "ptxas does not know {name}");
     }
     assert_eq!(names("C++ compiler"), ["cpu"]);
+}
+
+/// It looks for ROCm's libraries before it lists anything, unless it is told that it needs none.
+fn an_old_clang_lists_its_gpus() {
+    let clang = oldest("usr/lib/llvm-15/bin/clang");
+    let record = json(&own::run(bare(&["--json"]).env("OFFLOAD_CLANG", clang)));
+    let targets = tool(&record, "clang")["targets"].as_array().expect("a list").clone();
+    for name in ["gfx90a", "gfx1030", "compute_80"] {
+        assert!(targets.iter().any(|target| target == name), "no {name} in {targets:?}");
+    }
 }
 
 fn a_machine_without_compilers() {

@@ -134,7 +134,8 @@ impl Clang {
 
     /// The processors of a triple that it lists, of those whose names start so.
     pub(crate) fn processors(&self, triple: &str, start: &str) -> Vec<String> {
-        let answer = probe(&self.path, [&format!("--target={triple}"), "--print-supported-cpus"], &[]);
+        // Older ones look for ROCm's libraries before they answer.
+        let answer = probe(&self.path, [&format!("--target={triple}"), "-nogpulib", "--print-supported-cpus"], &[]);
         // They are listed on standard error.
         let text = answer.map(|answer| answer.stderr).unwrap_or_default();
         text.split_whitespace().filter(|word| word.starts_with(start)).map(str::to_owned).collect()
