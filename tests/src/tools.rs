@@ -2,8 +2,9 @@
 
 use crate::published;
 use std::env;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 /// A tool that a test may need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +55,8 @@ pub enum Tool {
     Python,
     /// GNU ld that links for 64-bit Windows, which is how the one of Debian for x86-64 is built.
     GnuPe,
+    /// rust-analyzer's server for procedural macros, which rustup's toolchains have, of the version that tests know.
+    MacroServer,
     /// The lld that comes with rustc, which links by default for x86-64 Linux.
     RustLld,
     /// The linker mold.
@@ -94,6 +97,7 @@ impl Tool {
                 | Tool::RustGpu
                 | Tool::HostWithoutPacks
                 | Tool::RustLld
+                | Tool::MacroServer
         )
     }
 
@@ -186,6 +190,16 @@ impl Tool {
                 }
             }
             Tool::RustLld => rust_lld().map(drop),
+            Tool::MacroServer => {
+                let program = macro_server_program();
+                if !program.is_file() {
+                    return Err(format!("no {}", program.display()));
+                }
+                match &*macro_server(r#"{"ApiVersionCheck":{}}"#) {
+                    r#"{"ApiVersionCheck":6}"# => Ok(()),
+                    other => Err(format!("{} has another version: {other:?}", program.display())),
+                }
+            }
             Tool::Mold => found_in_path("mold"),
             Tool::HideablePtxas => {
                 for root in ["/usr/local/cuda", "/opt/cuda"] {
@@ -241,6 +255,23 @@ pub fn hosts_without_packs() -> Vec<String> {
         folder.is_ok_and(|folder| Path::new(stdout(&folder).trim()).is_dir())
     };
     WITHOUT_PACKS.into_iter().filter(is_there).map(str::to_owned).collect()
+}
+
+fn macro_server_program() -> PathBuf {
+    let sysroot = Command::new("rustc").args(["--print", "sysroot"]).output().map(|output| stdout(&output));
+    Path::new(sysroot.unwrap_or_default().trim()).join("libexec").join("rust-analyzer-proc-macro-srv")
+}
+
+/// The answer of rust-analyzer's server for procedural macros to one message, or nothing.
+pub fn macro_server(message: &str) -> String {
+    let mut command = Command::new(macro_server_program());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let child = command.env("RUST_ANALYZER_INTERNALS_DO_NOT_USE", "this is a test").spawn();
+    let Ok(mut child) = child else { return String::new() };
+    // It ends with its input.
+    let sent = child.stdin.take().is_some_and(|mut input| writeln!(input, "{message}").is_ok());
+    let output = child.wait_with_output().expect("it was started");
+    if sent { stdout(&output).trim().to_owned() } else { String::new() }
 }
 
 /// The folder of LLVM 22's programs.
