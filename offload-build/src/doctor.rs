@@ -209,7 +209,10 @@ fn cxx(tools: &Tools<'_>, cargo: &Cargo) -> Tool {
         Ok(cxx) => {
             Tool { path: Some(cxx.path), targets: vec!["cpu".to_owned()], version: Some(cargo.target.clone()), ..tool }
         }
-        Err(error) => tool.unusable(error),
+        Err(why) => {
+            let help = MissingTool::cxx(cargo, &why).help();
+            tool.unusable(why).install(help)
+        }
     }
 }
 

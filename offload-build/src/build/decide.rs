@@ -70,7 +70,7 @@ impl Run<'_> {
             OffloadArch::Nvidia(arch) => self.by_clang_for_nvidia(&needed, arch),
             OffloadArch::Cpu => {
                 let sdk = Sdk::default();
-                let cxx = self.tools.cxx()?;
+                let cxx = self.tools.cxx().map_err(|why| MissingTool::cxx(self.cargo, &why))?;
                 let sanitizer = self.tools.sanitizer(&cxx)?;
                 Ok(self.fresh_or_stale(&needed, self.compilations(&needed, &sdk).cpu(&cxx, sanitizer.as_ref()))?)
             }

@@ -1,6 +1,7 @@
 //! Why the compilers of this machine do not make an image, and what to do about it.
 
 use super::prebuilt::Prebuilt;
+use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
 use crate::targets::Target;
 use crate::toolchain::install::Wanted;
@@ -48,6 +49,20 @@ impl MissingTool {
     /// Whether both are one thing to a reader.
     fn is_same(&self, other: &Self) -> bool {
         (&self.long, &self.help) == (&other.long, &other.help)
+    }
+
+    /// The host's C++ compiler, which compiles for the CPU.
+    pub(crate) fn cxx(cargo: &Cargo, why: &str) -> Self {
+        let long = format!("it needs a C++ compiler for {}: {why}", cargo.target);
+        let short = format!("no C++ compiler for {} was found", cargo.target);
+        let help = match cargo.target == cargo.host {
+            true => Wanted::Cxx("CXX").help(),
+            false => format!(
+                "install a cross compiler and name it in CXX_{}, or leave 'cpu' out of the targets",
+                cargo.target.replace('-', "_")
+            ),
+        };
+        Self { short, long, help: Some(help), kind: ErrorKind::ToolNotFound }
     }
 
     fn tool(name: &str, trail: &Trail, wanted: Wanted) -> Self {

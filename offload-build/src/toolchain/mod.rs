@@ -107,8 +107,8 @@ impl<'a> Tools<'a> {
         is_path(self.probes.ask(&clang.path, WHERE_IS_IT)) || is_path(self.probes.ask_anew(&clang.path, WHERE_IS_IT))
     }
 
-    /// The host's C++ compiler.
-    pub(crate) fn cxx(&self) -> Result<Cxx, Error> {
+    /// The host's C++ compiler. The inner error says why there is none.
+    pub(crate) fn cxx(&self) -> Result<Cxx, String> {
         Cxx::for_cpu(self.cargo, &self.probes)
     }
 
