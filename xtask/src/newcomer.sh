@@ -11,7 +11,8 @@ run() {
   eval "$1" >/tmp/log 2>&1
   status=$?
   tail -n "$2" /tmp/log
-  echo "  [status $status, $((($(date +%s%N) - start) / 100000000)) tenths of a second]"
+  tenths=$((($(date +%s%N) - start) / 100000000))
+  echo "  [status $status, $((tenths / 10)).$((tenths % 10)) s]"
 }
 
 # The same for a command that counts.
