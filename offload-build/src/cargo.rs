@@ -35,6 +35,8 @@ pub(crate) struct Cargo {
     pub(crate) debug: bool,
     /// Whether dependents are told what this build script tells them.
     pub(crate) has_links: bool,
+    /// Whether there is no Cargo to print anything for.
+    is_silent: bool,
     told: RefCell<Told>,
     /// The folders that [`Cargo::watch_folder`] has looked into.
     considered: RefCell<HashSet<PathBuf>>,
@@ -77,6 +79,7 @@ impl Cargo {
             opt_level: var("OPT_LEVEL")?,
             debug: var("DEBUG").is_ok_and(|debug| !matches!(debug.as_str(), "false" | "0" | "none")),
             has_links: var("CARGO_MANIFEST_LINKS").is_ok(),
+            is_silent: false,
             told: RefCell::default(),
             considered: RefCell::default(),
         })
@@ -104,11 +107,13 @@ impl Cargo {
         made.unwrap_or_else(|error| error.report(what))
     }
 
-    /// Not in a build script: for host programs of this triple. Nothing is told to Cargo, and nothing has a place to lie in.
-    pub(crate) fn outside(triple: &str) -> Self {
+    /// Not in a build script: for host programs of this triple, with the settings of Cargo's release or dev profile. Nothing is
+    /// told to Cargo. The folder for files is not made.
+    pub(crate) fn outside(triple: &str, is_release: bool) -> Self {
         let text = String::new;
+        let profile = if is_release { "release" } else { "dev" };
         Self {
-            out_dir: PathBuf::new(),
+            out_dir: env::temp_dir().join(format!("offload-{}-{profile}", std::process::id())),
             manifest_dir: env::current_dir().unwrap_or_default(),
             package: text(),
             version: text(),
@@ -118,9 +123,10 @@ impl Cargo {
             target_pointer_width: text(),
             target_endian: text(),
             host: triple.to_owned(),
-            opt_level: "3".to_owned(),
-            debug: false,
+            opt_level: if is_release { "3" } else { "0" }.to_owned(),
+            debug: !is_release,
             has_links: false,
+            is_silent: true,
             told: RefCell::default(),
             considered: RefCell::default(),
         }
@@ -322,7 +328,7 @@ impl Cargo {
 
     /// One line that the user sees.
     pub(crate) fn warn(&self, line: &str) {
-        println!("cargo::warning={line}");
+        self.note(&format!("cargo::warning={line}"));
     }
 
     /// One line that the user sees, once in a run of the build script.
@@ -337,7 +343,9 @@ impl Cargo {
 
     /// One line that `cargo build -vv` shows, and that stands in the build script's output file.
     pub(crate) fn note(&self, line: &str) {
-        println!("{line}");
+        if !self.is_silent {
+            println!("{line}");
+        }
     }
 
     fn tell(&self, line: String) {

@@ -4,9 +4,10 @@
 //! same places, the same questions to the compilers. build.rs can name other compilers, of which nothing is known here.
 
 use crate::build::missing_tool::MissingTool;
+use crate::build::trial::Trial;
 use crate::cargo::Cargo;
 use crate::compile::sdk;
-use crate::exec::{Kind, Launcher, NO_INPUT, Step};
+use crate::exec::Launcher;
 use crate::targets::{self, Gpus, Target};
 use crate::toolchain::{Clang, Cxx, Found, Nvcc, Ptxas, Rocm, Tools};
 use offload_format::target::{NvidiaCode, OffloadArch};
@@ -22,8 +23,20 @@ pub struct Report {
     /// What `native` stands for here: targets of the machine's GPUs, or who was asked for them, and what the answers
     /// were.
     pub native: Result<Vec<String>, Vec<String>>,
-    /// For each target that was asked about, in that order, why it cannot be built; `None` if it can.
-    pub refusals: Vec<(String, Option<String>)>,
+    /// For each target that was asked about, in that order, whether it can be built.
+    pub verdicts: Vec<Verdict>,
+}
+
+/// Whether a target can be built: a small kernel was, or was not.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Verdict {
+    /// The target, or a word that stands for targets, as it was asked about.
+    pub target: String,
+    /// Why it cannot be built; `None` if it can.
+    pub refusal: Option<String>,
+    /// Why it cannot be built without optimization, as in Cargo's dev profile, although it can be built with it.
+    pub unoptimized: Option<String>,
 }
 
 /// A compiler, or what a compiler needs.
@@ -40,8 +53,11 @@ pub struct Tool {
     pub version: Option<String>,
     /// Where it is looked for, in this order; of one that is not there, what was tried.
     pub looked: String,
-    /// What keeps it, or part of it, from being used.
+    /// What keeps it, or part of it, from being used. Lines that begin with two spaces are commands.
     pub problem: Option<String>,
+    /// How to install it on this system, where builds need it and it is missing. Lines that begin with two spaces are
+    /// commands.
+    pub install: Option<String>,
     /// The targets that it builds for, as it says itself. For NVIDIA, machine code (`sm_90`) and PTX (`compute_90`)
     /// count each.
     pub targets: Vec<String>,
@@ -57,9 +73,10 @@ fn in_order(mut targets: Vec<String>) -> Vec<String> {
     targets
 }
 
-/// Looks for everything, for host programs of this target triple, and asks whether each of these targets can be built.
+/// Looks for everything, for host programs of this target triple, and tries whether each of these targets can be built. They may
+/// be words that stand for several: `native`, `all-major`, `all`.
 pub fn examine(triple: &str, targets: &[String]) -> Report {
-    let cargo = Cargo::outside(triple);
+    let cargo = Cargo::outside(triple, true);
     let tools = Tools::forgetful(&cargo);
     let found = vec![clang(&tools), ptxas(&tools), nvcc(&tools), rocm(&tools), cxx(&tools, &cargo), launcher(&cargo)];
     let native = match targets::native_gpus(&cargo, &tools) {
@@ -67,19 +84,57 @@ pub fn examine(triple: &str, targets: &[String]) -> Report {
         Ok(Gpus::None(trail)) => Err(trail),
         Err(error) => Err(vec![error.to_string()]),
     };
-    let refusals = targets.iter().map(|target| (target.clone(), refusal(&tools, target).err())).collect();
-    Report { tools: found, native, refusals }
+    let verdicts = if targets.is_empty() { Vec::new() } else { verdicts(targets, &cargo, &tools) };
+    Report { tools: found, native, verdicts }
+}
+
+fn verdicts(targets: &[String], cargo: &Cargo, tools: &Tools<'_>) -> Vec<Verdict> {
+    let dev_cargo = Cargo::outside(&cargo.target, false);
+    let dev_tools = Tools::forgetful(&dev_cargo);
+    let trials = Trial::new(cargo, tools).and_then(|release| Ok((release, Trial::new(&dev_cargo, &dev_tools)?)));
+    let verdict = |target: &String| {
+        let (refusal, unoptimized) = match &trials {
+            Err(error) => (Some(format!("could not try it: {error}")), None),
+            Ok((release, dev)) => match targets::of_item(target, BY, cargo, tools) {
+                // What was looked for is said elsewhere.
+                Err(error) => (Some(first_line(&error.to_string())), None),
+                Ok(targets) => match first_refusal(&targets, release) {
+                    Some(why) => (Some(why), None),
+                    None => (None, first_refusal(&targets, dev)),
+                },
+            },
+        };
+        Verdict { target: target.clone(), refusal, unoptimized }
+    };
+    targets.iter().map(verdict).collect()
+}
+
+/// Who lists the targets that were asked about.
+const BY: &str = "the command line";
+
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().trim_end_matches(':').to_owned()
+}
+
+/// Why the first of these targets cannot be built; of several, with its name.
+fn first_refusal(targets: &[Target], trial: &Trial<'_>) -> Option<String> {
+    let (target, why) = targets.iter().find_map(|target| Some((target, trial.run(target).err()?)))?;
+    Some(if targets.len() > 1 { format!("{target}: {why}") } else { why })
 }
 
 impl Tool {
     fn new(name: &'static str, makes: &'static str, places: &str) -> Self {
-        let (path, version, problem, targets) = Default::default();
-        Self { name, makes, path, version, looked: places.to_owned(), problem, targets }
+        let (path, version, problem, install, targets) = Default::default();
+        Self { name, makes, path, version, looked: places.to_owned(), problem, install, targets }
     }
 
     /// Nothing was found: the trail says more than the list of places.
     fn missing(self, trail: impl fmt::Display) -> Self {
         Self { looked: trail.to_string(), ..self }
+    }
+
+    fn install(self, help: Option<String>) -> Self {
+        Self { install: help, ..self }
     }
 
     fn unusable(self, why: impl fmt::Display) -> Self {
@@ -91,17 +146,18 @@ fn clang(tools: &Tools<'_>) -> Tool {
     let tool = Tool::new("clang", "code objects for AMD, with lld; PTX for NVIDIA", Clang::PLACES);
     let clang = match tools.clang() {
         Ok(Found::Tool(clang)) => clang,
-        Ok(Found::Missing(trail)) => return tool.missing(trail),
+        Ok(Found::Missing(trail)) => return tool.missing(trail).install(MissingTool::clang(trail).help()),
         Err(error) => return tool.unusable(error),
     };
-    let problem = clang.lld.is_none().then(|| MissingTool::lld(clang).to_string());
+    let lld = clang.lld.is_none().then(|| MissingTool::lld(clang));
     let amd = if clang.lld.is_some() { clang.processors("amdgcn-amd-amdhsa", "gfx") } else { Vec::new() };
-    let nvidia = clang.processors("nvptx64-nvidia-cuda", "sm_");
+    let nvidia = tools.those_that_clang_knows(clang, clang.processors("nvptx64-nvidia-cuda", "sm_"));
     let ptx = nvidia.iter().map(|name| name.replacen("sm_", "compute_", 1));
     Tool {
         path: Some(clang.path.clone()),
         version: Some(clang.version.clone()),
-        problem,
+        problem: lld.as_ref().map(MissingTool::fact),
+        install: lld.as_ref().and_then(MissingTool::help),
         targets: in_order(amd.into_iter().chain(ptx).collect()),
         ..tool
     }
@@ -110,13 +166,15 @@ fn clang(tools: &Tools<'_>) -> Tool {
 fn ptxas(tools: &Tools<'_>) -> Tool {
     let tool = Tool::new("ptxas", "machine code for NVIDIA", Ptxas::PLACES);
     match tools.ptxas() {
-        Ok(Found::Tool(ptxas)) => Tool {
-            path: Some(ptxas.path.clone()),
-            version: Some(ptxas.version()),
-            targets: in_order(tools.ptxas_architectures(ptxas)),
-            ..tool
-        },
-        Ok(Found::Missing(trail)) => tool.missing(trail),
+        Ok(Found::Tool(ptxas)) => {
+            let mut targets = tools.ptxas_architectures(ptxas);
+            // It assembles what clang compiles.
+            if let Ok(Found::Tool(clang)) = tools.clang() {
+                targets = tools.those_that_clang_knows(clang, targets);
+            }
+            Tool { path: Some(ptxas.path.clone()), version: Some(ptxas.version()), targets: in_order(targets), ..tool }
+        }
+        Ok(Found::Missing(trail)) => tool.missing(trail).install(MissingTool::ptxas(trail, None).help()),
         Err(error) => tool.unusable(error),
     }
 }
@@ -151,7 +209,10 @@ fn cxx(tools: &Tools<'_>, cargo: &Cargo) -> Tool {
         Ok(cxx) => {
             Tool { path: Some(cxx.path), targets: vec!["cpu".to_owned()], version: Some(cargo.target.clone()), ..tool }
         }
-        Err(error) => tool.unusable(error),
+        Err(why) => {
+            let help = MissingTool::cxx(cargo, &why).help();
+            tool.unusable(why).install(help)
+        }
     }
 }
 
@@ -161,43 +222,5 @@ fn launcher(cargo: &Cargo) -> Tool {
         Ok(Some(launcher)) => Tool { path: Some(launcher.program().to_owned()), ..tool },
         Ok(None) => tool.missing("OFFLOAD_COMPILER_LAUNCHER is not set"),
         Err(error) => tool.unusable(error),
-    }
-}
-
-/// Whether clang, with ptxas, makes an image for a target.
-///
-/// Returns an error with what is missing, or the compiler's refusal.
-fn refusal(tools: &Tools<'_>, target: &str) -> Result<(), String> {
-    let target = Target::parse(target).map_err(|error| error.to_string())?;
-    let arch = target.arch();
-    if arch == OffloadArch::Cpu {
-        return tools.cxx().map(drop).map_err(|error| error.to_string());
-    }
-    let found = match tools.clang().map_err(|error| error.to_string())? {
-        Found::Tool(clang) => clang,
-        Found::Missing(trail) => return Err(MissingTool::clang(trail).to_string()),
-    };
-    let (mode, arch_name) = match arch {
-        OffloadArch::Nvidia(arch) => ("cuda", arch.with_code(NvidiaCode::Cubin).to_string()),
-        _ if found.lld.is_none() => return Err(MissingTool::lld(found).to_string()),
-        _ => ("hip", target.to_string()),
-    };
-    let arch_name = format!("--offload-arch={arch_name}");
-    let words = ["-x", mode, &arch_name, "--cuda-device-only", "-nogpuinc", "-nogpulib", "-c", NO_INPUT];
-    let step = Step::new(Kind::Compile, &found.path, words.iter().map(Into::into).collect());
-    if let Some(text) = found.refusal(&step) {
-        return Err(MissingTool::refusal(&found.path, &text).to_string());
-    }
-    match arch {
-        OffloadArch::Nvidia(arch) if arch.code == NvidiaCode::Cubin => {
-            match tools.ptxas().map_err(|error| error.to_string())? {
-                Found::Tool(ptxas) => match ptxas.refusal(arch) {
-                    Some(text) => Err(MissingTool::refusal(&ptxas.path, &text).to_string()),
-                    None => Ok(()),
-                },
-                Found::Missing(trail) => Err(MissingTool::ptxas(trail).to_string()),
-            }
-        }
-        _ => Ok(()),
     }
 }

@@ -20,6 +20,7 @@ mod migrating;
 mod model;
 mod modules;
 mod nvcc;
+mod oldest;
 mod prebuilt;
 mod static_library;
 mod targets;
@@ -42,6 +43,7 @@ fn main() -> std::process::ExitCode {
         model::tests(),
         modules::tests(),
         nvcc::tests(),
+        oldest::tests(),
         prebuilt::tests(),
         static_library::tests(),
         targets::tests(),

@@ -1,11 +1,13 @@
 //! Packs in programs: what `include_offload!` embeds, what linkers keep of it, and what the macro's errors say.
 //!
 //! - `built_packs`: packs that a build script makes, in the crates of a package and the packages that depend on it
+//! - `editor`: the macro as editors expand it
 //! - `include_offload`: the macro's options, files by their paths, and every kind of crate
 //! - `link_matrix`: every kind of crate, in every profile, by every linker
 //! - `ui`: the macro's error messages
 
 mod built_packs;
+mod editor;
 mod include_offload;
 mod link_matrix;
 mod linked_program;
@@ -13,5 +15,11 @@ mod sources;
 mod ui;
 
 fn main() -> std::process::ExitCode {
-    offload_tests::registry::run([built_packs::tests(), include_offload::tests(), link_matrix::tests(), ui::tests()])
+    offload_tests::registry::run([
+        built_packs::tests(),
+        editor::tests(),
+        include_offload::tests(),
+        link_matrix::tests(),
+        ui::tests(),
+    ])
 }

@@ -2,8 +2,9 @@
 
 use crate::published;
 use std::env;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 /// A tool that a test may need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub enum Tool {
     Nvcc,
     /// HIP's headers, AMD's libraries for devices and its runtime, unpacked in the folder that `OFFLOAD_TEST_ROCM` names.
     Rocm,
+    /// The oldest clang (15, with lld) and g++ (11) that are promised, unpacked in the folder that `OFFLOAD_TEST_OLDEST` names.
+    Oldest,
     /// The published crate `candle-kernels`, in Cargo's cache.
     Candle,
     /// `libnvJitLink.so.13` in `CUDA_HOME/lib` or `lib64`.
@@ -52,6 +55,8 @@ pub enum Tool {
     Python,
     /// GNU ld that links for 64-bit Windows, which is how the one of Debian for x86-64 is built.
     GnuPe,
+    /// rust-analyzer's server for procedural macros, which rustup's toolchains have, of the version that tests know.
+    MacroServer,
     /// The lld that comes with rustc, which links by default for x86-64 Linux.
     RustLld,
     /// The linker mold.
@@ -92,6 +97,7 @@ impl Tool {
                 | Tool::RustGpu
                 | Tool::HostWithoutPacks
                 | Tool::RustLld
+                | Tool::MacroServer
         )
     }
 
@@ -124,6 +130,13 @@ impl Tool {
                     &["usr/include/hip/hip_runtime.h", "usr/lib/x86_64-linux-gnu/amdgcn/bitcode/ocml.bc"],
                 ),
                 None => Err("OFFLOAD_TEST_ROCM is not set".to_owned()),
+            },
+            Tool::Oldest => match env::var_os("OFFLOAD_TEST_OLDEST") {
+                Some(folder) => all_in(
+                    Path::new(&folder),
+                    &["usr/lib/llvm-15/bin/clang", "usr/lib/llvm-15/bin/ld.lld", "usr/bin/g++-11"],
+                ),
+                None => Err("OFFLOAD_TEST_OLDEST is not set".to_owned()),
             },
             Tool::Candle => candle_kernels().map(drop),
             Tool::NvJitLink => cuda_library("libnvJitLink.so.13").map(drop),
@@ -177,6 +190,16 @@ impl Tool {
                 }
             }
             Tool::RustLld => rust_lld().map(drop),
+            Tool::MacroServer => {
+                let program = macro_server_program();
+                if !program.is_file() {
+                    return Err(format!("no {}", program.display()));
+                }
+                match &*macro_server(r#"{"ApiVersionCheck":{}}"#) {
+                    r#"{"ApiVersionCheck":6}"# => Ok(()),
+                    other => Err(format!("{} has another version: {other:?}", program.display())),
+                }
+            }
             Tool::Mold => found_in_path("mold"),
             Tool::HideablePtxas => {
                 for root in ["/usr/local/cuda", "/opt/cuda"] {
@@ -234,6 +257,23 @@ pub fn hosts_without_packs() -> Vec<String> {
     WITHOUT_PACKS.into_iter().filter(is_there).map(str::to_owned).collect()
 }
 
+fn macro_server_program() -> PathBuf {
+    let sysroot = Command::new("rustc").args(["--print", "sysroot"]).output().map(|output| stdout(&output));
+    Path::new(sysroot.unwrap_or_default().trim()).join("libexec").join("rust-analyzer-proc-macro-srv")
+}
+
+/// The answer of rust-analyzer's server for procedural macros to one message, or nothing.
+pub fn macro_server(message: &str) -> String {
+    let mut command = Command::new(macro_server_program());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let child = command.env("RUST_ANALYZER_INTERNALS_DO_NOT_USE", "this is a test").spawn();
+    let Ok(mut child) = child else { return String::new() };
+    // It ends with its input.
+    let sent = child.stdin.take().is_some_and(|mut input| writeln!(input, "{message}").is_ok());
+    let output = child.wait_with_output().expect("it was started");
+    if sent { stdout(&output).trim().to_owned() } else { String::new() }
+}
+
 /// The folder of LLVM 22's programs.
 pub fn llvm_bin() -> PathBuf {
     env::var_os("OFFLOAD_TEST_LLVM").map_or_else(|| "/usr/lib/llvm-22/bin".into(), PathBuf::from)
@@ -248,6 +288,12 @@ pub fn llvm(name: &str) -> Command {
 pub fn rocm() -> PathBuf {
     let folder = env::var_os("OFFLOAD_TEST_ROCM").expect("OFFLOAD_TEST_ROCM is set: Tool::Rocm was checked");
     Path::new(&folder).join("usr")
+}
+
+/// One of the oldest compilers, by its path in their packages.
+pub fn oldest(path: &str) -> PathBuf {
+    let folder = env::var_os("OFFLOAD_TEST_OLDEST").expect("OFFLOAD_TEST_OLDEST is set: Tool::Oldest was checked");
+    Path::new(&folder).join(path)
 }
 
 /// The folder of the published crate `candle-kernels`, in Cargo's cache.

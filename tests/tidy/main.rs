@@ -96,7 +96,7 @@ fn files_say_what_they_are_and_stay_short() {
 }
 
 /// Words in capitals of offload-build's sources that are no variables of the environment, beside the names of signals.
-const NO_VARIABLES: [&str; 19] = [
+const NO_VARIABLES: [&str; 23] = [
     "DW_ATE_",
     "DW_TAG_",
     "UTF",
@@ -116,6 +116,11 @@ const NO_VARIABLES: [&str; 19] = [
     "HIP",
     "CARGO_PKG_VERSION_MAJOR",
     "CARGO_PKG_VERSION_MINOR",
+    // Of /etc/os-release.
+    "ID_LIKE",
+    "UBUNTU_CODENAME",
+    "DEBIAN_CODENAME",
+    "VERSION_CODENAME",
 ];
 
 /// The words in capitals among texts between these marks.

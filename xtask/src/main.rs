@@ -6,6 +6,7 @@ mod budget;
 mod ci;
 mod fuzz;
 mod links;
+mod newcomer;
 mod prebuilt;
 mod publish;
 mod published;
@@ -37,6 +38,8 @@ The project's own commands:
                                   (--check: then fail if git sees a difference)
   cargo xtask rust-kernels        compile the kernels of examples/rust-kernels (unpacks Debian's Rust
                                   compiler for it: 120 MB to download, 700 MB on disk)
+  cargo xtask newcomer            a user's first day on a bare Debian 12, which debootstrap makes in
+                                  target/newcomer: as root, with a network, in 5 minutes
   cargo xtask help                this text
 
 Set-up uses apt-get (Debian, Ubuntu; as root or through sudo) and puts everything else into .tools/.
@@ -64,6 +67,7 @@ fn dispatch(command: &str, args: &[String]) -> Result {
         "fuzz" => fuzz::command(args),
         "bench" => bench::command(args),
         "prebuilt" => prebuilt::command(args),
+        "newcomer" => newcomer::command(args),
         "rust-kernels" => rust_kernels::command(args),
         "help" | "-h" | "--help" => {
             print!("{HELP}");

@@ -1,7 +1,7 @@
 //! `setup`: what is missing, and how it gets installed. `test`, `ci` and `prebuilt` begin with it.
 
 use crate::run::{self, Failure, Result};
-use crate::tools::{self, NEEDS, Need, ROC_OBJ, ROC_RAND, ROCM};
+use crate::tools::{self, NEEDS, Need, OLDEST, ROC_OBJ, ROC_RAND, ROCM};
 use crate::{apt, published, wheels};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -76,6 +76,7 @@ fn run(mode: Mode) -> Setup {
         system(mode),
         unpacked(mode, &ROC_OBJ, "OFFLOAD_TEST_ROC_OBJ", &roc_obj),
         unpacked(mode, &ROCM, "OFFLOAD_TEST_ROCM", &rocm),
+        unpacked(mode, &OLDEST, "OFFLOAD_TEST_OLDEST", &folder("OFFLOAD_TEST_OLDEST", tools::oldest(&workspace))),
         cuda(mode, &workspace),
         files(mode, &published),
         unpacked(mode, &ROC_RAND, "OFFLOAD_TEST_PUBLISHED", &tools::roc_rand(&published)),

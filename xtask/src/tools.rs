@@ -165,6 +165,27 @@ pub const ROCM: Need = Need {
     ],
 };
 
+/// The oldest compilers that are promised (docs/guide/src/build.md), of those that Debian 12 has: unpacked, so that no other
+/// test finds them.
+pub const OLDEST: Need = Need {
+    what: "the oldest clang and g++",
+    packages: &[
+        "clang-15",
+        "libclang-cpp15",
+        "libllvm15",
+        "libclang-common-15-dev",
+        "lld-15",
+        "g++-11",
+        "gcc-11",
+        "cpp-11",
+        "libgcc-11-dev",
+        "libstdc++-11-dev",
+    ],
+    why: "compile kernels for all targets, as the newest do",
+    elsewhere: "set OFFLOAD_TEST_OLDEST to a folder that has the files of these packages",
+    files: &["usr/lib/llvm-15/bin/clang", "usr/lib/llvm-15/bin/lld", "usr/bin/g++-11"],
+};
+
 /// NVIDIA's compiler with its parts (nvcc, ptxas, fatbinary; cicc; the headers of its own, of the runtime with the static
 /// library, and of C++), cuobjdump, linker for running programs, fatbin library. Their trees overlay each other.
 pub const WHEELS: [Wheel; 8] = [
@@ -319,6 +340,11 @@ pub fn rocm(workspace: &Path) -> PathBuf {
     workspace.join(".tools").join("rocm5")
 }
 
+/// The folder that the packages of [`OLDEST`] are unpacked into.
+pub fn oldest(workspace: &Path) -> PathBuf {
+    workspace.join(".tools").join("oldest")
+}
+
 /// The folder that the files of [`PUBLISHED`] are put into.
 pub fn published(workspace: &Path) -> PathBuf {
     workspace.join(".tools").join("published")
@@ -336,6 +362,7 @@ pub fn environment(workspace: &Path) -> Vec<(&'static str, OsString)> {
         ("CUDA_HOME", cuda_home(workspace)),
         ("OFFLOAD_TEST_ROC_OBJ", roc_obj(workspace)),
         ("OFFLOAD_TEST_ROCM", rocm(workspace)),
+        ("OFFLOAD_TEST_OLDEST", oldest(workspace)),
         ("OFFLOAD_TEST_PUBLISHED", published(workspace)),
     ];
     candidates

@@ -70,7 +70,7 @@ impl Run<'_> {
             OffloadArch::Nvidia(arch) => self.by_clang_for_nvidia(&needed, arch),
             OffloadArch::Cpu => {
                 let sdk = Sdk::default();
-                let cxx = self.tools.cxx()?;
+                let cxx = self.tools.cxx().map_err(|why| MissingTool::cxx(self.cargo, &why))?;
                 let sanitizer = self.tools.sanitizer(&cxx)?;
                 Ok(self.fresh_or_stale(&needed, self.compilations(&needed, &sdk).cpu(&cxx, sanitizer.as_ref()))?)
             }
@@ -136,7 +136,7 @@ impl Run<'_> {
             self.check_with_clang(needed, clang, &source)?;
             return Ok(source);
         }
-        let ptxas = self.tools.ptxas()?.or_missing(MissingTool::ptxas)?;
+        let ptxas = self.tools.ptxas()?.or_missing(|trail| MissingTool::ptxas(trail, Some(arch)))?;
         let source = match needed.alone() {
             Some(ptx) => self.fresh_or_stale(needed, compilations.cubin_of_ptx(arch, ptxas, ptx))?,
             None => {
@@ -196,7 +196,7 @@ impl Run<'_> {
     /// Whether ptxas knows the architecture of what is to be compiled.
     fn check_with_ptxas(&self, ptxas: &Ptxas, arch: NvidiaArch, source: &Source) -> Result<(), MissingTool> {
         let refusal = source.is_stale().then(|| self.ask(format!("ptxas {arch}"), || ptxas.refusal(arch)));
-        refusal.flatten().map_or(Ok(()), |text| Err(MissingTool::refusal(&ptxas.path, &text)))
+        refusal.flatten().map_or(Ok(()), |text| Err(MissingTool::ptxas_refusal(&ptxas.path, arch, &text)))
     }
 
     /// The image that a source has, if it need not be compiled.

@@ -1,33 +1,14 @@
 //! Why the compilers of this machine do not make an image, and what to do about it.
 
 use super::prebuilt::Prebuilt;
+use crate::cargo::Cargo;
 use crate::error::{Error, ErrorKind};
 use crate::targets::Target;
+use crate::toolchain::install::Wanted;
 use crate::toolchain::{Clang, Nvcc, Trail};
+use offload_format::target::NvidiaArch;
 use std::fmt;
 use std::path::Path;
-
-const INSTALL_CLANG: &str = "install clang and lld, 15 or newer; new GPUs need new ones (Debian 12: apt install clang-22 \
-                             lld-22; Ubuntu: apt install clang lld; Fedora: dnf install clang lld), or name one in \
-                             OFFLOAD_CLANG";
-const INSTALL_GPUINTRIN: &str = "gpuintrin.h came with clang 20, kernels (__gpu_kernel) with 21: install such a clang \
-                                 and lld, or name it in OFFLOAD_CLANG";
-const INSTALL_PTXAS: &str = "install the CUDA toolkit and set CUDA_HOME, or only its compiler (pip download --no-deps \
-                             nvidia-cuda-nvcc, unpack the wheel) and name ptxas in OFFLOAD_PTXAS; \
-                             or list PTX, which needs neither: compute_90 in place of sm_90";
-const INSTALL_NVCC: &str = "install the CUDA toolkit and set CUDA_HOME, or name nvcc in NVCC; Python's packages will do (pip \
-                            install nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime nvidia-cuda-cccl: \
-                            then CUDA_HOME is .../site-packages/nvidia/cu13)";
-const INSTALL_CCBIN: &str = "install one (Debian, Ubuntu: apt install g++; Fedora: dnf install gcc-c++; Windows: Visual Studio's \
-                             build tools with C++) or name it in NVCC_CCBIN or CXX";
-const INSTALL_ROCM: &str = "install HIP's headers and the libraries for devices (Debian: apt install libamdhip64-dev \
-                            rocm-device-libs; others: ROCm from AMD) and set ROCM_PATH if they are elsewhere than in \
-                            /opt/rocm";
-const INSTALL_LLD: &str = "install lld of the same version (Debian, Ubuntu: apt install lld-22 beside clang-22)";
-
-const INSTALL_LINKER_WRAPPER: &str = "install clang 19 or newer with its clang-linker-wrapper (Debian: apt install clang-22 \
-                                      lld-22 llvm-22), or name it in OFFLOAD_CLANG; for NVIDIA's GPUs, nvcc links too: \
-                                      .compiler(Compiler::Nvcc)";
 
 /// The reason for one target.
 #[derive(Debug, Clone)]
@@ -36,61 +17,109 @@ pub(crate) struct MissingTool {
     pub(crate) short: String,
     /// In full.
     long: String,
-    /// What to do about it.
-    help: Option<&'static str>,
+    /// What to do about it. Lines that begin with two spaces are commands.
+    help: Option<String>,
     kind: ErrorKind,
 }
 
 impl MissingTool {
     pub(crate) fn clang(trail: &Trail) -> Self {
-        Self::tool("clang", trail, INSTALL_CLANG)
+        Self::tool("clang", trail, Wanted::Clang)
     }
 
-    pub(crate) fn ptxas(trail: &Trail) -> Self {
-        Self::tool("ptxas", trail, INSTALL_PTXAS)
+    /// For this architecture, or for current ones.
+    pub(crate) fn ptxas(trail: &Trail, arch: Option<NvidiaArch>) -> Self {
+        Self::tool("ptxas", trail, Wanted::Ptxas { old: arch.is_some_and(is_old) })
     }
 
     pub(crate) fn nvcc(trail: &Trail) -> Self {
-        Self::tool("nvcc", trail, INSTALL_NVCC)
+        Self::tool("nvcc", trail, Wanted::Nvcc)
     }
 
     pub(crate) fn rocm(trail: &Trail) -> Self {
-        Self::tool("ROCm", trail, INSTALL_ROCM)
+        Self::tool("ROCm", trail, Wanted::Rocm)
     }
 
     /// nvcc is there, and nothing that it has the host's part of sources done by.
     pub(crate) fn ccbin(nvcc: &Nvcc, why: &str) -> Self {
         let long = format!("{} needs a C++ compiler for the host: {why}", nvcc.path.display());
-        let short = "nvcc finds no C++ compiler for the host".to_owned();
-        Self { short, long, help: Some(INSTALL_CCBIN), kind: ErrorKind::ToolNotFound }
+        Self::lacks(long, "nvcc finds no C++ compiler for the host".to_owned(), Wanted::Cxx("NVCC_CCBIN or CXX"))
     }
 
-    fn tool(name: &str, trail: &Trail, help: &'static str) -> Self {
+    /// Whether both are one thing to a reader.
+    fn is_same(&self, other: &Self) -> bool {
+        (&self.long, &self.help) == (&other.long, &other.help)
+    }
+
+    /// The host's C++ compiler, which compiles for the CPU.
+    pub(crate) fn cxx(cargo: &Cargo, why: &str) -> Self {
+        let long = format!("it needs a C++ compiler for {}: {why}", cargo.target);
+        let short = format!("no C++ compiler for {} was found", cargo.target);
+        let help = match cargo.target == cargo.host {
+            true => Wanted::Cxx("CXX").help(),
+            false => format!(
+                "install a cross compiler and name it in CXX_{}, or leave 'cpu' out of the targets",
+                cargo.target.replace('-', "_")
+            ),
+        };
+        Self { short, long, help: Some(help), kind: ErrorKind::ToolNotFound }
+    }
+
+    fn tool(name: &str, trail: &Trail, wanted: Wanted) -> Self {
         let long = format!("no {name} was found ({trail})");
+        let help = trail.cure().unwrap_or_else(|| wanted.help());
         Self { short: format!("no {name} was found"), long, help: Some(help), kind: ErrorKind::ToolNotFound }
+    }
+
+    fn lacks(long: String, short: String, wanted: Wanted) -> Self {
+        Self { short, long, help: Some(wanted.help()), kind: ErrorKind::ToolNotFound }
     }
 
     pub(crate) fn lld(clang: &Clang) -> Self {
         let long = format!("{} finds no ld.lld, which links AMD code objects", clang.path.display());
-        Self { short: "no ld.lld was found".into(), long, help: Some(INSTALL_LLD), kind: ErrorKind::ToolNotFound }
+        Self::lacks(long, "no ld.lld was found".to_owned(), Wanted::Lld(clang.packaged_version()))
     }
 
     pub(crate) fn linker_wrapper(clang: &Clang) -> Self {
         let long = format!("{} ({}) does not link device code for .device_link()", clang.path.display(), clang.version);
         let short = format!("{} does not link device code", clang.path.display());
-        Self { short, long, help: Some(INSTALL_LINKER_WRAPPER), kind: ErrorKind::ToolNotFound }
+        Self::lacks(long, short, Wanted::LinkingClang)
     }
 
     pub(crate) fn header(clang: &Clang, source: &Path, why: &str) -> Self {
         let long = format!("{} needs a header of newer clangs: {} has {why}", source.display(), clang.path.display());
         let short = format!("{} has {why}", clang.path.display());
-        Self { short, long, help: Some(INSTALL_GPUINTRIN), kind: ErrorKind::ToolNotFound }
+        Self::lacks(long, short, Wanted::NewClang)
     }
 
     pub(crate) fn refusal(tool: &Path, text: &str) -> Self {
         let long = format!("{} refuses it\n{}", tool.display(), text.trim_end());
         let short = format!("{} does not build for it", tool.display());
         Self { short, long, help: None, kind: ErrorKind::ToolFailed }
+    }
+
+    /// ptxas does not know an architecture.
+    pub(crate) fn ptxas_refusal(tool: &Path, arch: NvidiaArch, text: &str) -> Self {
+        let help = is_old(arch).then(|| Wanted::Ptxas { old: true }.help());
+        Self { help, ..Self::refusal(tool, text) }
+    }
+
+    /// What is missing, in full.
+    pub(crate) fn fact(&self) -> String {
+        self.long.clone()
+    }
+
+    /// How to install what is missing.
+    pub(crate) fn help(&self) -> Option<String> {
+        self.help.clone()
+    }
+
+    /// The reason, where something else says what was looked for and how to install it.
+    pub(crate) fn reason(&self) -> String {
+        match self.kind {
+            ErrorKind::ToolNotFound => self.short.clone(),
+            _ => self.to_string(),
+        }
     }
 
     pub(crate) fn only_prebuilt() -> Self {
@@ -124,8 +153,13 @@ impl From<Error> for NotMade {
 impl fmt::Display for MissingTool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.long)?;
-        self.help.map_or(Ok(()), |help| write!(f, "\nto compile it: {help}"))
+        self.help.as_ref().map_or(Ok(()), |help| write!(f, "\nto compile it, {help}"))
     }
+}
+
+/// Whether ptxas of CUDA 13 has dropped an architecture.
+fn is_old(arch: NvidiaArch) -> bool {
+    arch.number() < 75
 }
 
 /// One message for all targets that nothing can be had for: each reason once.
@@ -133,8 +167,8 @@ pub(crate) fn missing(failures: &[(&Target, MissingTool, String)], set: Option<&
     let mut groups: Vec<(Vec<&str>, &MissingTool, &str)> = Vec::new();
     for (target, missing, no_stand_in) in failures {
         let target = target.as_str();
-        match groups.iter_mut().find(|(_, other, no)| other.long == missing.long && no == no_stand_in) {
-            // Modules that missing the same.
+        match groups.iter_mut().find(|(_, other, no)| other.is_same(missing) && no == no_stand_in) {
+            // Several modules can lack the same image.
             Some((targets, _, _)) if targets.contains(&target) => {}
             Some((targets, _, _)) => targets.push(target),
             None => groups.push((vec![target], missing, no_stand_in)),
@@ -147,8 +181,8 @@ pub(crate) fn missing(failures: &[(&Target, MissingTool, String)], set: Option<&
         if set.is_some() || missing.kind != ErrorKind::ToolFailed {
             message += &format!("  and no prebuilt one: {no_stand_in}\n");
         }
-        if let Some(help) = missing.help {
-            message += &format!("  to compile it: {help}\n");
+        if let Some(help) = &missing.help {
+            message += &format!("  to compile it, {}\n", help.replace('\n', "\n  "));
         }
     }
     if let Some(set) = set {

@@ -10,6 +10,7 @@ mod reserved_name;
 mod resolved;
 mod run;
 mod static_library;
+pub(crate) mod trial;
 
 pub use dependency::{embed_from, try_embed_from};
 pub use resolved::{ResolvedTarget, ResolvedTargets};
@@ -432,8 +433,7 @@ impl Build {
     /// The tools that build.rs names.
     fn named(&self) -> Named<'_> {
         let path = Option::as_deref;
-        let request = &self.request;
-        Named { clang: path(&request.clang), ptxas: path(&request.ptxas), nvcc: path(&request.nvcc) }
+        Named { clang: path(&self.request.clang), ptxas: path(&self.request.ptxas), nvcc: path(&self.request.nvcc) }
     }
 
     fn compile_for(&self, name: &str, cargo: &Cargo) -> Result<Pack, Error> {

@@ -192,6 +192,16 @@ impl<'a> Run<'a> {
         pack::write(self.name, &packed, self.request, machine, self.output, self.cargo)
     }
 
+    /// Makes the images of a module, and nothing of them. No prebuilt image stands in.
+    pub(super) fn make_only_images(&self, module: &PlannedModule) -> Result<(), NotMade> {
+        let mut sources = Vec::new();
+        for target in &module.targets {
+            sources.push((self.decide(module, target, PrebuiltUse::Never)?, target));
+        }
+        self.make_images(sources, Descriptions::new(self.output, self.cargo))?;
+        Ok(())
+    }
+
     /// What the names of a module's files in the prebuilt set start with.
     pub(crate) fn prebuilt_stem(&self, module: &PlannedModule) -> String {
         prebuilt::stem(self.name, &module.prefix)

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 /// A build script's surroundings, with `OUT_DIR` and the package in this folder.
 fn cargo_in(folder: PathBuf) -> Cargo {
-    let mut cargo = Cargo::outside("x86_64-unknown-linux-gnu");
+    let mut cargo = Cargo::outside("x86_64-unknown-linux-gnu", true);
     cargo.out_dir = folder.join("out");
     cargo.manifest_dir = folder;
     cargo.target_arch = "x86_64".to_owned();

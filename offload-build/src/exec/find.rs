@@ -13,6 +13,14 @@ pub(crate) fn program(folder: &Path, name: &str) -> Option<PathBuf> {
     path.is_file().then_some(path)
 }
 
+/// Whether a file may be started, by anyone: files that unpackers wrote without their mode may not. Windows goes by names.
+pub(crate) fn is_executable(path: &Path) -> bool {
+    #[cfg(unix)]
+    return fs::metadata(path).is_ok_and(|it| std::os::unix::fs::PermissionsExt::mode(&it.permissions()) & 0o111 != 0);
+    #[cfg(not(unix))]
+    path.is_file()
+}
+
 /// A tool as users name it: a bare name is one of `PATH`; other paths are relative to the package's folder. On Windows
 /// `.exe` may be left out.
 pub(crate) fn named(tool: &Path, cargo: &Cargo) -> Option<PathBuf> {

@@ -11,7 +11,7 @@ mod step;
 mod variables;
 
 pub(crate) use chatter::{Sorted, sort};
-pub(crate) use find::{NO_INPUT, named, numbered, program};
+pub(crate) use find::{NO_INPUT, is_executable, named, numbered, program};
 pub(crate) use launcher::Launcher;
 pub(crate) use probe::probe;
 pub(crate) use schedule::{How, Printed, run};

@@ -8,7 +8,7 @@ use super::variables::WITHHELD;
 use crate::error::{Error, ErrorKind};
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
@@ -180,10 +180,15 @@ impl State<'_> {
             thread::spawn(move || {
                 // What an earlier run left would pass for this one's.
                 let _ = step.output.as_ref().map(fs::remove_file);
+                let _ = step.output.as_deref().map(|output| fs::remove_file(status::crash_report(output)));
                 let mut command = Command::new(&step.program);
                 command.args(step.all_args()).envs(step.env.clone()).stdin(Stdio::null());
                 for name in WITHHELD {
                     command.env_remove(name);
+                }
+                // Where a crash of clang leaves what it was compiling; else that is the folder for all programs' files.
+                if let Some(folder) = step.output.as_deref().and_then(Path::parent) {
+                    command.env("CLANG_CRASH_DIAGNOSTICS_DIR", folder);
                 }
                 // The pipe is no terminal, so a compiler has to be told.
                 command.args(colour.then_some("-fdiagnostics-color=always"));
@@ -220,7 +225,6 @@ fn work_ahead(steps: &[Step], work: &[u64]) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::Path;
 
     #[test]
     fn the_longest_chain_counts() {

@@ -4,6 +4,7 @@ use super::step::Step;
 use crate::error::{Error, ErrorKind};
 use std::fs;
 use std::io;
+use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Output};
 
 /// What a tool that did its work printed.
@@ -25,11 +26,43 @@ pub(crate) fn judge(step: &Step, output: io::Result<Output>) -> Result<String, E
         },
         false => ending(output.status, text.trim().is_empty()),
     };
+    if let Some(crash) = crash(step, &text, &ending) {
+        return Err(Error::new(ErrorKind::ToolFailed, crash));
+    }
     let text = text.trim_end();
     let line_end = if text.is_empty() { "" } else { "\n" };
     let flags = if text.contains(NVCC_REFUSES) { flags_of_variables(step) } else { String::new() };
     let message = format!("{text}{line_end}{program} {ending}{flags}; the command was\n  {step}");
     Err(Error::new(ErrorKind::ToolFailed, message))
+}
+
+/// What LLVM's programs print with the report of a crash, the first of an assertion or a signal, the second of all.
+const CRASH_REPORTS: [&str; 2] = ["PLEASE submit a bug report", "PLEASE ATTACH THE FOLLOWING FILES TO THE BUG REPORT"];
+
+/// Two lines for a crash of clang, whose report goes into a file beside what it should have written: it is long, and tells
+/// its makers something, not users. `None` if it did not crash, or if there is no such file.
+fn crash(step: &Step, text: &str, ending: &str) -> Option<String> {
+    if !CRASH_REPORTS.iter().any(|report| text.contains(report)) {
+        return None;
+    }
+    let log = crash_report(step.output.as_deref()?);
+    let program = step.program.display();
+    fs::write(&log, format!("{text}\n{program} {ending}; the command was\n  {step}\n")).ok()?;
+    // "fatal error: error in backend: Cannot select: 0x5581…": addresses differ each time.
+    let said = text.lines().find_map(|line| line.split_once("fatal error: ")).map(|(_, said)| said);
+    let said = said.map_or(String::new(), |said| format!(" ({})", said.split(": 0x").next().unwrap_or(said)));
+    Some(format!(
+        "{program} crashed{said}: that is a fault of clang, not of the source\n\
+         another level of optimization (--release, .opt_level(1)) or another clang (OFFLOAD_CLANG) may do; its report is in {}",
+        log.display()
+    ))
+}
+
+/// Where the report of a crash goes, beside what should have been written.
+pub(super) fn crash_report(output: &Path) -> PathBuf {
+    let mut path = output.as_os_str().to_owned();
+    path.push(".crash.txt");
+    path.into()
 }
 
 /// How a message of nvcc about its own command line starts.

@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn advice_is_what_is_not_followed_yet() {
         // For musl rustc takes the system's linker.
-        let mut cargo = Cargo::outside("x86_64-unknown-linux-musl");
+        let mut cargo = Cargo::outside("x86_64-unknown-linux-musl", true);
         cargo.target_arch = "x86_64".to_owned();
         let target = CargoTarget { arch: "x86_64", os: "linux", pointer_width: "64", endian: "little" };
         let machine = Machine::of(&target).expect("packs can be embedded there");

@@ -81,7 +81,7 @@ pub(super) fn none(why: &str, tools: Option<&Tools<'_>>, scope: &Scope<'_>) -> E
 }
 
 /// An item of our own lists.
-fn ours(name: &str) -> Item {
+pub(super) fn ours(name: &str) -> Item {
     match name {
         "native" => Item::Native(Vendor::Any),
         "all-major" => Item::AllMajor,

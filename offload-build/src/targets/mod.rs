@@ -122,6 +122,14 @@ pub(crate) fn native_gpus(cargo: &Cargo, tools: &Tools<'_>) -> Result<Gpus, Erro
     native::find(cargo, tools, item::Vendor::Any)
 }
 
+/// Returns the targets that one item stands for, as `OFFLOAD_ARCH` would list it: `gfx90a`, `native`. Errors call the list
+/// `by`.
+pub(crate) fn of_item(name: &str, by: &str, cargo: &Cargo, tools: &Tools<'_>) -> Result<Vec<Target>, Error> {
+    let by = TargetOrigin::OffloadArch(by.to_owned());
+    let names = names(&list::ours(name), &by, false, cargo, Some(tools))?;
+    names.iter().map(|name| check(name, &by, None)).collect()
+}
+
 /// Returns the names that an item stands for.
 fn names(
     item: &Item,

@@ -1,6 +1,7 @@
 //! Clang, which compiles for AMD and NVIDIA GPUs alike, and lld beside it.
 
 use super::identity::Identity;
+use super::install;
 use super::probe_cache::ProbeCache;
 use super::search::{Found, Trail};
 use crate::cargo::Cargo;
@@ -58,6 +59,10 @@ impl Clang {
         let (first, last) = (VERSIONS.start(), VERSIONS.end());
         let mut without_lld = None;
         for path in paths {
+            if !exec::is_executable(&path) {
+                trail.note_not_executable(&path);
+                continue;
+            }
             match Self::start(&path, probes) {
                 Ok(clang) if clang.major().is_some_and(|major| major < *first) => {
                     trail.note(format!("{} is older than {first} ({})", path.display(), clang.version));
@@ -83,6 +88,10 @@ impl Clang {
 
     fn named(cargo: &Cargo, probes: &ProbeCache, name: &Path, by: &str) -> Result<Self, Error> {
         let found = exec::named(name, cargo).ok_or_else(|| "there is no such file".to_owned());
+        let found = found.and_then(|path| match exec::is_executable(&path) {
+            true => Ok(path),
+            false => Err(format!("it is not executable; {}", install::make_executable(&path))),
+        });
         found.and_then(|path| Self::start(&path, probes)).map_err(|why| {
             let message = format!("{by} names {}, which cannot be used: {why}", name.display());
             Error::new(ErrorKind::ToolNotFound, message)
@@ -117,9 +126,16 @@ impl Clang {
         rest.split('.').next()?.parse().ok()
     }
 
+    /// The version that the names of Debian's packages have, if it is one of theirs: it lies in `/usr/lib/llvm-22`.
+    pub(crate) fn packaged_version(&self) -> Option<u32> {
+        let path = self.path.canonicalize().ok()?;
+        path.iter().find_map(|part| part.to_str()?.strip_prefix("llvm-")?.parse().ok())
+    }
+
     /// The processors of a triple that it lists, of those whose names start so.
     pub(crate) fn processors(&self, triple: &str, start: &str) -> Vec<String> {
-        let answer = probe(&self.path, [&format!("--target={triple}"), "--print-supported-cpus"], &[]);
+        // Older ones look for ROCm's libraries before they answer.
+        let answer = probe(&self.path, [&format!("--target={triple}"), "-nogpulib", "--print-supported-cpus"], &[]);
         // They are listed on standard error.
         let text = answer.map(|answer| answer.stderr).unwrap_or_default();
         text.split_whitespace().filter(|word| word.starts_with(start)).map(str::to_owned).collect()

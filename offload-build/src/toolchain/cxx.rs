@@ -4,7 +4,6 @@ use super::identity::Identity;
 use super::probe_cache::ProbeCache;
 use super::program::identity;
 use crate::cargo::Cargo;
-use crate::error::{Error, ErrorKind};
 use crate::exec::named;
 use crate::hash::Parts;
 use std::ffi::OsString;
@@ -34,23 +33,9 @@ impl Cxx {
 
     /// The one for the image `cpu`.
     ///
-    /// Returns an error if `cc` finds none, or one that does not take GNU's options.
-    pub(crate) fn for_cpu(cargo: &Cargo, probes: &ProbeCache) -> Result<Self, Error> {
-        Self::find(cargo, probes, &cargo.target, Kind::Gnu).map_err(|why| {
-            let cure = match cargo.target == cargo.host {
-                true => {
-                    "install one (Debian, Ubuntu: apt install g++; Fedora: dnf install gcc-c++; macOS: xcode-select \
-                         --install) or name it in CXX"
-                        .to_owned()
-                }
-                false => format!(
-                    "install a cross compiler and name it in CXX_{}, or leave 'cpu' out of the targets",
-                    cargo.target.replace('-', "_")
-                ),
-            };
-            let message = format!("the target 'cpu' needs a C++ compiler for {}: {why}\n{cure}", cargo.target);
-            Error::new(ErrorKind::ToolNotFound, message)
-        })
+    /// Returns an error that says why there is none: `cc` finds none, or one that does not take GNU's options.
+    pub(crate) fn for_cpu(cargo: &Cargo, probes: &ProbeCache) -> Result<Self, String> {
+        Self::find(cargo, probes, &cargo.target, Kind::Gnu)
     }
 
     /// The one that nvcc has the host's part of sources done by: `NVCC_CCBIN`, else what `cc` finds; on Windows that is

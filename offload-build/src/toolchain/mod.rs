@@ -3,6 +3,7 @@
 mod clang;
 mod cxx;
 mod identity;
+pub(crate) mod install;
 mod nvcc;
 mod probe_cache;
 mod program;
@@ -24,7 +25,7 @@ pub(crate) use search::{Found, Trail};
 
 use crate::cargo::Cargo;
 use crate::error::Error;
-use crate::exec::NO_INPUT;
+use crate::exec::{NO_INPUT, probe};
 use crate::output::OutDir;
 use offload_format::target::NvidiaArch;
 use std::cell::OnceCell;
@@ -106,8 +107,8 @@ impl<'a> Tools<'a> {
         is_path(self.probes.ask(&clang.path, WHERE_IS_IT)) || is_path(self.probes.ask_anew(&clang.path, WHERE_IS_IT))
     }
 
-    /// The host's C++ compiler.
-    pub(crate) fn cxx(&self) -> Result<Cxx, Error> {
+    /// The host's C++ compiler. The inner error says why there is none.
+    pub(crate) fn cxx(&self) -> Result<Cxx, String> {
         Cxx::for_cpu(self.cargo, &self.probes)
     }
 
@@ -132,6 +133,24 @@ impl<'a> Tools<'a> {
         let arch = format!("--offload-arch={arch}");
         let args = ["-###", "-x", "cuda", "--cuda-device-only", "-nogpuinc", "-nogpulib", "-c", NO_INPUT, &arch];
         self.probes.ask(&clang.path, &args).is_ok()
+    }
+
+    /// Of NVIDIA's architectures (`sm_90`) those that clang's driver knows. Its own list has more of them.
+    pub(crate) fn those_that_clang_knows(&self, clang: &Clang, mut names: Vec<String>) -> Vec<String> {
+        const QUESTION: [&str; 7] = ["-###", "-x", "cuda", "--cuda-device-only", "-nogpuinc", "-nogpulib", "-c"];
+        loop {
+            let archs: Vec<String> = names.iter().map(|name| format!("--offload-arch={name}")).collect();
+            let args = QUESTION.into_iter().chain([NO_INPUT]).chain(archs.iter().map(String::as_str));
+            // The first that it does not know is named, by itself.
+            let text = probe(&clang.path, args, &[]).map(|answer| answer.stderr).unwrap_or_default();
+            let refused: Vec<&str> =
+                text.lines().filter(|line| line.starts_with("clang") && line.contains("error:")).collect();
+            let before = names.len();
+            names.retain(|name| !refused.iter().any(|line| line.split_whitespace().any(|word| word == name)));
+            if names.len() == before {
+                return names;
+            }
+        }
     }
 
     /// The architectures that ptxas' `--help` lists, those with `a` and `f` too.

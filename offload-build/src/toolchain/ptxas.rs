@@ -1,6 +1,7 @@
 //! `ptxas`, NVIDIA's assembler: PTX to machine code.
 
 use super::identity::Identity;
+use super::install;
 use super::nvcc::{ROOTS, folders, note_folders};
 use super::probe_cache::ProbeCache;
 use super::search::{Found, Trail};
@@ -32,6 +33,11 @@ impl Ptxas {
                 let message = format!("{by} names {}, which is no file", name.display());
                 Error::new(ErrorKind::ToolNotFound, message)
             })?;
+            if !exec::is_executable(&path) {
+                let cure = install::make_executable(&path);
+                let message = format!("{by} names {}, which is not executable; {cure}", path.display());
+                return Err(Error::new(ErrorKind::ToolNotFound, message));
+            }
             return Ok(Found::Tool(Self::new(path, probes)));
         }
         let mut trail = Trail::default();
@@ -42,13 +48,16 @@ impl Ptxas {
                 continue;
             };
             match program(&Path::new(&value).join("bin"), "ptxas") {
-                Some(path) => return Ok(Found::Tool(Self::new(path, probes))),
+                Some(path) if exec::is_executable(&path) => return Ok(Found::Tool(Self::new(path, probes))),
+                Some(path) => trail.note_not_executable(&path),
                 None => trail.note(format!("no bin/ptxas in {root}={value}")),
             }
         }
         for folder in folders(cargo) {
-            if let Some(path) = program(&folder, "ptxas") {
-                return Ok(Found::Tool(Self::new(path, probes)));
+            match program(&folder, "ptxas") {
+                Some(path) if exec::is_executable(&path) => return Ok(Found::Tool(Self::new(path, probes))),
+                Some(path) => trail.note_not_executable(&path),
+                None => {}
             }
         }
         cargo.watch_search_path();

@@ -1,12 +1,16 @@
 //! What a search for a tool came to, and the places where it was looked for.
 
+use super::install;
 use std::fmt;
+use std::path::{Path, PathBuf};
 
 /// The places where a tool was looked for, in order, for the message when it is not there.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Trail {
     unset: Vec<&'static str>,
     places: Vec<String>,
+    /// The first program that is there and may not be started.
+    not_executable: Option<PathBuf>,
 }
 
 impl Trail {
@@ -18,6 +22,17 @@ impl Trail {
     /// A place where it is not, in words.
     pub(crate) fn note(&mut self, place: impl Into<String>) {
         self.places.push(place.into());
+    }
+
+    /// A file of the tool's name that may not be started.
+    pub(crate) fn note_not_executable(&mut self, program: &Path) {
+        self.note(format!("{} is not executable", program.display()));
+        self.not_executable.get_or_insert_with(|| program.to_owned());
+    }
+
+    /// Says how to make a tool that was found executable; `None` if there is no such file.
+    pub(crate) fn cure(&self) -> Option<String> {
+        self.not_executable.as_deref().map(install::make_executable)
     }
 }
 

@@ -33,7 +33,8 @@ fn a_missing_host_compiler_is_named() {
         .env("NVCC_CCBIN", "/nowhere/g++")
         .fails()
         .has("bin/nvcc needs a C++ compiler for the host: NVCC_CCBIN names /nowhere/g++, and there is no such file\n")
-        .has("to compile it: install one (Debian, Ubuntu: apt install g++;");
+        .has("to compile it, install a C++ compiler")
+        .has("or name one in NVCC_CCBIN or CXX");
     scenario
         .build()
         .env("CXX", "no-such-compiler")

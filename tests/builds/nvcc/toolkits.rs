@@ -63,7 +63,9 @@ fn without_a_toolkit_the_places_are_listed() {
         .has("no image for sm_80: no nvcc was found (NVCC, CUDACXX, CUDA_PATH, CUDA_ROOT and CUDA_TOOLKIT_ROOT_DIR are not set; ")
         .has(&format!("no bin/nvcc in CUDA_HOME={}", nowhere.display()))
         .has("none in PATH, none in /usr/local/cuda*, /opt/cuda, none among Python's packages (nvidia/cu13/bin))")
-        .has("to compile it: install the CUDA toolkit and set CUDA_HOME, or name nvcc in NVCC");
+        .has("to compile it, install nvcc with its parts:\n")
+        .has("nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime nvidia-cuda-cccl\n")
+        .has("  or the whole CUDA toolkit, and set CUDA_HOME or NVCC");
 }
 
 fn two_toolkits_that_disagree_are_an_error() {

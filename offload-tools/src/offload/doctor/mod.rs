@@ -4,7 +4,7 @@ mod runtime;
 
 use super::{Context, Result, out};
 use crate::text::{BAD, FAINT, GOOD, HEADING, TARGET, escaped_str, styled};
-use offload_build::doctor::{self, Report, Tool};
+use offload_build::doctor::{self, Report, Tool, Verdict};
 use runtime::Runtime;
 use serde::Serialize;
 use std::io::Write;
@@ -17,7 +17,7 @@ use std::process::{Command, ExitCode};
     TARGETs cannot be built; without any, if none for a GPU can be."
 )]
 pub struct Args {
-    /// Targets to ask the compilers for: gfx1100, sm_90a, compute_90, cpu
+    /// Targets to try: gfx1100, sm_90a, compute_90, cpu, native
     #[arg(value_name = "TARGET")]
     targets: Vec<String>,
     /// Print JSON
@@ -35,9 +35,9 @@ pub fn run(args: &Args, _: &Context) -> Result {
         false => print(&mut out, &report, &runtimes)?,
     }
     out.flush()?;
-    let is_well = match report.refusals.is_empty() {
+    let is_well = match report.verdicts.is_empty() {
         true => report.tools.iter().flat_map(|tool| &tool.targets).any(|target| target != "cpu"),
-        false => report.refusals.iter().all(|(_, refusal)| refusal.is_none()),
+        false => report.verdicts.iter().all(|verdict| verdict.refusal.is_none()),
     };
     Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -79,19 +79,41 @@ fn print(out: &mut out::Out, report: &Report, runtimes: &[Runtime]) -> Result<()
             trail.iter().try_for_each(|line| writeln!(out, "    {}", escaped_str(line)))?;
         }
     }
-    if !report.refusals.is_empty() {
+    if !report.verdicts.is_empty() {
         writeln!(out, "\n{}", styled(HEADING, "Targets"))?;
     }
-    for (target, refusal) in &report.refusals {
-        match refusal {
-            None => entry(out, &escaped_str(target), &styled(GOOD, "can be built"))?,
-            Some(why) => {
-                entry(out, &escaped_str(target), &styled(BAD, "cannot be built"))?;
-                why.lines().try_for_each(|line| writeln!(out, "    {}", escaped_str(line)))?;
+    for (targets, verdict) in groups(&report.verdicts) {
+        let targets = escaped_str(&targets.join(" "));
+        let (state, why) = match (&verdict.refusal, &verdict.unoptimized) {
+            (Some(why), _) => (styled(BAD, "cannot be built"), Some(why)),
+            (None, Some(why)) => (styled(BAD, "can be built, but not in the dev profile"), Some(why)),
+            (None, None) => (styled(GOOD, "can be built"), None),
+        };
+        // A long list of targets has its verdict on a line of its own.
+        match targets.chars().count() < INDENT - 2 {
+            true => entry(out, &targets, &state)?,
+            false => {
+                paragraph_at(out, 2, &targets)?;
+                entry(out, "", &state)?;
             }
         }
+        why.iter().flat_map(|why| why.lines()).try_for_each(|line| writeln!(out, "    {}", escaped_str(line)))?;
     }
     Ok(())
+}
+
+/// Targets with the same verdict, each group at the place of its first.
+fn groups(verdicts: &[Verdict]) -> Vec<(Vec<&str>, &Verdict)> {
+    let mut groups: Vec<(Vec<&str>, &Verdict)> = Vec::new();
+    for verdict in verdicts {
+        let is_same =
+            |other: &Verdict| (&other.refusal, &other.unoptimized) == (&verdict.refusal, &verdict.unoptimized);
+        match groups.iter_mut().find(|(_, other)| is_same(other)) {
+            Some((targets, _)) => targets.push(&verdict.target),
+            None => groups.push((vec![&verdict.target], verdict)),
+        }
+    }
+    groups
 }
 
 fn print_tool(out: &mut out::Out, tool: &Tool) -> Result<()> {
@@ -109,6 +131,9 @@ fn print_tool(out: &mut out::Out, tool: &Tool) -> Result<()> {
     if let Some(problem) = &tool.problem {
         paragraph(out, "but", problem)?;
     }
+    if let Some(install) = &tool.install {
+        paragraph(out, "to have it", install)?;
+    }
     if !tool.targets.is_empty() {
         paragraph(out, "builds for", &tool.targets.join(" "))?;
     }
@@ -121,24 +146,46 @@ fn entry(out: &mut out::Out, name: &str, state: &str) -> Result<()> {
     Ok(())
 }
 
-/// Words in lines that fit, behind their heading.
+/// Words in lines that fit, behind their heading. Lines that begin with two spaces are commands to paste, and stay whole.
 fn paragraph(out: &mut out::Out, heading: &str, text: &str) -> Result<()> {
-    let width = out::width().unwrap_or(100).saturating_sub(INDENT).max(40);
     let mut heading = heading;
     for line in text.lines() {
-        let mut words = String::new();
-        for word in escaped_str(line).split_whitespace() {
-            if !words.is_empty() && words.chars().count() + 1 + word.chars().count() > width {
-                writeln!(out, "    {heading:<indent$}{words}", indent = INDENT - 4)?;
-                (heading, words) = ("", String::new());
-            }
-            words += if words.is_empty() { "" } else { " " };
-            words += word;
+        if line.starts_with("  ") {
+            writeln!(out, "      {}", escaped_str(line.trim_start()))?;
+            continue;
         }
-        writeln!(out, "    {heading:<indent$}{words}", indent = INDENT - 4)?;
-        heading = "";
+        for words in wrapped(&escaped_str(line), INDENT) {
+            writeln!(out, "    {heading:<indent$}{words}", indent = INDENT - 4)?;
+            heading = "";
+        }
     }
     Ok(())
+}
+
+/// Words in lines that fit.
+fn paragraph_at(out: &mut out::Out, indent: usize, text: &str) -> Result<()> {
+    for words in wrapped(text, indent) {
+        writeln!(out, "{:indent$}{words}", "")?;
+    }
+    Ok(())
+}
+
+/// The words of a line, in lines that fit behind this indent. An empty line is one.
+fn wrapped(line: &str, indent: usize) -> Vec<String> {
+    let width = out::width().unwrap_or(100).saturating_sub(indent).max(40);
+    let mut lines = vec![String::new()];
+    for word in line.split_whitespace() {
+        let last = lines.last_mut().expect("there is one from the start");
+        if last.is_empty() {
+            last.push_str(word);
+        } else if last.chars().count() + 1 + word.chars().count() > width {
+            lines.push(word.to_owned());
+        } else {
+            last.push(' ');
+            last.push_str(word);
+        }
+    }
+    lines
 }
 
 /// The report in JSON.
@@ -162,6 +209,8 @@ struct ToolRecord<'a> {
     version: Option<&'a str>,
     looked: &'a str,
     problem: Option<&'a str>,
+    /// How to install it, where it is missing and builds need it.
+    install: Option<&'a str>,
     targets: &'a [String],
 }
 
@@ -178,6 +227,8 @@ struct TargetRecord<'a> {
     target: &'a str,
     /// Why it cannot be built; null if it can.
     refusal: Option<&'a str>,
+    /// Why it cannot be built in the dev profile; null if it can, or cannot at all.
+    unoptimized: Option<&'a str>,
 }
 
 impl<'a> Record<'a> {
@@ -189,6 +240,7 @@ impl<'a> Record<'a> {
             version: tool.version.as_deref(),
             looked: &tool.looked,
             problem: tool.problem.as_deref(),
+            install: tool.install.as_deref(),
             targets: &tool.targets,
         };
         let runtime = |runtime: &'a Runtime| RuntimeRecord {
@@ -197,13 +249,16 @@ impl<'a> Record<'a> {
             path: runtime.path.as_ref().map(|path| path.display().to_string()),
             looked: &runtime.looked,
         };
-        let target =
-            |(target, refusal): &'a (String, Option<String>)| TargetRecord { target, refusal: refusal.as_deref() };
+        let target = |verdict: &'a Verdict| TargetRecord {
+            target: &verdict.target,
+            refusal: verdict.refusal.as_deref(),
+            unoptimized: verdict.unoptimized.as_deref(),
+        };
         Self {
             tools: report.tools.iter().map(tool).collect(),
             runtimes: runtimes.iter().map(runtime).collect(),
             native: report.native.as_deref().ok(),
-            targets: report.refusals.iter().map(target).collect(),
+            targets: report.verdicts.iter().map(target).collect(),
         }
     }
 }

@@ -57,7 +57,7 @@ pub const CASES: &[Case] = &[
     fails_with_env(
         "no-such-cxx",
         &[("CXX", "/nowhere/c++"), ("OFFLOAD_ARCH", "cpu")],
-        &["the target 'cpu' needs a C++ compiler for ", "apt install g++", "or name it in CXX"],
+        &["no image for cpu: it needs a C++ compiler for ", "install a C++ compiler", "or name one in CXX"],
     ),
 ];
 

@@ -1,0 +1,68 @@
+//! Whether targets can be built on this machine: a small kernel is built for each, by the code that builds packs. No list of
+//! what a compiler knows promises as much: its driver accepts targets that its backend refuses, or crashes for.
+
+use super::missing_tool::NotMade;
+use super::run::Run;
+use super::{Build, plan};
+use crate::cargo::Cargo;
+use crate::error::Error;
+use crate::output::OutDir;
+use crate::targets::{Product, Target};
+use crate::toolchain::Tools;
+use std::fs;
+
+const NAME: &str = "trial";
+
+const KERNEL: &str = "extern \"C\" __global__ void trial(float *x) { x[threadIdx.x] = 1.0f; }\n";
+
+/// What builds of small kernels go through, with one of Cargo's profiles. Its files are in `OUT_DIR`, which is removed with it.
+#[derive(Debug)]
+pub(crate) struct Trial<'a> {
+    build: Build,
+    output: OutDir,
+    cargo: &'a Cargo,
+    tools: &'a Tools<'a>,
+}
+
+impl<'a> Trial<'a> {
+    /// Writes the kernel.
+    pub(crate) fn new(cargo: &'a Cargo, tools: &'a Tools<'a>) -> Result<Self, Error> {
+        let output = OutDir::create(&cargo.out_dir, NAME)?;
+        let source = cargo.out_dir.join("trial.cu");
+        fs::write(&source, KERNEL).map_err(|error| Error::io("write", &source, error))?;
+        let mut build = Build::new();
+        build.file(source.display().to_string());
+        Ok(Self { build, output, cargo, tools })
+    }
+
+    /// Builds the kernel for a target.
+    ///
+    /// Returns an error with the reason if a build would end there; of a missing tool, only that it is missing.
+    pub(crate) fn run(&self, target: &Target) -> Result<(), String> {
+        let request = &self.build.request;
+        let modules = plan::modules(request, NAME)
+            .and_then(|modules| {
+                plan::plan(request, Product::Pack(NAME), modules, std::slice::from_ref(target), self.cargo)
+            })
+            .map_err(|error| error.to_string())?;
+        let run = Run::new(request, false, NAME, self.cargo, &self.output, self.tools);
+        let made = modules.iter().try_for_each(|module| run.make_only_images(module));
+        made.map_err(|why| match why {
+            NotMade::MissingTool(missing) => missing.reason(),
+            // The files of a trial are gone when this is read.
+            NotMade::Fatal(error) => self.without_paths(&error.to_string()),
+        })
+    }
+
+    fn without_paths(&self, text: &str) -> String {
+        let folder = self.cargo.out_dir.display().to_string();
+        text.lines().filter(|line| !line.contains(&folder)).collect::<Vec<_>>().join("\n")
+    }
+}
+
+impl Drop for Trial<'_> {
+    fn drop(&mut self) {
+        // What stays behind is small, and in the folder for such files.
+        let _ = fs::remove_dir_all(&self.cargo.out_dir);
+    }
+}

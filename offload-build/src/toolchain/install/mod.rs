@@ -1,0 +1,199 @@
+//! How missing tools are installed on this system: complete commands to paste, for errors of builds and for `offload doctor`.
+//!
+//! The packages of each system are in one table, [`PACKAGES`]. The guide shows the same commands; a test compares them.
+
+mod system;
+
+use std::path::Path;
+pub(crate) use system::{Installer, System};
+
+/// What is to be installed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    Clang,
+    /// The lld of a clang of this major version, which systems with several versions name in the package.
+    Lld(Option<u32>),
+    /// A clang that has `gpuintrin.h` with what kernels need.
+    NewClang,
+    /// A clang that links device code.
+    LinkingClang,
+    /// The C++ compiler, and the variables that can name another.
+    Cxx(&'static str),
+    /// NVIDIA's assembler, for architectures up to `sm_72` that of CUDA 12.
+    Ptxas {
+        old: bool,
+    },
+    Nvcc,
+    Rocm,
+}
+
+/// Packages by their names in one system.
+struct Packages {
+    installer: Installer,
+    clang: &'static str,
+    lld: &'static str,
+    cxx: &'static str,
+    /// Brings `pip3`; `None` where NVIDIA's packages for Python cannot be used.
+    pip: Option<&'static str>,
+}
+
+const PACKAGES: [Packages; 7] = [
+    Packages { installer: Installer::Apt, clang: "clang lld", lld: "lld", cxx: "g++", pip: Some("python3-pip") },
+    Packages { installer: Installer::Dnf, clang: "clang lld", lld: "lld", cxx: "gcc-c++", pip: Some("python3-pip") },
+    Packages { installer: Installer::Pacman, clang: "clang lld", lld: "lld", cxx: "gcc", pip: Some("python-pip") },
+    Packages { installer: Installer::Zypper, clang: "clang lld", lld: "lld", cxx: "gcc-c++", pip: Some("python3-pip") },
+    // NVIDIA's programs need glibc, which Alpine has not.
+    Packages { installer: Installer::Apk, clang: "clang lld", lld: "lld", cxx: "g++", pip: None },
+    Packages { installer: Installer::Brew, clang: "llvm lld", lld: "lld", cxx: "", pip: None },
+    Packages { installer: Installer::Winget, clang: "LLVM.LLVM", lld: "LLVM.LLVM", cxx: "LLVM.LLVM", pip: None },
+];
+
+/// Releases with a default clang that is too old, or without the linker wrapper, and what their package lists have instead.
+/// `None` for lists without any clang that can be used.
+const OTHER_CLANGS: [(&str, Option<u32>); 4] =
+    [("bookworm", Some(22)), ("jammy", Some(15)), ("bullseye", None), ("focal", None)];
+
+/// Where NVIDIA's packages for Python are unpacked to: a folder for each purpose, as pip replaces what a folder has.
+const PYTHON_FOLDER: &str = "$HOME/.local/share/offload";
+
+impl Wanted {
+    /// Says what to install and how, on this system. Lines that begin with two spaces are commands.
+    pub(crate) fn help(&self) -> String {
+        self.help_on(&System::here())
+    }
+
+    /// Says what to install and how, on a given system.
+    pub(crate) fn help_on(&self, system: &System) -> String {
+        let (what, instead) = self.words(system);
+        match self.commands(system) {
+            commands if commands.is_empty() => format!("install {what}\n{instead}"),
+            commands => format!("install {what}:\n{}\n{instead}", indented(&commands)),
+        }
+    }
+
+    /// What it is, and what would do instead.
+    fn words(&self, system: &System) -> (&'static str, String) {
+        const NAME_CLANG: &str = "or name one in OFFLOAD_CLANG";
+        let named = |text: &str| text.to_owned();
+        match self {
+            Self::Clang => ("clang and lld, 15 or newer (new GPUs need new ones)", named(NAME_CLANG)),
+            Self::Lld(_) => ("lld of clang's version", named("or name another clang in OFFLOAD_CLANG")),
+            Self::NewClang => {
+                let what =
+                    "clang 21 or newer, and lld (gpuintrin.h came with clang 20, kernels (__gpu_kernel) with 21)";
+                (what, named(NAME_CLANG))
+            }
+            Self::LinkingClang => (
+                "clang 19 or newer with its clang-linker-wrapper",
+                named("or name one in OFFLOAD_CLANG; for NVIDIA's GPUs, nvcc links too: .compiler(Compiler::Nvcc)"),
+            ),
+            Self::Cxx(variables) => ("a C++ compiler", format!("or name one in {variables}")),
+            Self::Ptxas { old } => {
+                let ptx = match old {
+                    true => "compute_70 in place of sm_70",
+                    false => "compute_90 in place of sm_90",
+                };
+                let what = match (system.installer, old) {
+                    (Installer::Brew, _) => {
+                        return ("no ptxas: NVIDIA has none for macOS", format!("but list PTX: {ptx}"));
+                    }
+                    (Installer::Apk, _) => {
+                        let glibc = "no ptxas here: NVIDIA's needs glibc, which this system does not have";
+                        return (glibc, format!("but list PTX, which needs no ptxas: {ptx}"));
+                    }
+                    (_, true) => "ptxas of CUDA 12 (that of 13 begins with sm_75)",
+                    (_, false) => "ptxas, NVIDIA's assembler",
+                };
+                let toolkit = "or install the CUDA toolkit and set CUDA_HOME, or name ptxas in OFFLOAD_PTXAS";
+                (what, format!("{toolkit}, or list PTX, which needs neither: {ptx}"))
+            }
+            Self::Nvcc => ("nvcc with its parts", named("or the whole CUDA toolkit, and set CUDA_HOME or NVCC")),
+            Self::Rocm => (
+                "HIP's headers and the libraries for devices",
+                named("or ROCm from AMD, and set ROCM_PATH if it is elsewhere than in /opt/rocm"),
+            ),
+        }
+    }
+
+    /// The commands, one a line. None where no package of the system is known to do.
+    fn commands(&self, system: &System) -> Vec<String> {
+        let installer = system.installer;
+        let Some(packages) = PACKAGES.iter().find(|it| it.installer == installer) else { return Vec::new() };
+        let install = |packages: &str| system.install(packages).into_iter().collect::<Vec<_>>();
+        let with_path = |commands: Vec<String>| match installer {
+            // Neither puts it into PATH, and macOS has a clang there that knows no GPU.
+            Installer::Brew => [commands, vec![OWN_CLANG_OF_BREW.to_owned()]].concat(),
+            Installer::Winget => [commands, vec![OWN_CLANG_OF_WINGET.to_owned()]].concat(),
+            _ => commands,
+        };
+        let other_clang = OTHER_CLANGS.iter().find(|(release, _)| system.release.as_deref() == Some(*release));
+        match self {
+            Self::Clang => match other_clang {
+                Some((_, Some(version))) => install(&format!("clang-{version} lld-{version}")),
+                Some((_, None)) => Vec::new(),
+                None => with_path(install(packages.clang)),
+            },
+            Self::Lld(Some(version)) if installer == Installer::Apt => install(&format!("lld-{version}")),
+            Self::Lld(_) => install(packages.lld),
+            Self::NewClang | Self::LinkingClang if installer == Installer::Apt => {
+                // Which release has a new one by default changes; these are known.
+                let lists_have = other_clang.and_then(|(_, version)| *version).filter(|version| *version >= 21);
+                let with_wrapper =
+                    |version| if *self == Self::LinkingClang { format!(" llvm-{version}") } else { String::new() };
+                let names = lists_have.map(|version| format!("clang-{version} lld-{version}{}", with_wrapper(version)));
+                names.map(|names| install(&names)).unwrap_or_default()
+            }
+            Self::NewClang => with_path(install(packages.clang)),
+            Self::LinkingClang => match installer {
+                Installer::Brew | Installer::Winget => Vec::new(),
+                _ => install(&format!("{} llvm", packages.clang)),
+            },
+            Self::Cxx(_) => match installer {
+                Installer::Brew => vec!["xcode-select --install".to_owned()],
+                _ => install(packages.cxx),
+            },
+            Self::Ptxas { .. } if installer == Installer::Winget => install("Nvidia.CUDA"),
+            Self::Ptxas { old } => {
+                let (folder, package, path) = match old {
+                    true => ("ptxas-12", "nvidia-cuda-nvcc-cu12", "nvidia/cuda_nvcc/bin/ptxas"),
+                    false => ("ptxas", "nvidia-cuda-nvcc", "nvidia/cu13/bin/ptxas"),
+                };
+                by_pip(system, packages, folder, package, &format!("OFFLOAD_PTXAS=\"{PYTHON_FOLDER}/{folder}/{path}\""))
+            }
+            Self::Nvcc if installer == Installer::Winget => install("Nvidia.CUDA"),
+            Self::Nvcc => {
+                let parts = "nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime nvidia-cuda-cccl";
+                by_pip(system, packages, "cuda", parts, &format!("CUDA_HOME=\"{PYTHON_FOLDER}/cuda/nvidia/cu13\""))
+            }
+            Self::Rocm => match installer {
+                Installer::Apt => install("libamdhip64-dev rocm-device-libs"),
+                Installer::Dnf => install("rocm-hip-devel rocm-device-libs"),
+                _ => Vec::new(),
+            },
+        }
+    }
+}
+
+const OWN_CLANG_OF_BREW: &str = "export OFFLOAD_CLANG=\"$(brew --prefix llvm)/bin/clang\"";
+const OWN_CLANG_OF_WINGET: &str = "$env:OFFLOAD_CLANG = \"C:\\Program Files\\LLVM\\bin\\clang.exe\"";
+
+/// Commands that unpack packages of Python into a folder and set a variable. pip keeps the mode of programs, which other
+/// unpackers of wheels lose, and takes a folder of its own where the system manages Python's packages itself.
+fn by_pip(system: &System, known: &Packages, folder: &str, packages: &str, variable: &str) -> Vec<String> {
+    let Some(pip) = known.pip else { return Vec::new() };
+    let install_pip = if system.has_pip { None } else { system.install(pip) };
+    let unpack = format!("pip3 install --upgrade --no-deps --target \"{PYTHON_FOLDER}/{folder}\" {packages}");
+    install_pip.into_iter().chain([unpack, format!("export {variable}")]).collect()
+}
+
+/// The cure for a program that cannot be started for want of permission.
+pub(crate) fn make_executable(program: &Path) -> String {
+    format!("make it executable:\n  chmod +x '{}'", program.display())
+}
+
+fn indented(commands: &[String]) -> String {
+    commands.iter().map(|command| format!("  {command}")).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,112 @@
+//! The system that commands are for: what installs packages, and which release it is.
+
+use std::fs;
+use std::path::Path;
+
+/// What installs packages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Installer {
+    /// Debian, Ubuntu and what is made of them.
+    Apt,
+    /// Fedora, Red Hat Enterprise Linux and what is made of them.
+    Dnf,
+    /// Arch Linux.
+    Pacman,
+    /// openSUSE, SLES.
+    Zypper,
+    /// Alpine.
+    Apk,
+    /// Homebrew, on macOS.
+    Brew,
+    /// Windows.
+    Winget,
+    Unknown,
+}
+
+/// The names in `ID` and `ID_LIKE` of `/etc/os-release`.
+const BY_ID: [(&str, Installer); 12] = [
+    ("debian", Installer::Apt),
+    ("ubuntu", Installer::Apt),
+    ("fedora", Installer::Dnf),
+    ("rhel", Installer::Dnf),
+    ("centos", Installer::Dnf),
+    ("amzn", Installer::Dnf),
+    ("arch", Installer::Pacman),
+    ("archlinux", Installer::Pacman),
+    ("alpine", Installer::Apk),
+    ("suse", Installer::Zypper),
+    ("opensuse", Installer::Zypper),
+    ("sles", Installer::Zypper),
+];
+
+/// A system that tools are installed on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct System {
+    pub(super) installer: Installer,
+    /// The code name of a release of Debian or Ubuntu.
+    pub(super) release: Option<String>,
+    /// Whether commands of the installer need `sudo`.
+    pub(super) needs_sudo: bool,
+    /// Whether `pip3` is there.
+    pub(super) has_pip: bool,
+}
+
+impl System {
+    /// The system that this runs on.
+    pub(crate) fn here() -> Self {
+        let read = |path| fs::read_to_string(path).ok();
+        let os_release = read("/etc/os-release").or_else(|| read("/usr/lib/os-release")).unwrap_or_default();
+        let has_pip = ["/usr/bin/pip3", "/usr/local/bin/pip3"].iter().any(|path| Path::new(path).is_file());
+        Self { needs_sudo: !is_root(), has_pip, ..Self::of(std::env::consts::OS, &os_release) }
+    }
+
+    /// The system with this name of Rust's and this `/etc/os-release`, where root has no pip.
+    pub(super) fn of(os: &str, os_release: &str) -> Self {
+        let value = |name: &str| {
+            let line = os_release.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='))?;
+            Some(line.trim().trim_matches(['"', '\'']).to_owned())
+        };
+        // ID first: what a system is like is said from near to far.
+        let ids = ["ID", "ID_LIKE"].iter().filter_map(|name| value(name)).collect::<Vec<_>>().join(" ");
+        // `opensuse-leap` and its kin count by what they are like.
+        let by_id = |id: &str| BY_ID.iter().find(|(known, _)| *known == id).map(|(_, installer)| *installer);
+        let installer = match os {
+            "macos" => Installer::Brew,
+            "windows" => Installer::Winget,
+            _ => ids.split_whitespace().find_map(by_id).unwrap_or(Installer::Unknown),
+        };
+        // Of a system that is made of Ubuntu or Debian, the release whose packages it takes.
+        let release = ["UBUNTU_CODENAME", "DEBIAN_CODENAME", "VERSION_CODENAME"].iter().find_map(|name| value(name));
+        Self { installer, release, needs_sudo: false, has_pip: false }
+    }
+
+    /// The command that installs these packages.
+    pub(super) fn install(&self, packages: &str) -> Option<String> {
+        let sudo = if self.needs_sudo { "sudo " } else { "" };
+        Some(match self.installer {
+            Installer::Apt => {
+                format!("{sudo}apt-get update && {sudo}apt-get install -y --no-install-recommends {packages}")
+            }
+            Installer::Dnf => format!("{sudo}dnf install -y {packages}"),
+            // Arch does not support a newer list of packages beside older packages.
+            Installer::Pacman => format!("{sudo}pacman -Syu --noconfirm {packages}"),
+            Installer::Zypper => format!("{sudo}zypper --non-interactive install {packages}"),
+            Installer::Apk => format!("{sudo}apk add -U {packages}"),
+            Installer::Brew => format!("brew install {packages}"),
+            Installer::Winget => format!("winget install --exact --id {packages}"),
+            Installer::Unknown => return None,
+        })
+    }
+}
+
+/// Whether this process may install packages, as far as the system says.
+#[cfg(target_os = "linux")]
+fn is_root() -> bool {
+    // A process' own folder belongs to the user that it runs for.
+    fs::metadata("/proc/self").is_ok_and(|it| std::os::unix::fs::MetadataExt::uid(&it) == 0)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_root() -> bool {
+    false
+}

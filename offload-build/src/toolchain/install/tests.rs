@@ -1,0 +1,120 @@
+//! Commands of systems that this is not, and the guide's copy of them.
+
+use super::*;
+use std::fs;
+
+const BOOKWORM: &str = "ID=debian\nVERSION_ID=\"12\"\nVERSION_CODENAME=bookworm\n";
+const TRIXIE: &str = "ID=debian\nVERSION_CODENAME=trixie\n";
+const JAMMY: &str = "ID=ubuntu\nID_LIKE=debian\nVERSION_CODENAME=jammy\nUBUNTU_CODENAME=jammy\n";
+const NOBLE: &str = "ID=ubuntu\nID_LIKE=debian\nVERSION_CODENAME=noble\n";
+const FEDORA: &str = "ID=fedora\n";
+const ARCH: &str = "ID=arch\n";
+const LEAP: &str = "ID=\"opensuse-leap\"\nID_LIKE=\"suse opensuse\"\n";
+const ALPINE: &str = "ID=alpine\n";
+
+/// The commands for root of a system that has no pip, in one line.
+fn commands(wanted: &Wanted, os: &str, os_release: &str) -> String {
+    wanted.commands(&System::of(os, os_release)).join(" ; ")
+}
+
+#[test]
+fn clang_by_the_names_of_each_system() {
+    let clang = |os_release| commands(&Wanted::Clang, "linux", os_release);
+    let apt = "apt-get update && apt-get install -y --no-install-recommends";
+    assert_eq!(clang(BOOKWORM), format!("{apt} clang-22 lld-22"));
+    assert_eq!(clang(TRIXIE), format!("{apt} clang lld"));
+    assert_eq!(clang(NOBLE), format!("{apt} clang lld"));
+    assert_eq!(clang(JAMMY), format!("{apt} clang-15 lld-15"));
+    // Made of Ubuntu: its own code name names no packages.
+    let mint = "ID=linuxmint\nID_LIKE=\"ubuntu debian\"\nVERSION_CODENAME=virginia\nUBUNTU_CODENAME=jammy\n";
+    assert_eq!(clang(mint), format!("{apt} clang-15 lld-15"));
+    assert_eq!(clang(FEDORA), "dnf install -y clang lld");
+    assert_eq!(clang("ID=\"rocky\"\nID_LIKE=\"rhel centos fedora\"\n"), "dnf install -y clang lld");
+    assert_eq!(clang(ARCH), "pacman -Syu --noconfirm clang lld");
+    assert_eq!(clang(LEAP), "zypper --non-interactive install clang lld");
+    assert_eq!(clang(ALPINE), "apk add -U clang lld");
+    assert_eq!(clang("ID=nixos\n"), "");
+    assert_eq!(clang("ID=debian\nVERSION_CODENAME=bullseye\n"), "", "its clang is too old");
+    assert!(commands(&Wanted::Clang, "macos", "").starts_with("brew install llvm lld ; export OFFLOAD_CLANG="));
+    assert!(commands(&Wanted::Clang, "windows", "").starts_with("winget install --exact --id LLVM.LLVM ; $env:"));
+}
+
+#[test]
+fn a_user_who_is_not_root_asks_sudo() {
+    let system = System { needs_sudo: true, ..System::of("linux", TRIXIE) };
+    assert_eq!(
+        Wanted::Lld(Some(19)).help_on(&system),
+        "install lld of clang's version:\n  sudo apt-get update && sudo apt-get install -y --no-install-recommends lld-19\n\
+         or name another clang in OFFLOAD_CLANG"
+    );
+}
+
+#[test]
+fn ptxas_without_root_where_pip_is() {
+    let system = System { needs_sudo: true, has_pip: true, ..System::of("linux", BOOKWORM) };
+    let folder = "$HOME/.local/share/offload/ptxas";
+    assert_eq!(
+        Wanted::Ptxas { old: false }.commands(&system),
+        [
+            format!("pip3 install --upgrade --no-deps --target \"{folder}\" nvidia-cuda-nvcc"),
+            format!("export OFFLOAD_PTXAS=\"{folder}/nvidia/cu13/bin/ptxas\""),
+        ]
+    );
+    let old = commands(&Wanted::Ptxas { old: true }, "linux", FEDORA);
+    assert!(old.starts_with("dnf install -y python3-pip ; pip3 install "), "{old}");
+    assert!(old.ends_with("/nvidia/cuda_nvcc/bin/ptxas\""), "{old}");
+    for (os, os_release, why) in [("linux", ALPINE, "glibc"), ("macos", "", "macOS")] {
+        let help = Wanted::Ptxas { old: false }.help_on(&System::of(os, os_release));
+        assert!(help.contains(why) && help.ends_with("compute_90 in place of sm_90"), "{help}");
+        assert!(!help.contains("pip3"), "{help}");
+    }
+}
+
+#[test]
+fn a_new_clang_only_where_the_lists_have_one() {
+    assert!(commands(&Wanted::NewClang, "linux", BOOKWORM).ends_with(" clang-22 lld-22"));
+    assert!(commands(&Wanted::LinkingClang, "linux", BOOKWORM).ends_with(" clang-22 lld-22 llvm-22"));
+    assert_eq!(commands(&Wanted::NewClang, "linux", JAMMY), "");
+    assert_eq!(commands(&Wanted::LinkingClang, "linux", FEDORA), "dnf install -y clang lld llvm");
+}
+
+/// The guide's page has this between its marks, as Markdown.
+fn page_of_the_guide() -> String {
+    let systems = [
+        ("Debian 12", "linux", BOOKWORM),
+        ("Debian 13, Ubuntu 24.04 and newer", "linux", TRIXIE),
+        ("Ubuntu 22.04", "linux", JAMMY),
+        ("Fedora, Red Hat Enterprise Linux", "linux", FEDORA),
+        ("Arch Linux", "linux", ARCH),
+        ("openSUSE", "linux", LEAP),
+        ("Alpine", "linux", ALPINE),
+        ("macOS", "macos", ""),
+        ("Windows", "windows", ""),
+    ];
+    let mut page = "| system | clang and lld | C++ compiler |\n|---|---|---|\n".to_owned();
+    let cell = |commands: &[String]| commands.iter().map(|it| format!("`{it}`")).collect::<Vec<_>>().join("<br>");
+    for (name, os, os_release) in systems {
+        let system = System::of(os, os_release);
+        let [clang, cxx] = [Wanted::Clang, Wanted::Cxx("CXX")].map(|wanted| cell(&wanted.commands(&system)));
+        page += &format!("| {name} | {clang} | {cxx} |\n");
+    }
+    let ptxas = |old| Wanted::Ptxas { old }.commands(&System::of("linux", BOOKWORM)).join("\n");
+    page + &format!(
+        "\n`ptxas` without the rest of CUDA, here on Debian and Ubuntu; where pip is there already, only the last two lines:\n\n\
+         ```text\n{}\n```\n\nThat knows `sm_75` and newer. For older GPUs, CUDA 12 has one:\n\n```text\n{}\n```\n",
+        ptxas(false),
+        ptxas(true)
+    )
+}
+
+#[test]
+fn the_guide_has_the_same_commands() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/guide/src/build.md");
+    // The published package comes without the guide.
+    let Ok(text) = fs::read_to_string(&path) else { return };
+    let (start, end) = ("<!-- commands -->\n\n", "\n<!-- end of commands -->");
+    let from = text.find(start).expect("the page has the first mark") + start.len();
+    let to = from + text[from..].find(end).expect("the page has the last mark");
+    let page = page_of_the_guide();
+    assert_eq!(&text[from..to], page, "{} between its marks; it should be:\n{page}", path.display());
+}

@@ -1,0 +1,71 @@
+//! The macro as editors expand it: by rust-analyzer's server for procedural macros, which rustup's toolchains have, driven by its
+//! messages and without an editor. The judge is that server.
+//!
+//! Its messages promise nothing from one version to the next: the test is of the version below and is ignored with others.
+
+use offload_tests::registry::needs;
+use offload_tests::scenario::Scenario;
+use offload_tests::tools::{Tool, macro_server};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::PathBuf;
+
+offload_tests::tests! {
+    needs(&[Tool::MacroServer, Tool::Gcc]) => [an_editor_expands_the_macro],
+}
+
+/// The library of the macro that the scenario's build has compiled.
+fn library(scenario: &Scenario) -> PathBuf {
+    let folder = scenario.program("debug", "deps");
+    let files = fs::read_dir(&folder).expect("Cargo made the folder").flatten().map(|entry| entry.path());
+    let is_it = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        name.starts_with("liboffload_embed_macro-") && name.ends_with(std::env::consts::DLL_SUFFIX)
+    };
+    let newest = files.filter(is_it).max_by_key(|path| path.metadata().and_then(|it| it.modified()).ok());
+    newest.expect("the build has compiled the macro")
+}
+
+/// What the server answers to `include_offload!("pack")` in this package.
+fn expanded(scenario: &Scenario, variables: &[(&str, String)]) -> Value {
+    // One tree: a group without delimiters with one literal, `pack`, of kind 5 (a string) and without a suffix.
+    let body = json!({
+        "subtree": [0, 0, 0, 0, 1], "literal": [0, 1, 5, u32::MAX], "punct": [], "ident": [], "token_tree": [1],
+        "text": ["", "pack"],
+    });
+    let request = json!({ "ExpandMacro": {
+        "lib": library(scenario), "env": variables, "current_dir": scenario.folder, "macro_body": body,
+        "macro_name": "include_offload", "attributes": null, "span_data_table": [],
+        "has_global_spans": { "serialize": false, "def_site": 0, "call_site": 0, "mixed_site": 0 },
+    }});
+    let answer: Value = serde_json::from_str(&macro_server(&request.to_string())).expect("it answers in JSON");
+    answer["ExpandMacro"]["Ok"].clone()
+}
+
+/// Whether the tokens of an answer have this text among them.
+fn has_text(tree: &Value, part: &str) -> bool {
+    let texts = tree["text"].as_array().unwrap_or_else(|| panic!("no tree: {tree}"));
+    texts.iter().any(|text| text.as_str().is_some_and(|text| text.contains(part)))
+}
+
+fn an_editor_expands_the_macro() {
+    let scenario = Scenario::new("editor");
+    scenario.pack("pack", r#".file("kernels/add.cu").archs(["cpu"])"#);
+    scenario.write("kernels/add.cu", "extern \"C\" __global__ void add(float *x) { x[threadIdx.x] += 1; }\n");
+    let package = scenario.folder.display().to_string();
+    let variables = |out_dir: String| [("OUT_DIR", out_dir), ("CARGO_MANIFEST_DIR", package.clone())];
+
+    scenario.build().passes();
+    let out_dir = || scenario.out_dir("debug").display().to_string();
+    let built = expanded(&scenario, &variables(out_dir()));
+    assert!(has_text(&built, "offload_pack_") && !has_text(&built, "compile_error"), "{built}");
+
+    // As editors build: nothing is compiled, and the program is complete all the same.
+    scenario.build().env("OFFLOAD_SKIP", "1").passes();
+    let skipped = expanded(&scenario, &variables(out_dir()));
+    assert!(has_text(&skipped, "OFFLOAD_SKIP was set") && !has_text(&skipped, "compile_error"), "{skipped}");
+
+    // An editor that runs no build scripts shows the reason at the macro.
+    let without = expanded(&scenario, &[("CARGO_MANIFEST_DIR", package.clone())]);
+    assert!(has_text(&without, "compile_error") && has_text(&without, "build.rs"), "{without}");
+}

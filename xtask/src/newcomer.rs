@@ -1,0 +1,96 @@
+//! `newcomer`: the first day of a user, on a bare Debian 12 with nothing but this Rust. A script does what the guide's first page
+//! shows, pastes what messages print, and reports the time of each step.
+
+use crate::run::{self, Failure, Result};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What runs inside.
+const DAY: &str = include_str!("newcomer.sh");
+
+/// Makes the bare system and the mounts that it needs, which go with the process that has them, and starts the day.
+/// `$1` is the system, `$2` Rust's folder, `$3` the repository.
+const ENTER: &str = r#"
+set -eu
+mkdir -p "$1/rust" "$1/origin.git"
+mount --bind "$2" "$1/rust"
+mount --bind "$3" "$1/origin.git"
+mount -t proc proc "$1/proc"
+mount --rbind /dev "$1/dev"
+exec env -i HOME=/root TERM=dumb PATH=/usr/sbin:/usr/bin:/sbin:/bin CARGO_BUILD_JOBS=2 \
+  PIP_CERT=/etc/ssl/certs/ca-certificates.crt CARGO_HTTP_CAINFO=/etc/ssl/certs/ca-certificates.crt \
+  chroot "$1" bash /newcomer.sh
+"#;
+
+/// Files of this machine by which it reaches the package registries.
+const REACH: [&str; 5] =
+    ["etc/resolv.conf", "etc/hosts", "etc/pip.conf", "etc/apt/sources.list.d/debian.sources", "etc/apt/apt.conf.d"];
+
+/// `cargo xtask newcomer`
+pub fn command(args: &[String]) -> Result {
+    if let Some(other) = args.first() {
+        return Err(Failure::Usage(format!("`newcomer` does not know `{other}`")));
+    }
+    for program in ["debootstrap", "unshare", "chroot", "git"] {
+        if run::on_path(program).is_none() {
+            let text = format!("`newcomer` needs {program}, on Debian and as root: apt-get install debootstrap git");
+            return Err(Failure::Failed(text));
+        }
+    }
+    let folder = run::workspace().join("target").join("newcomer");
+    let system = fresh_system(&folder)?;
+    let repository = folder.join("origin.git");
+    remove(&repository)?;
+    run::check(Command::new("git").args(["clone", "-q", "--bare"]).arg(run::workspace()).arg(&repository))?;
+    let (_, sysroot) = run::stdout(Command::new("rustc").args(["--print", "sysroot"]))?;
+    write(&system.join("newcomer.sh"), DAY)?;
+    let mut day = Command::new("unshare");
+    day.args(["-m", "sh", "-c", ENTER, "sh"]).arg(&system).arg(sysroot.trim()).arg(&repository);
+    run::check(&mut day)
+}
+
+/// Unpacks a bare system anew: out of an archive, which the first call makes.
+fn fresh_system(folder: &Path) -> Result<PathBuf> {
+    let (system, archive) = (folder.join("system"), folder.join("bare.tar"));
+    std::fs::create_dir_all(folder).map_err(|error| failed("make the folder", folder, &error))?;
+    remove(&system)?;
+    if !archive.is_file() {
+        run::check(Command::new("debootstrap").args(["--variant=minbase", "bookworm"]).arg(&system))?;
+        run::check(Command::new("tar").arg("-cf").arg(&archive).arg("-C").arg(&system).arg("."))?;
+    } else {
+        std::fs::create_dir_all(&system).map_err(|error| failed("make the folder", &system, &error))?;
+        run::check(Command::new("tar").arg("-xf").arg(&archive).arg("-C").arg(&system))?;
+    }
+    for path in REACH {
+        let (from, to) = (Path::new("/").join(path), system.join(path));
+        if from.exists() {
+            let parent = to.parent().expect("a file lies in a folder");
+            run::check(Command::new("cp").arg("-rL").arg(&from).arg(parent))?;
+        }
+    }
+    // debootstrap lists no security updates, which images of Debian 12 do, and which have the newest clang.
+    if system.join("etc/apt/sources.list.d/debian.sources").is_file() {
+        write(&system.join("etc/apt/sources.list"), "")?;
+    }
+    let certificates = Path::new("/etc/ssl/certs/ca-certificates.crt");
+    if certificates.is_file() {
+        run::check(Command::new("cp").arg(certificates).arg(system.join("host-certificates")))?;
+    }
+    Ok(system)
+}
+
+/// Removes a folder that may be there. What was mounted in it is gone with the process that mounted it.
+fn remove(folder: &Path) -> Result {
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(failed("remove", folder, &error)),
+        _ => Ok(()),
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result {
+    std::fs::write(path, text).map_err(|error| failed("write", path, &error))
+}
+
+fn failed(what: &str, path: &Path, error: &std::io::Error) -> Failure {
+    Failure::Failed(format!("could not {what} {}: {error}", path.display()))
+}

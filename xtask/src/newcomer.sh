@@ -1,0 +1,64 @@
+# A newcomer's day, in the bare system that `cargo xtask newcomer` has made: what the guide's first page shows, and what messages
+# say, pasted. It ends at the first command that fails without saying what to paste.
+set -u
+export PATH="/rust/bin:$PATH" HOME=/root
+commands=0
+
+# Runs a command as typed, and prints how long it took; $2 lines of what it printed are enough.
+run() {
+  echo "\$ $1"
+  start=$(date +%s%N)
+  eval "$1" >/tmp/log 2>&1
+  status=$?
+  tail -n "$2" /tmp/log
+  tenths=$((($(date +%s%N) - start) / 100000000))
+  echo "  [status $status, $((tenths / 10)).$((tenths % 10)) s]"
+}
+
+# The same for a command that counts.
+type_in() {
+  commands=$((commands + 1))
+  run "$1" "$2"
+}
+
+stop() {
+  echo "newcomer: dead end: $1"
+  exit 1
+}
+
+# Writes a file of the guide's page: what stands in the block after its name.
+copy_out() {
+  awk -v name="\`$1\`:" '$0 == name { found = 1 } found && /^```/ { if (inside) exit; inside = 1; next } inside' "$page" >"$1"
+  [ -s "$1" ] || stop "the guide shows no $1"
+}
+
+echo "== The toolchain: what every user of Rust has"
+run "apt-get update && apt-get install -y --no-install-recommends git gcc libc6-dev ca-certificates" 1
+[ -f /host-certificates ] && cat /host-certificates >>/etc/ssl/certs/ca-certificates.crt
+git config --global safe.directory '*'
+cd /root || exit 1
+
+echo "== His own kernel"
+type_in "git clone -q /origin.git offload" 3
+page=/root/offload/docs/guide/src/build.md
+mkdir -p saxpy/kernels saxpy/src && cd saxpy || exit 1
+for file in Cargo.toml kernels/saxpy.cu build.rs src/main.rs; do copy_out "$file"; done
+awk '/^```text/ { inside = 1; next } /^```/ { if (inside) exit } inside' "$page" >>Cargo.toml
+type_in "cargo run" 30
+if [ "$status" -ne 0 ]; then
+  # Commands are what is indented below "install …:", in the order of the message.
+  grep -E '^ +(apt-get|pip3|export) ' /tmp/log | sed 's/^ *//' | awk '!seen[$0]++' >/tmp/paste
+  [ -s /tmp/paste ] || stop "the build failed and printed no command that helps"
+  echo "== The compilers: pasted from the message"
+  while read -r line; do
+    run "$line" 1
+    [ "$status" -eq 0 ] || stop "a command of the message fails"
+  done </tmp/paste
+  echo "== His own kernel"
+  type_in "cargo run" 6
+  [ "$status" -eq 0 ] || stop "the build fails after all that its message says was done"
+fi
+type_in "cargo run -q --manifest-path ../offload/Cargo.toml -p offload-tools --bin offload -- select target/debug/saxpy --device sm_80" 4
+[ "$status" -eq 0 ] || stop "offload select fails"
+echo "newcomer: $commands commands from git clone to the first line of select"
+[ "$commands" -le 4 ] || stop "that is more than 4"
