@@ -73,9 +73,13 @@ pub fn by_name<'a>(target: Option<&'a str>, triple: Option<&'a str>, is_ptx: boo
             _ => {}
         }
     }
-    let is_cpu = |text: &&str| {
-        let triple = TargetTriple::parse(text);
-        triple.is_ok_and(|it| !matches!(it.arch, "amdgcn" | "r600" | "nvptx" | "nvptx64" | "spirv64"))
+    let Some((text, triple)) = triple.and_then(|text| Some((text, TargetTriple::parse(text).ok()?))) else {
+        return Code::Other;
     };
-    triple.filter(is_cpu).map_or(Code::Other, Code::Cpu)
+    // LLVM's main branch: `amdgpu9.06-amd-amdhsa` names the processor, and images may have no `arch` then.
+    match triple.amdgpu_processor().map(TargetId::parse) {
+        Some(Ok(id)) if target.is_none() => Code::Amdgpu { id, version: None },
+        _ if triple.is_amdgpu() || matches!(triple.arch, "nvptx" | "nvptx64" | "spirv64") => Code::Other,
+        _ => Code::Cpu(text),
+    }
 }
