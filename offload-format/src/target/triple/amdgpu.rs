@@ -71,7 +71,8 @@ pub(super) fn number_of(processor: &str) -> Option<&'static str> {
 pub(super) fn processor(name: &str) -> Option<&'static str> {
     let number = number(name);
     let family = FAMILIES.iter().find(|(family, ..)| *family == number).map(|(_, target, _)| *target);
-    let of_table = || crate::target::amdgpu::PROCESSORS.iter().map(|row| row.name).find(|row| number_of(row) == Some(number));
+    let of_table =
+        || crate::target::amdgpu::PROCESSORS.iter().map(|row| row.name).find(|row| number_of(row) == Some(number));
     family.or_else(of_table).filter(|target| !target.is_empty())
 }
 
