@@ -92,12 +92,15 @@ fn container<'data>(section: &Section<'data>, data: &'data [u8], format: ObjectF
         Some(FileKind::Bundle | FileKind::CompressedBundle) => return Some(Container::Bundles(data)),
         Some(FileKind::OffloadBinary) => return Some(Container::OffloadBinaries(data)),
         Some(FileKind::NvFatbin) => return Some(Container::NvFatbins(data)),
-        Some(FileKind::TextBundle | FileKind::Image | FileKind::Archive | FileKind::Universal | FileKind::Host)
+        // No tool puts a kernel pack into a section.
+        Some(FileKind::Kpack | FileKind::TextBundle | FileKind::Image | FileKind::Archive | FileKind::Universal | FileKind::Host)
         | None => {}
     }
     // A linker may have put zeros first; of a name that was cut short, not even that is sure.
     if section.elf_type == Some(offload_binary::SHT_LLVM_OFFLOADING) {
         Some(Container::OffloadBinaries(data))
+    } else if is(SectionNames::KPACK_REFERENCE) || is(SectionNames::KPACK_REFERENCE_COFF) {
+        Some(Container::KpackReference(data))
     } else if is(DeviceSection::HipFatbin.names()) {
         Some(Container::Bundles(data))
     } else if name == DeviceSection::LlvmOffloading.elf_name() {
