@@ -43,6 +43,7 @@ pub fn all(bytes: &[u8]) {
     device_archive(bytes);
     fat_file(bytes);
     image(bytes);
+    kpack(bytes);
     bitcode(bytes);
     names(bytes);
 }

@@ -198,9 +198,11 @@ pub(super) fn kpack<'a>(list: &mut Listing<'a>, place: Place<'a>, file: &'a [u8]
     let is_compressed = |kernel: &&KpackKernel<'a>| kernel.is_compressed();
     let inflated = kpack.kernels().iter().filter(is_compressed).map(KpackKernel::size).fold(0, u64::saturating_add);
     // What is decompressed is one image at a time, which the limit is for.
-    let shared = kpack.kernels().iter().any(|kernel| kernel.is_compressed()).then(|| {
-        inflated.saturating_add(IMAGE.saturating_mul(kpack.kernels().len() as u64))
-    });
+    let shared = kpack
+        .kernels()
+        .iter()
+        .any(|kernel| kernel.is_compressed())
+        .then(|| inflated.saturating_add(IMAGE.saturating_mul(kpack.kernels().len() as u64)));
     list.add_images(shared, kpack.kernels().iter().map(image));
 }
 

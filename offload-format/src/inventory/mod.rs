@@ -54,7 +54,7 @@ pub use read::Images;
 
 use crate::Error;
 #[cfg(feature = "containers")]
-use crate::kpack::KpackReference;
+use crate::kpack::{KpackReference, is_binary_of};
 use alloc::vec::Vec;
 
 /// All containers and images of a file, in file order.
@@ -92,6 +92,17 @@ impl<'a> Inventory<'a> {
         match image.offset {
             Some(offset) => Problem { place, error: error.shifted(offset), decompressed: false },
             None => Problem { place, error, decompressed: true },
+        }
+    }
+
+    /// Drops the images of a kernel pack that are for another program or library than the one of this name
+    /// ([`KpackReference::kernel_name`]). What is no kernel pack keeps all.
+    #[cfg(feature = "containers")]
+    pub fn retain_kernels_of(&mut self, name: &str) {
+        let [container] = &mut self.containers[..] else { return };
+        if container.kind == ContainerKind::Kpack {
+            self.images.retain(|image| image.module.as_deref().is_none_or(|binary| is_binary_of(binary, name)));
+            container.images = 0..self.images.len();
         }
     }
 

@@ -36,6 +36,8 @@ mod reference;
 #[cfg(feature = "containers")]
 pub use manifest::{KpackManifest, ManifestFile};
 #[cfg(feature = "containers")]
+pub(crate) use read::is_binary_of;
+#[cfg(feature = "containers")]
 pub use read::{Kpack, KpackKernel};
 #[cfg(feature = "containers")]
 pub use reference::{GFX_ARCH, KpackReference};

@@ -221,6 +221,11 @@ impl<'data> Table<'data> {
     }
 }
 
+/// Whether a binary in a table, with its number or not, is the one of this name.
+pub(crate) fn is_binary_of(binary: &str, name: &str) -> bool {
+    binary.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('#'))
+}
+
 /// The offset and size of a blob.
 fn blob(cursor: &mut Cursor<'_>) -> Result<(u64, u64)> {
     let (mut offset, mut size) = (0, 0);
@@ -242,7 +247,7 @@ impl<'data> KpackKernel<'data> {
 
     /// Whether it is for the program or library that a [`KpackReference`](super::KpackReference) calls so.
     pub fn is_of(&self, name: &str) -> bool {
-        self.binary.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('#'))
+        is_binary_of(self.binary, name)
     }
 
     /// Its target ID: `gfx90a:xnack-`.
@@ -287,7 +292,9 @@ impl<'data> KpackKernel<'data> {
         let bytes = compression::decompress(Method::Zstd, self.stored, self.size, limit, OBJECT, self.offset)?;
         match bytes.len() as u64 == self.size {
             true => Ok(Cow::Owned(bytes)),
-            false => Err(Error::new(ErrorKind::Malformed, "kpack code object (shorter than its table says)", self.offset)),
+            false => {
+                Err(Error::new(ErrorKind::Malformed, "kpack code object (shorter than its table says)", self.offset))
+            }
         }
     }
 }

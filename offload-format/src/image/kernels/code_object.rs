@@ -46,15 +46,21 @@ impl<'data> CodeObjectKernels<'data> {
             _ => None,
         })?;
         let note = match note {
-            None => return Ok(Self { cursor: Cursor::new(b"", "code object metadata"), left: 0, base: 0, symbols: None }),
+            None => {
+                return Ok(Self { cursor: Cursor::new(b"", "code object metadata"), left: 0, base: 0, symbols: None });
+            }
             Some(Ok(note)) => note,
             Some(Err(offset)) => {
                 let version = ErrorKind::UnsupportedVersion { version: u64::from(version) };
                 return Err(Error::new(version, "code object with metadata in YAML", offset));
             }
         };
-        let mut kernels =
-            Self { cursor: Cursor::new(note.description, "code object metadata"), left: 0, base: note.offset, symbols: symbols(&elf)? };
+        let mut kernels = Self {
+            cursor: Cursor::new(note.description, "code object metadata"),
+            left: 0,
+            base: note.offset,
+            symbols: symbols(&elf)?,
+        };
         let mut top = kernels.cursor;
         kernels.find(&mut top).map_err(|error| error.shifted(note.offset))?;
         Ok(kernels)
