@@ -192,6 +192,6 @@ mod tests {
     #[test]
     fn a_path_without_a_target_is_itself() {
         assert_eq!(candidates(Path::new("../.kpack/a.kpack")), [PathBuf::from("../.kpack/a.kpack")]);
-        assert_eq!(candidates(Path::new("/nowhere/at/all/@GFXARCH@.kpack")), [PathBuf::new(); 0]);
+        assert!(candidates(Path::new("/nowhere/at/all/@GFXARCH@.kpack")).is_empty());
     }
 }

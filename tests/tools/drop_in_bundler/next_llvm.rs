@@ -1,4 +1,4 @@
-//! What the tests of LLVM's main branch (August 2026) ask of `clang-offload-bundler` and LLVM 22 does not do: `amdgpu` triples,
+//! What the tests of LLVM's main branch (2026, commit 0867e555) ask of `clang-offload-bundler` and LLVM 22 does not do: `amdgpu` triples,
 //! `-check-input-archive` across offload kinds. LLVM 22 refuses these command lines, so ours runs alone.
 //!
 //! The requirements are those of `clang/test/OffloadTools/clang-offload-bundler/{basic,asserts-on,standardize}.c`. Two of them do not
