@@ -100,11 +100,37 @@ fn select_beside(
         return Err(too_many(args, packs.len()));
     }
     let mut is_chosen = false;
+    if args.json && packs.len() > 1 {
+        return json_of_packs(out, args, context, device, &packs);
+    }
     for pack in packs {
         let args =
             Args { file: pack.path.clone(), device: args.device.clone(), json: args.json, output: args.output.clone() };
         is_chosen |= select_of(out, &args, context, device, &pack.input, &pack.inventory(context))?;
     }
+    Ok(is_chosen)
+}
+
+/// Prints one document for several kernel packs: null if none has anything for the device. Returns whether one has.
+fn json_of_packs(
+    out: &mut out::Out,
+    args: &Args,
+    context: &Context,
+    device: &DeviceInfo,
+    packs: &[&KernelPack],
+) -> Result<bool> {
+    let mut files = Vec::new();
+    for pack in packs {
+        let inventory = pack.inventory(context);
+        let mut images = Images::new(context.max_size);
+        let modules = modules(&inventory, judge_all(&inventory, &mut images, device, &mut |_, _| {}));
+        if modules.iter().any(|module| module.chosen.is_some()) {
+            files.push(FileRecord::new(&pack.path.to_string_lossy(), &modules, &inventory, &mut images));
+        }
+    }
+    let is_chosen = !files.is_empty();
+    let file = args.file.to_string_lossy().into_owned();
+    super::ls::print_json(out, &is_chosen.then_some(PacksRecord { file, files }))?;
     Ok(is_chosen)
 }
 
@@ -233,6 +259,13 @@ struct ArchiveRecord {
     file: String,
     archive: &'static str,
     /// The files in it that have device code.
+    files: Vec<FileRecord>,
+}
+
+/// A library in JSON whose images for the device are in several kernel packs.
+#[derive(Serialize)]
+struct PacksRecord {
+    file: String,
     files: Vec<FileRecord>,
 }
 
