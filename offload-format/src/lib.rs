@@ -71,8 +71,11 @@ pub mod host_object;
 pub mod image;
 #[cfg(feature = "read")]
 pub mod inventory;
+#[cfg(feature = "read")]
+pub mod kpack;
 #[cfg(feature = "write")]
 pub mod layout;
+mod msgpack;
 #[cfg(feature = "containers")]
 pub mod nv_fatbin;
 #[cfg(feature = "object")]

@@ -101,6 +101,11 @@ impl SectionNames {
     /// The structures that CUDA programs register, which point to the fat binaries.
     pub const NV_FATBIN_SEGMENT: Self = Self::new(".nvFatBinSegment", ("__NV_CUDA", "__fatbin"));
 
+    /// What libraries have in the place of code objects that are in files of their own.
+    pub const KPACK_REFERENCE: Self = Self::new(".rocm_kpack_ref", ("__HIP", "__rocm_kpack_ref"));
+    /// The same in images for Windows, where ROCm's tools write another name.
+    pub const KPACK_REFERENCE_COFF: Self = Self::new(".kpackrf", ("__HIP", "__kpackrf"));
+
     const fn new(name: &'static str, macho: (&'static str, &'static str)) -> Self {
         Self { name, macho }
     }

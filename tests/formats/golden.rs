@@ -8,6 +8,7 @@ use offload_format::compressed::{self, Bundles, CompressedBundle, Found};
 use offload_format::device_archive::member_symbols;
 use offload_format::fat_file::{Container, FileKind, Place, find, wrappers};
 use offload_format::image::{Image, Kernel, Kernels};
+use offload_format::kpack::{Kpack, KpackReference};
 use offload_format::nv_fatbin::{Entry, NvFatbins};
 use offload_format::object_bundle::{self, ObjectBundle};
 use offload_format::offload_binary::OffloadBinaries;
@@ -132,6 +133,10 @@ impl Dump {
             Container::NvFatbins(bytes) => self.nv_fatbins(bytes),
             Container::ObjectBundle(bundle) => self.object_bundle(bundle),
             Container::TextBundle(bundle) => self.text_bundle(bundle),
+            Container::Kpack(file) => self.result("kpack", Kpack::parse(file), |dump, kpack| {
+                dump.line(format_args!("kpack: {kpack:?}"));
+            }),
+            Container::KpackReference(section) => self.line(format_args!("{:?}", KpackReference::parse(section))),
             Container::Image(image) => self.image(image),
             Container::Elsewhere(path) => self.line(format_args!("in the file {}", path.escape_ascii())),
         }

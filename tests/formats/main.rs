@@ -10,6 +10,7 @@ mod golden;
 mod host_object;
 mod hostile;
 mod kernels;
+mod kpack;
 mod no_std;
 mod nv_fatbin;
 mod object_bundle;
@@ -35,6 +36,7 @@ fn main() -> std::process::ExitCode {
         host_object::tests(),
         hostile::tests(),
         kernels::tests(),
+        kpack::tests(),
         no_std::tests(),
         nv_fatbin::tests(),
         object_bundle::tests(),

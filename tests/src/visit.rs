@@ -9,6 +9,7 @@ use offload_format::bundle::{Bundle, BundleBuilder, Composition, EntryId, EntryT
 use offload_format::compressed::{Bundles, CompressedBundle, Found};
 use offload_format::fat_file::Container;
 use offload_format::image::{Bitcode, CodeObjectHeader, CubinHeader, Image, Kernels, PtxHeader};
+use offload_format::kpack::{Kpack, KpackManifest, KpackReference};
 use offload_format::nv_fatbin::{NvFatbin, NvFatbins};
 use offload_format::object_bundle::ObjectBundle;
 use offload_format::offload_binary::{OffloadBinaries, OffloadBinary};
@@ -42,6 +43,7 @@ pub fn all(bytes: &[u8]) {
     device_archive(bytes);
     fat_file(bytes);
     image(bytes);
+    kpack(bytes);
     bitcode(bytes);
     names(bytes);
 }
@@ -201,7 +203,10 @@ pub fn fat_file(bytes: &[u8]) {
             Some(Container::NvFatbins(section)) => seen.nv_fatbins(section),
             Some(Container::ObjectBundle(bundle)) => seen.object_bundle(&bundle),
             Some(Container::TextBundle(bundle)) => seen.text_bundle(&bundle),
-            Some(Container::Image(image) | Container::Elsewhere(image)) => seen.part(image),
+            Some(Container::Kpack(file)) => seen.kpack(file),
+            Some(Container::Image(image) | Container::Elsewhere(image) | Container::KpackReference(image)) => {
+                seen.part(image);
+            }
             _ => {}
         }
     });
@@ -211,6 +216,20 @@ pub fn fat_file(bytes: &[u8]) {
     for section in fat::sections(bytes).into_iter().flatten() {
         seen.part(section.name);
         assert!(section.size == 0 || section.offset + section.size <= bytes.len() as u64);
+    }
+}
+
+/// ROCm's kernel packs, what refers to them, and lists of them.
+pub fn kpack(bytes: &[u8]) {
+    let mut seen = Seen::new(bytes);
+    seen.kpack(bytes);
+    if let Some(reference) = seen.result(KpackReference::parse(bytes)) {
+        seen.part(reference.kernel_name.as_bytes());
+        reference.search_paths.iter().for_each(|path| seen.part(path.as_bytes()));
+    }
+    for file in seen.result(KpackManifest::parse(bytes)).into_iter().flat_map(|it| it.files) {
+        seen.part(file.file.as_bytes());
+        seen.part(file.target.as_bytes());
     }
 }
 
@@ -421,6 +440,20 @@ impl<'a> Seen<'a> {
                 let _ = (image.triple(), image.arch(), image.image_kind(), image.offload_kind(), image.flags());
             }
             self.show(binary);
+        }
+    }
+
+    /// A kernel pack, with its images.
+    fn kpack(&mut self, bytes: &[u8]) {
+        let Some(kpack) = self.result(Kpack::parse(bytes)) else { return };
+        self.show(&kpack);
+        for kernel in kpack.kernels() {
+            self.part(kernel.stored());
+            self.part(kernel.binary().as_bytes());
+            self.part(kernel.target().as_bytes());
+            if let Some(image) = self.told(kernel.read(LIMIT)) {
+                assert!(image.len() as u64 <= LIMIT || !kernel.is_compressed(), "more than was allowed");
+            }
         }
     }
 

@@ -7,6 +7,7 @@ mod drop_in_clang;
 mod drop_in_packager;
 mod faults;
 mod inside;
+mod kernel_packs;
 mod ls;
 mod pack;
 mod select;
@@ -26,6 +27,7 @@ fn main() -> std::process::ExitCode {
         drop_in_packager::tests(),
         faults::tests(),
         inside::tests(),
+        kernel_packs::tests(),
         ls::tests(),
         pack::tests(),
         select::tests(),

@@ -177,6 +177,7 @@ fn kind(file: &[u8]) -> Result<FileKind, String> {
         Some(fat_file::FileKind::Bundle | fat_file::FileKind::CompressedBundle) => return Ok(FileKind::Bundles),
         Some(fat_file::FileKind::OffloadBinary) => return Ok(FileKind::OffloadBinaries),
         Some(fat_file::FileKind::NvFatbin) => return Ok(FileKind::Fatbins),
+        Some(fat_file::FileKind::Kpack) => "is a kernel pack: `offload extract` takes device code out of one",
         Some(fat_file::FileKind::Archive) => "is an archive: `offload extract` takes device code out of one",
         Some(fat_file::FileKind::TextBundle) => "is a text bundle: `offload extract` takes device code out of one",
         Some(fat_file::FileKind::Universal | fat_file::FileKind::Host) => {

@@ -88,7 +88,9 @@ fn kinds_go_together(a: &str, b: &str, hip_openmp_compatible: bool) -> bool {
 /// The target ID, if its processor can have the features that it names. Only AMD's GPUs have any.
 fn valid_target_id<'a>(id: &EntryId<'a>) -> Option<TargetId<'a>> {
     id.target_id().filter(|target| match id.triple().is_amdgpu() {
-        true => target.unsupported_feature().is_none(),
+        true => {
+            target.unsupported_feature().is_none() && id.triple().covers_amdgpu_processor(target.primary_processor())
+        }
         false => target.features().next().is_none(),
     })
 }
@@ -148,6 +150,17 @@ mod tests {
             ("hip-amdgcn-amd-amdhsa-gfx906", "hip-amdgcn-amd-amdhsa--gfx906"),
         ] {
             assert_eq!(judge(old, new), Exact, "{old}");
+        }
+        // LLVM's main branch: triples with numbers, beside the plain ones that HIP writes.
+        for (provided, requested, expected) in [
+            ("hip-amdgpu9.06-amd-amdhsa--gfx906", "hip-amdgpu9.06-amd-amdhsa--gfx906", Exact),
+            ("hip-amdgcn-amd-amdhsa--gfx906", "hip-amdgpu9.06-amd-amdhsa--gfx906", Exact),
+            ("hip-amdgpu9-amd-amdhsa--gfx906", "hipv4-amdgcn-amd-amdhsa--gfx906:xnack+", Compatible),
+            ("hip-amdgpu9.06-amd-amdhsa--gfx906:xnack+", "hip-amdgpu9.06-amd-amdhsa--gfx906", MoreFeatures),
+            ("hip-amdgpu9.00-amd-amdhsa--gfx900", "hip-amdgpu9.06-amd-amdhsa--gfx900", KindOrTriple),
+            ("hip-amdgpu-amd-amdhsa--gfx906", "hip-amdgpu9.0a-amd-amdhsa--gfx906:xnack+", Processor),
+        ] {
+            assert_eq!(judge(provided, requested), expected, "{provided} {requested}");
         }
         let cuda = "openmp-nvptx64-nvidia-cuda--sm_70";
         assert_eq!(judge(cuda, "openmp-nvptx64-nvidia-cuda--sm_80"), Processor);

@@ -69,6 +69,19 @@ impl Composition {
         let (first, other) = of_each.min_by_key(|(_, other)| *other)?;
         Some((first.to_owned(), other.to_owned()))
     }
+
+    /// The first two target IDs, in alphabetic order, that may not stand in one bundle because they are for one AMD processor and
+    /// name other features, whatever the offload kinds and triples of their entries are: `-check-input-archive` of LLVM's main
+    /// branch. [`Composition::find_conflict`] is the rule for one kind and triple.
+    pub fn find_conflict_across_kinds<'a>(ids: impl IntoIterator<Item = &'a str>) -> Option<(String, String)> {
+        let of_amd = |text: &'a str| EntryId::parse(text).ok().filter(|id| id.triple().is_amdgpu());
+        // As if all were of one kind and triple: what is left of an ID is its target ID.
+        let targets: Vec<String> =
+            ids.into_iter().filter_map(of_amd).map(|id| format!("hip-amdgcn-amd-amdhsa--{}", id.target())).collect();
+        let (a, b) = Self::find_conflict(targets.iter().map(String::as_str))?;
+        let target = |id: &str| EntryId::parse(id).map_or_else(|_| String::new(), |id| id.target().to_owned());
+        Some((target(&a), target(&b)))
+    }
 }
 
 /// The kind, triple and processor of an entry, and the features that it names, in order; `None` without a target ID.
@@ -132,6 +145,15 @@ mod tests {
             "",
         ];
         assert_eq!(find(&fine), None);
+        // Beside each other they are for one processor.
+        let across = Composition::find_conflict_across_kinds(fine);
+        assert_eq!(across, Some(("gfx906".into(), "gfx906:xnack+".into())));
+        let apart = [
+            "hip-amdgpu9.06-amd-amdhsa--gfx906",
+            "host-x86_64-unknown-linux-gnu-",
+            "hip-amdgcn-amd-amdhsa--gfx908:xnack+",
+        ];
+        assert_eq!(Composition::find_conflict_across_kinds(apart), None);
     }
 
     #[test]

@@ -168,6 +168,8 @@ mod tests {
             ("openmp-nvptx64-nvidia-cuda-sm_70-", "openmp-nvptx64-nvidia-cuda-unknown-sm_70"),
             ("openmp-nvptx64-nvidia-cuda-sm_70", "openmp-nvptx64-nvidia-cuda-unknown-sm_70"),
             ("hip-amdgcn-amd-amdhsa--gfx940", "hip-amdgcn-amd-amdhsa--gfx940"),
+            ("hip-amdgpu9.06-amd-amdhsa--gfx906:xnack+", "hip-amdgpu9.06-amd-amdhsa--gfx906:xnack+"),
+            ("openmp-amdgpu-amd-amdhsa-gfx906", "openmp-amdgpu-amd-amdhsa--gfx906"),
             ("host-x86_64-pc-windows-foo", "host-x86_64-pc-windows-foo-"),
             ("host-x86_64-pc-windows10-gnu", "host-x86_64-pc-windows10-gnu-"),
         ] {

@@ -37,6 +37,10 @@ pub enum Container<'data> {
     /// A text bundle.
     #[cfg(feature = "containers")]
     TextBundle(TextBundle<'data>),
+    /// One of ROCm's kernel packs.
+    Kpack(&'data [u8]),
+    /// What a library has in the place of code objects that are in a kernel pack: the bytes of the section.
+    KpackReference(&'data [u8]),
     /// A code object, cubin, PTX, SPIR-V or bitcode by itself.
     Image(&'data [u8]),
     /// A member of a thin archive: the path of its file, from the archive's folder.

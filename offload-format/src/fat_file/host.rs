@@ -55,6 +55,8 @@ pub(super) fn host_file<'data>(
     let sections = Sections::parse(data)?;
     let format = sections.format();
     let mut has_bundle_entry = false;
+    // Looked for once, and only if it matters: names of sections take time to read.
+    let mut is_split = None;
     for section in sections {
         let section = section?;
         let segment = Some(section.segment).filter(|name| !name.is_empty());
@@ -70,6 +72,13 @@ pub(super) fn host_file<'data>(
         if section.name.starts_with(object_bundle::SECTION_PREFIX.as_bytes()) {
             has_bundle_entry = true;
         } else if let Some(container) = container(&section, contents, format) {
+            // ROCm's tools leave what does not fill a page of a section whose bundles they moved into kernel packs.
+            if matches!(container, Container::Bundles(_))
+                && FileKind::of_container(contents).is_none()
+                && *is_split.get_or_insert_with(|| has_reference(data))
+            {
+                continue;
+            }
             visit(within(in_section, section.offset), Ok(container));
         }
     }
@@ -77,6 +86,20 @@ pub(super) fn host_file<'data>(
         visit(place, Ok(Container::ObjectBundle(ObjectBundle::parse(data)?)));
     }
     Ok(())
+}
+
+/// Whether a program or library says that its code objects are in kernel packs.
+fn has_reference(data: &[u8]) -> bool {
+    let Ok(sections) = Sections::parse(data) else { return false };
+    let format = sections.format();
+    sections.map_while(Result::ok).any(|section| is_reference(&section, format))
+}
+
+fn is_reference(section: &Section<'_>, format: ObjectFormat) -> bool {
+    let [segment, name] = [section.segment, section.name].map(|text| str::from_utf8(text).unwrap_or(""));
+    [SectionNames::KPACK_REFERENCE, SectionNames::KPACK_REFERENCE_COFF]
+        .iter()
+        .any(|names| names.matches(format, segment, name))
 }
 
 /// What is in a section.
@@ -92,12 +115,22 @@ fn container<'data>(section: &Section<'data>, data: &'data [u8], format: ObjectF
         Some(FileKind::Bundle | FileKind::CompressedBundle) => return Some(Container::Bundles(data)),
         Some(FileKind::OffloadBinary) => return Some(Container::OffloadBinaries(data)),
         Some(FileKind::NvFatbin) => return Some(Container::NvFatbins(data)),
-        Some(FileKind::TextBundle | FileKind::Image | FileKind::Archive | FileKind::Universal | FileKind::Host)
+        // No tool puts a kernel pack into a section.
+        Some(
+            FileKind::Kpack
+            | FileKind::TextBundle
+            | FileKind::Image
+            | FileKind::Archive
+            | FileKind::Universal
+            | FileKind::Host,
+        )
         | None => {}
     }
     // A linker may have put zeros first; of a name that was cut short, not even that is sure.
     if section.elf_type == Some(offload_binary::SHT_LLVM_OFFLOADING) {
         Some(Container::OffloadBinaries(data))
+    } else if is_reference(section, format) {
+        Some(Container::KpackReference(data))
     } else if is(DeviceSection::HipFatbin.names()) {
         Some(Container::Bundles(data))
     } else if name == DeviceSection::LlvmOffloading.elf_name() {

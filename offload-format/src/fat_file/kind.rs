@@ -1,7 +1,7 @@
 //! What kind of file bytes are.
 
 use crate::image::FATBIN_MAGIC;
-use crate::{bundle, offload_binary};
+use crate::{bundle, kpack, offload_binary};
 
 /// The kinds of files that can have device code in them. A match names all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -16,6 +16,8 @@ pub enum FileKind {
     OffloadBinary,
     /// NVIDIA's container.
     NvFatbin,
+    /// One of ROCm's kernel packs, a `.kpack` file.
+    Kpack,
     /// An AMD code object, a cubin, PTX, SPIR-V or LLVM bitcode.
     Image,
     /// An archive, thin or not.
@@ -28,7 +30,8 @@ pub enum FileKind {
 
 impl FileKind {
     /// Those of containers that can be told by their first bytes.
-    const CONTAINERS: [Self; 4] = [Self::Bundle, Self::CompressedBundle, Self::OffloadBinary, Self::NvFatbin];
+    const CONTAINERS: [Self; 5] =
+        [Self::Bundle, Self::CompressedBundle, Self::OffloadBinary, Self::NvFatbin, Self::Kpack];
 
     /// The bytes that a container starts with; of other files, nothing.
     fn magic(self) -> &'static [u8] {
@@ -37,6 +40,7 @@ impl FileKind {
             FileKind::CompressedBundle => &bundle::COMPRESSED_MAGIC,
             FileKind::OffloadBinary => &offload_binary::MAGIC,
             FileKind::NvFatbin => &FATBIN_MAGIC,
+            FileKind::Kpack => &kpack::MAGIC,
             FileKind::TextBundle | FileKind::Image | FileKind::Archive | FileKind::Universal | FileKind::Host => &[],
         }
     }
@@ -54,6 +58,7 @@ impl FileKind {
             | FileKind::TextBundle
             | FileKind::OffloadBinary
             | FileKind::NvFatbin
+            | FileKind::Kpack
             | FileKind::Archive
             | FileKind::Universal => true,
             FileKind::Image | FileKind::Host => false,

@@ -17,7 +17,6 @@ mod code_object;
 mod cubin;
 mod elf;
 mod kernels;
-mod msgpack;
 mod ptx;
 mod tokens;
 

@@ -49,12 +49,14 @@ pub enum ContainerKind {
     OffloadBinary,
     /// NVIDIA's container.
     Fatbin,
+    /// One of ROCm's kernel packs.
+    Kpack,
     /// None: an image that is a file or an archive's member by itself.
     Raw,
 }
 
 impl ContainerKind {
-    /// Its name in the JSON of `offload ls`: `bundle`, `compressed-bundle`, `text-bundle`, `object-bundle`, `offload-binary`, `fatbin`, `raw`.
+    /// Its name in the JSON of `offload ls`: `bundle`, `compressed-bundle`, `text-bundle`, `object-bundle`, `offload-binary`, `fatbin`, `kpack`, `raw`.
     pub fn name(self) -> &'static str {
         match self {
             ContainerKind::Bundle => "bundle",
@@ -63,6 +65,7 @@ impl ContainerKind {
             ContainerKind::ObjectBundle => "object-bundle",
             ContainerKind::OffloadBinary => "offload-binary",
             ContainerKind::Fatbin => "fatbin",
+            ContainerKind::Kpack => "kpack",
             ContainerKind::Raw => "raw",
         }
     }
@@ -82,6 +85,8 @@ impl ContainerKind {
             (ContainerKind::OffloadBinary, _) => "offload binaries",
             (ContainerKind::Fatbin, 1) => "fatbin",
             (ContainerKind::Fatbin, _) => "fatbins",
+            (ContainerKind::Kpack, 1) => "kernel pack",
+            (ContainerKind::Kpack, _) => "kernel packs",
             (ContainerKind::Raw, 1) => "image by itself",
             (ContainerKind::Raw, _) => "images by themselves",
         }
@@ -95,6 +100,7 @@ impl ContainerKind {
             | ContainerKind::CompressedBundle
             | ContainerKind::OffloadBinary
             | ContainerKind::Fatbin
+            | ContainerKind::Kpack
             | ContainerKind::Raw => false,
         }
     }
@@ -107,6 +113,7 @@ impl ContainerKind {
             | ContainerKind::ObjectBundle
             | ContainerKind::OffloadBinary
             | ContainerKind::Fatbin
+            | ContainerKind::Kpack
             | ContainerKind::Raw => false,
         }
     }
@@ -131,6 +138,9 @@ pub enum View<'a> {
     /// Of a [`ContainerKind::Fatbin`].
     #[cfg(feature = "containers")]
     Fatbin(NvFatbin<'a>),
+    /// The bytes of a [`ContainerKind::Kpack`], for `Kpack::parse`.
+    #[cfg(feature = "containers")]
+    Kpack(&'a [u8]),
     /// The bytes of a [`ContainerKind::Raw`].
     Raw(&'a [u8]),
 }

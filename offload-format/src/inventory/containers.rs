@@ -3,10 +3,11 @@
 use super::declared::name;
 use super::image::Bytes;
 use super::listing::{IMAGE, Listing};
-use super::{ContainerKind, Image, ImageKind, Place, Problem, View, plain};
+use super::{ContainerKind, Image, ImageKind, Place, Problem, Reference, View, plain};
 use crate::bundle::EntryTable;
 use crate::compressed::{Bundles, CompressedBundle, Found};
 use crate::fat_file::within;
+use crate::kpack::{Kpack, KpackKernel, KpackReference};
 use crate::nv_fatbin::{self, Compression, NvFatbin, NvFatbins};
 #[cfg(feature = "object")]
 use crate::object_bundle::ObjectBundle;
@@ -166,6 +167,50 @@ fn fatbin<'a>(list: &mut Listing<'a>, place: Place<'a>, fatbin: NvFatbin<'a>) {
                 list.add_images(Some(entry.size().saturating_add(IMAGE)), images);
             }
         }
+    }
+}
+
+/// The code objects of a kernel pack.
+pub(super) fn kpack<'a>(list: &mut Listing<'a>, place: Place<'a>, file: &'a [u8]) {
+    let kpack = match Kpack::parse(file) {
+        Ok(kpack) => kpack,
+        Err(error) => return list.problem(place, error),
+    };
+    list.add(place, ContainerKind::Kpack, kpack.size(), View::Kpack(file));
+    let container = list.last();
+    let image = |kernel: &KpackKernel<'a>| {
+        let bytes = match kernel.is_compressed() {
+            true => Bytes::Kpack(*kernel),
+            false => Bytes::Here(kernel.stored()),
+        };
+        let mut image = Image::new(container, bytes, kernel.size());
+        match kernel.is_compressed() {
+            true => image.stored_size = Some(kernel.stored().len() as u64),
+            false => image.offset = Some(place.offset.saturating_add(kernel.offset())),
+        }
+        image.module = Some(Cow::Borrowed(kernel.binary()));
+        image.offload_kind = Some(Cow::Borrowed("hip"));
+        image.triple = Some(Cow::Borrowed("amdgcn-amd-amdhsa"));
+        image.target_id = Some(Cow::Borrowed(kernel.target()));
+        image.said = (kernel.kind() == "hsaco").then_some(ImageKind::Elf);
+        image
+    };
+    let is_compressed = |kernel: &&KpackKernel<'a>| kernel.is_compressed();
+    let inflated = kpack.kernels().iter().filter(is_compressed).map(KpackKernel::size).fold(0, u64::saturating_add);
+    // What is decompressed is one image at a time, which the limit is for.
+    let shared = kpack
+        .kernels()
+        .iter()
+        .any(|kernel| kernel.is_compressed())
+        .then(|| inflated.saturating_add(IMAGE.saturating_mul(kpack.kernels().len() as u64)));
+    list.add_images(shared, kpack.kernels().iter().map(image));
+}
+
+/// Where the code objects of a program or library are.
+pub(super) fn kpack_reference<'a>(list: &mut Listing<'a>, place: Place<'a>, section: &'a [u8]) {
+    match KpackReference::parse(section) {
+        Ok(reference) => list.inventory.references.push(Reference { place, reference }),
+        Err(error) => list.problem(place, error),
     }
 }
 

@@ -26,6 +26,14 @@ pub(super) fn fatbins<'a>(list: &mut Listing<'a>, place: Place<'a>, _section: &'
     takes(list, place, "fatbin");
 }
 
+pub(super) fn kpack<'a>(list: &mut Listing<'a>, place: Place<'a>, _file: &'a [u8]) {
+    takes(list, place, "kpack file");
+}
+
+pub(super) fn kpack_reference<'a>(list: &mut Listing<'a>, place: Place<'a>, _section: &'a [u8]) {
+    takes(list, place, "kpack reference");
+}
+
 fn takes<'a>(list: &mut Listing<'a>, place: Place<'a>, what: &'static str) {
     list.problem(place, Error::new(ErrorKind::Disabled { feature: "containers" }, what, 0));
 }

@@ -50,6 +50,7 @@ mod tests {
         for (id, kind, triple, target) in [
             ("hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-", "hipv4", "amdgcn-amd-amdhsa", "gfx90a:xnack-"),
             ("hip-amdgcn-amd-amdhsa-gfx906", "hip", "amdgcn-amd-amdhsa", "gfx906"),
+            ("hip-amdgpu9.06-amd-amdhsa--gfx906", "hip", "amdgpu9.06-amd-amdhsa", "gfx906"),
             ("hip-amdgcn-amd-amdhsa--gfx11-generic", "hip", "amdgcn-amd-amdhsa", "gfx11-generic"),
             ("openmp-nvptx64-nvidia-cuda-sm_70-", "openmp", "nvptx64-nvidia-cuda", "sm_70"),
             ("openmp-nvptx64-nvidia-cuda--sm_70", "openmp", "nvptx64-nvidia-cuda", "sm_70"),

@@ -7,6 +7,8 @@ use crate::bundle::EntryId;
 use crate::compressed::CompressedBundle;
 use crate::image as header;
 #[cfg(feature = "containers")]
+use crate::kpack::KpackKernel;
+#[cfg(feature = "containers")]
 use crate::nv_fatbin;
 use crate::target::PtxVersion;
 use alloc::borrow::Cow;
@@ -21,7 +23,7 @@ pub struct Image<'a> {
     pub container: usize,
     /// Bundles: the bundle entry ID as stored.
     pub entry_id: Option<Cow<'a, str>>,
-    /// Offload binaries: the string `module`. Fatbins: the name, mostly that of a source file. Bundles have none.
+    /// Kernel packs: the binary that it is for. Offload binaries: the string `module`. Fatbins: the name, mostly that of a source file. Bundles have none.
     pub module: Option<Cow<'a, str>>,
     /// Who made it: `host`, `hip`, `hipv4`, `openmp`, `cuda`, `sycl`, `none`. `None` where nothing says it.
     pub offload_kind: Option<Cow<'a, str>>,
@@ -35,7 +37,7 @@ pub struct Image<'a> {
     /// Size in bytes. Of PTX that is compressed in a fatbin, with the NUL behind it, which [`Images`](super::Images) take
     /// off.
     pub size: u64,
-    /// Fatbins: what the compressed payload takes in the file, in bytes; images that were compressed together all have that
+    /// Kernel packs: what the image takes in the file, compressed, in bytes. Fatbins: what the compressed payload takes in the file, in bytes; images that were compressed together all have that
     /// of their payload.
     pub stored_size: Option<u64>,
     /// Fatbins: the version of the PTX. `None` where nothing says it.
@@ -55,6 +57,9 @@ pub(super) enum Bytes<'a> {
     /// At this offset in a compressed bundle.
     #[cfg(feature = "containers")]
     Bundle(CompressedBundle<'a>, u64),
+    /// One stream of a kernel pack.
+    #[cfg(feature = "containers")]
+    Kpack(KpackKernel<'a>),
     /// This image in a compressed payload.
     #[cfg(feature = "containers")]
     Fatbin(nv_fatbin::Entry<'a>, nv_fatbin::Image<'a>),
@@ -100,7 +105,7 @@ impl<'a> Image<'a> {
             Bytes::Here(bytes) => Some(ImageKind::of(bytes)),
             Bytes::Inflated(whole, range) => Some(ImageKind::of(&whole[range.clone()])),
             #[cfg(feature = "containers")]
-            Bytes::Bundle(..) | Bytes::Fatbin(..) => self.said,
+            Bytes::Bundle(..) | Bytes::Fatbin(..) | Bytes::Kpack(_) => self.said,
         }
     }
 

@@ -53,6 +53,8 @@ pub use kind::ImageKind;
 pub use read::Images;
 
 use crate::Error;
+#[cfg(feature = "containers")]
+use crate::kpack::{KpackReference, is_binary_of};
 use alloc::vec::Vec;
 
 /// All containers and images of a file, in file order.
@@ -64,6 +66,10 @@ pub struct Inventory<'a> {
     pub images: Vec<Image<'a>>,
     /// What could not be read.
     pub problems: Vec<Problem<'a>>,
+    /// What programs and libraries have in the place of code objects that are in kernel packs beside them. The packs are not
+    /// opened.
+    #[cfg(feature = "containers")]
+    pub references: Vec<Reference<'a>>,
     /// Members of a thin archive: paths of files from the archive's folder. They are not opened.
     pub elsewhere: Vec<&'a [u8]>,
 }
@@ -89,10 +95,31 @@ impl<'a> Inventory<'a> {
         }
     }
 
+    /// Drops the images of a kernel pack that are for another program or library than the one of this name
+    /// ([`KpackReference::kernel_name`]). What is no kernel pack keeps all.
+    #[cfg(feature = "containers")]
+    pub fn retain_kernels_of(&mut self, name: &str) {
+        let [container] = &mut self.containers[..] else { return };
+        if container.kind == ContainerKind::Kpack {
+            self.images.retain(|image| image.module.as_deref().is_none_or(|binary| is_binary_of(binary, name)));
+            container.images = 0..self.images.len();
+        }
+    }
+
     /// The images of a container.
     pub fn images_of(&self, container: &Container<'a>) -> &[Image<'a>] {
         &self.images[container.images.clone()]
     }
+}
+
+/// A program's or library's word on where its code objects are.
+#[cfg(feature = "containers")]
+#[derive(Debug, Clone)]
+pub struct Reference<'a> {
+    /// Where it is.
+    pub place: Place<'a>,
+    /// What it says.
+    pub reference: KpackReference<'a>,
 }
 
 /// Something that could not be read.

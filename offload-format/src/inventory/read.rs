@@ -37,6 +37,7 @@ impl<'a> Images<'a> {
             Bytes::Here(bytes) => Ok(Cow::Borrowed(bytes)),
             Bytes::Inflated(whole, range) => Ok(Cow::Borrowed(&whole[range.clone()])),
             Bytes::Bundle(bundle, offset) => self.code_objects(bundle)?.read(*offset, image.size),
+            Bytes::Kpack(kernel) => kernel.read(self.limit),
             Bytes::Fatbin(entry, image) => {
                 Ok(Cow::Borrowed(self.payload(entry)?.bytes_of(image).expect("the image is of this entry")))
             }
@@ -52,6 +53,8 @@ impl<'a> Images<'a> {
         match &image.bytes {
             Bytes::Bundle(bundle, offset) => self.code_objects(bundle)?.read(*offset, size).map(Some),
             Bytes::Fatbin(..) => Ok(None),
+            // A stream is one image: what its first bytes cost is not much less than all.
+            Bytes::Kpack(_) => self.read(image).map(Some),
             Bytes::Here(_) | Bytes::Inflated(..) => self.read(image).map(Some),
         }
     }

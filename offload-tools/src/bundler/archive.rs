@@ -107,7 +107,10 @@ fn entry_ids(data: &[u8]) -> Vec<&str> {
 
 /// `-check-input-archive`: whether the target IDs of a member may stand together.
 fn check((name, data): Member<'_>, path: &OsStr) -> Result<(), Failure> {
-    match Composition::find_conflict(entry_ids(data)) {
+    let ids = entry_ids(data);
+    // Within one kind and triple LLVM 22 names the entries. Its main branch looks across kinds, and names the target IDs.
+    let conflict = Composition::find_conflict(ids.iter().copied());
+    match conflict.or_else(|| Composition::find_conflict_across_kinds(ids)) {
         None => Ok(()),
         Some((a, b)) => {
             let (name, library) = (escaped(name), path.to_string_lossy());

@@ -3,7 +3,11 @@
 use super::contents::Contents;
 use super::settings::Settings;
 use super::{Failure, FileType, Options, open};
+use crate::files::{Input, MEMORY_LIMIT};
 use crate::text::escaped_str;
+use offload_format::fat_file::FileKind;
+use offload_format::inventory::Inventory;
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::io::Write;
 
@@ -13,9 +17,26 @@ pub(super) fn list(options: &Options) -> Result<(), Failure> {
     let path = &options.inputs[0];
     let input = open(path)?;
     let contents = Contents::read(&input, path, FileType::parse(&options.file_type)?, settings.verbose)?;
+    let mut ids: Vec<String> =
+        contents.groups.into_iter().flat_map(|group| group.entries).map(|entry| entry.id).collect();
+    if ids.is_empty() {
+        ids = ids_inside(&input);
+    }
     let mut out = std::io::stdout().lock();
-    for entry in contents.groups.iter().flat_map(|group| &group.entries) {
-        writeln!(out, "{}", escaped_str(&entry.id)).map_err(|error| Failure::of_file(OsStr::new("-"), &error))?;
+    for id in ids {
+        writeln!(out, "{}", escaped_str(&id)).map_err(|error| Failure::of_file(OsStr::new("-"), &error))?;
     }
     Ok(())
+}
+
+/// The IDs of the entries of bundles that are inside of something else: in sections of a program or library, or in members of an
+/// archive. What is malformed there is not for `-list`: `offload verify` reports it.
+fn ids_inside(input: &Input) -> Vec<String> {
+    let is_around =
+        matches!(FileKind::identify(input.bytes()), Some(FileKind::Archive | FileKind::Universal | FileKind::Host));
+    if !is_around {
+        return Vec::new();
+    }
+    let inventory = Inventory::of(input.bytes(), MEMORY_LIMIT);
+    inventory.images.into_iter().filter_map(|image| image.entry_id).map(Cow::into_owned).collect()
 }

@@ -40,37 +40,51 @@ pub(super) struct Options {
 const DEBUG_ONLY: &str = "debug-only";
 
 pub(super) const GRAMMAR: Grammar = Grammar {
-    overview: "Puts files of one type, made from the same source for several targets, into one file,\n\
-               and takes them out again.",
+    // LLVM's words, which its own tests and other people's scripts look for; `-debug-only` is in its debug builds only.
+    overview: "A tool to bundle several input files of the specified type <type> \n\
+               referring to the same source file but different targets into a single \n\
+               one. The resulting file can also be unbundled into different files by \n\
+               this tool if -unbundle is provided.",
     version: "offload-tools clang-offload-bundler version 22.1.8\n",
     positional: None,
     options: &[
-        flag("list", "List the entries of a bundle."),
-        flag("###", "Print the llvm-objcopy command that LLVM's tool runs for objects."),
-        flag("allow-missing-bundles", "Write empty files for targets that the bundle has nothing for."),
-        option("bundle-align", Value::Unsigned, "uint", "Put code objects at multiples of so many bytes."),
-        flag("check-input-archive", "Check that the target IDs in an archive may stand together."),
-        flag("compress", "Compress what is written."),
-        option("compression-level", Value::Integer, "n", "How hard to try."),
+        flag("list", "List bundle IDs in the bundled file."),
+        flag(
+            "###",
+            "Print any external commands that are to be executed instead of actually executing them - for testing purposes.",
+        ),
+        flag("allow-missing-bundles", "Create empty files if bundles are missing when unbundling."),
+        option("bundle-align", Value::Unsigned, "uint", "Alignment of bundle for binary files"),
+        flag("check-input-archive", "Check if input heterogeneous archive is valid in terms of TargetID rules."),
+        flag("compress", "Compress output file when bundling."),
+        option("compression-level", Value::Integer, "n", "Specify the compression level (integer)"),
         option(DEBUG_ONLY, Value::CommaList, "what", "CodeObjectCompatibility: say why entries fit targets or not."),
-        flag("hip-openmp-compatible", "Let code objects for HIP serve OpenMP, and the reverse."),
-        option("inputs", Value::CommaList, "file,...", "Several inputs; -input is today's way."),
-        option("input", Value::List, "file", "An input, '-' for standard input; one for each target."),
-        option("outputs", Value::CommaList, "file,...", "Several outputs; -output is today's way."),
-        option("output", Value::List, "file", "An output, '-' for standard output."),
-        option("targets", Value::CommaList, "target,...", "<offload kind>-<target triple>[-<target ID>], each."),
+        flag(
+            "hip-openmp-compatible",
+            "Treat hip and hipv4 offload kinds as compatible with openmp kind, and vice versa.",
+        ),
+        option("inputs", Value::CommaList, "string", "[<input file>,...] (deprecated)"),
+        option("input", Value::List, "string", "Input file. Can be specified multiple times for multiple input files."),
+        option("outputs", Value::CommaList, "string", "[<output file>,...] (deprecated)"),
+        option(
+            "output",
+            Value::List,
+            "string",
+            "Output file. Can be specified multiple times for multiple output files.",
+        ),
+        option("targets", Value::CommaList, "string", "[<offload kind>-<target triple>,...]"),
         Spec {
             name: "type",
             value: Value::Text,
-            placeholder: "type",
-            help: "The type of all files:\n  i ii cui hipi  preprocessed C, C++, CUDA, HIP\n  \
-                   d              dependencies\n  ll bc          LLVM's IR, as text and as bitcode\n  \
-                   s o a          assembly, objects, archives of objects\n  \
-                   gch ast        precompiled headers, Clang's syntax trees",
+            placeholder: "string",
+            help: "Type of the files to be bundled/unbundled.\nCurrent supported types are:\n  \
+                   i    - cpp-output\n  ii   - c++-cpp-output\n  cui  - cuda-cpp-output\n  hipi - hip-cpp-output\n  \
+                   d    - dependency\n  ll   - llvm\n  bc   - llvm-bc\n  s    - assembler\n  o    - object\n  \
+                   a    - archive of objects\n  gch  - precompiled-header\n  ast  - clang AST file",
             required: true,
         },
-        flag("unbundle", "Take a bundle apart."),
-        flag("verbose", "Say what is compressed and decompressed."),
+        flag("unbundle", "Unbundle bundled file into several output files."),
+        flag("verbose", "Print debug information."),
     ],
 };
 

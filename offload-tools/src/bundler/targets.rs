@@ -16,7 +16,11 @@ pub(super) fn check(options: &Options, work: Work) -> Result<Vec<EntryId<'_>>, F
         if !seen.insert(target) {
             return Err(Failure::new("Duplicate targets are not allowed"));
         }
-        ids.push(parse(target)?);
+        let id = parse(target)?;
+        if is_without_environment(target, &id) {
+            warn(options, target, &id);
+        }
+        ids.push(id);
     }
     if let Some((a, b)) = Composition::find_conflict(options.targets.iter().map(String::as_str)) {
         return Err(Failure::new(format!("Cannot bundle inputs with conflicting targets: '{a}' and '{b}'")));
@@ -30,6 +34,20 @@ pub(super) fn check(options: &Options, work: Work) -> Result<Vec<EntryId<'_>>, F
         true => Err(Failure::new(format!("expecting exactly one host target but got {hosts}"))),
         false => Ok(ids),
     }
+}
+
+/// Whether a target has its target ID in the place of the triple's environment: `openmp-amdgcn-amd-amdhsa-gfx906`. LLVM refuses
+/// to mean gfx906 by that since 2025; we read it, since build systems and files have it.
+fn is_without_environment(target: &str, id: &EntryId<'_>) -> bool {
+    let environment = target.split('-').nth(4).unwrap_or("");
+    !environment.is_empty() && id.triple().env.is_empty() && id.target().starts_with(environment)
+}
+
+/// Warns in the words of the error that LLVM has for targets of another form.
+fn warn(options: &Options, target: &str, id: &EntryId<'_>) {
+    let program = &options.program;
+    eprintln!("{program}: warning: {FORMAT}");
+    eprintln!("{program}: note: '{target}' has no <env>: it is read as '{}'", id.to_canonical());
 }
 
 fn parse(target: &str) -> Result<EntryId<'_>, Failure> {

@@ -73,9 +73,40 @@ pub fn by_name<'a>(target: Option<&'a str>, triple: Option<&'a str>, is_ptx: boo
             _ => {}
         }
     }
-    let is_cpu = |text: &&str| {
-        let triple = TargetTriple::parse(text);
-        triple.is_ok_and(|it| !matches!(it.arch, "amdgcn" | "r600" | "nvptx" | "nvptx64" | "spirv64"))
+    let Some((text, triple)) = triple.and_then(|text| Some((text, TargetTriple::parse(text).ok()?))) else {
+        return Code::Other;
     };
-    triple.filter(is_cpu).map_or(Code::Other, Code::Cpu)
+    // LLVM's main branch: `amdgpu9.06-amd-amdhsa` names the processor, and images may have no `arch` then.
+    match triple.amdgpu_processor().map(TargetId::parse) {
+        Some(Ok(id)) if target.is_none() => Code::Amdgpu { id, version: None },
+        _ if triple.is_amdgpu() || matches!(triple.arch, "nvptx" | "nvptx64" | "spirv64") => Code::Other,
+        _ => Code::Cpu(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// LLVM's main branch writes images without `arch`, whose triple names the processor.
+    #[test]
+    fn a_triple_with_a_number_names_the_processor() {
+        let processor = |target, triple| match by_name(target, Some(triple), false) {
+            Code::Amdgpu { id, .. } => id.processor().to_owned(),
+            Code::Cpu(triple) => format!("CPU {triple}"),
+            _ => String::new(),
+        };
+        for (target, triple, expected) in [
+            (None, "amdgpu9.06-amd-amdhsa", "gfx906"),
+            (None, "amdgpu9-amd-amdhsa", "gfx9-generic"),
+            (Some("gfx90a"), "amdgpu9.0a-amd-amdhsa", "gfx90a"),
+            (None, "amdgpu-amd-amdhsa", ""),
+            (None, "amdgcn-amd-amdhsa", ""),
+            (None, "amdgpu6-amd-amdhsa", ""),
+            (None, "nvptx64-nvidia-cuda", ""),
+            (None, "x86_64-unknown-linux-gnu", "CPU x86_64-unknown-linux-gnu"),
+        ] {
+            assert_eq!(processor(target, triple), expected, "{target:?} {triple}");
+        }
+    }
 }

@@ -56,13 +56,13 @@ impl Grammar {
 
 /// The options that every tool has, but for [`SHORT_HELP`].
 pub(super) const GENERIC: &[Spec] = &[
-    generic("help", Value::Nothing, "Show the options (--help-hidden shows more)"),
-    generic("help-hidden", Value::Nothing, "Show all options"),
-    generic("help-list", Value::Nothing, "Show the options without groups (--help-list-hidden shows more)"),
-    generic("help-list-hidden", Value::Nothing, "Show all options without groups"),
+    generic("help", Value::Nothing, "Display available options (--help-hidden for more)"),
+    generic("help-hidden", Value::Nothing, "Display all available options"),
+    generic("help-list", Value::Nothing, "Display list of available options (--help-list-hidden for more)"),
+    generic("help-list-hidden", Value::Nothing, "Display list of all available options"),
     generic("print-all-options", Value::Flag, "Accepted, and of no effect"),
     generic("print-options", Value::Flag, "Accepted, and of no effect"),
-    generic("version", Value::Nothing, "Show the version"),
+    generic("version", Value::Nothing, "Display the version of this program"),
 ];
 
 /// `-h`, a flag that no list shows and no message proposes. It is for the tool to act on, when all else is right.

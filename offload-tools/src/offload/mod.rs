@@ -10,6 +10,7 @@ pub mod doctor;
 mod error;
 pub mod extract;
 mod inside;
+mod kernel_packs;
 pub mod ls;
 pub mod out;
 pub mod pack;

@@ -9,7 +9,7 @@ use crate::text;
 use offload_format::compression::Method;
 use offload_format::layout::{Layout, Piece};
 use offload_format::offload_binary::{ALIGN, ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
-use offload_format::target::{OffloadArch, TargetId, amdgpu};
+use offload_format::target::{OffloadArch, TargetId, TargetTriple, amdgpu};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -128,8 +128,9 @@ fn problem_text(part: &Part<'_>) -> Result<Described> {
         }
         Target::Arch(OffloadArch::Cpu) => described(OffloadKind::NONE, &host_triple()?, String::new()),
         Target::Full { kind, triple, target } => {
-            let is = |names: [&str; 2]| names.contains(&triple.split('-').next().unwrap_or(""));
-            let (amd, nvidia) = (is(["amdgcn", "r600"]), is(["nvptx64", "nvptx"]));
+            let parsed = TargetTriple::parse(triple).ok();
+            let amd = parsed.is_some_and(|it| it.is_amdgpu());
+            let nvidia = parsed.is_some_and(|it| matches!(it.arch, "nvptx64" | "nvptx"));
             let kind = match kind.as_str() {
                 "hip" | "hipv4" => OffloadKind::HIP,
                 "openmp" => OffloadKind::OPENMP,

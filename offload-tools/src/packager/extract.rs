@@ -2,7 +2,7 @@
 
 use super::arguments::{Arguments, offload_kind, stem_and_extension};
 use super::images::{Found, images};
-use super::{warn, write, write_to};
+use super::{nested, print, warn, write, write_to};
 use crate::files::{self, Output, Source};
 use crate::text::escaped;
 use offload_format::archive::ArchiveBuilder;
@@ -16,6 +16,9 @@ use std::path::Path;
 pub(super) fn extract(program: &str, input: &OsStr, arguments: &[OsString], archive: bool) -> Result<(), String> {
     let input = Path::new(input);
     let images = images(input)?;
+    if arguments.is_empty() {
+        return extract_all(input, nested::expand(input, images)?);
+    }
     for text in arguments {
         let arguments = Arguments::parse(text);
         let matching: Vec<&Found> = images.iter().filter(|image| matches(&arguments, image)).collect();
@@ -45,6 +48,24 @@ pub(super) fn extract(program: &str, input: &OsStr, arguments: &[OsString], arch
     Ok(())
 }
 
+/// Writes all images, those inside of images too, and prints the names of the files: what LLVM's main branch does if nothing is
+/// asked for. LLVM 22 writes nothing then.
+fn extract_all(input: &Path, images: Vec<Found>) -> Result<(), String> {
+    let (stem, _) = stem_and_extension(input);
+    for (number, image) in images.iter().enumerate() {
+        let [triple, arch] = ["triple", "arch"].map(|key| String::from_utf8_lossy(image.string(key)).into_owned());
+        let arch = if arch.is_empty() { arch } else { format!("-{arch}") };
+        let name = files::name_in_folder(
+            &format!("{stem}-{triple}{arch}"),
+            &format!(".{number}.{}", extension(image.image_kind)),
+        );
+        let output = Output::create_in_folder(Path::new(&name));
+        write_to(output, OsStr::new(&name), |output| output.copy(&image.source()))?;
+        print(&format!("Extracted: {name}\n"));
+    }
+    Ok(())
+}
+
 /// Whether an image has all that is asked for. What it does not say is empty.
 fn matches(arguments: &Arguments, image: &Found) -> bool {
     arguments.iter().all(|(key, value)| match key.to_str() {
@@ -53,6 +74,8 @@ fn matches(arguments: &Arguments, image: &Found) -> bool {
             let kind = offload_kind(value);
             image.offload_kind == kind || image.offload_kind.is_hip() && kind.is_hip()
         }
+        // LLVM's main branch selects by the archive member's name; what an image itself calls `member` counts, too.
+        Some("member") if !value.is_empty() && image.is_of_member(value.as_encoded_bytes()) => true,
         Some(key) => image.string(key) == value.as_encoded_bytes(),
         // No image has a key that is not UTF-8.
         None => value.is_empty(),

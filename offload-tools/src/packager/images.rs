@@ -4,7 +4,7 @@ use crate::files::{Input, MEMORY_LIMIT, Source, os_message};
 use crate::text::escaped;
 use offload_format::fat_file::{self, Container, FileKind};
 use offload_format::image::Bitcode;
-use offload_format::offload_binary::{Image, ImageKind, OffloadBinaries, OffloadBinary, OffloadKind};
+use offload_format::offload_binary::{Image, ImageKind, MAGIC, OffloadBinaries, OffloadBinary, OffloadKind};
 use offload_format::section::DeviceSection;
 use offload_format::{Error, ErrorKind};
 use std::ops::Range;
@@ -37,6 +37,23 @@ impl Found {
     pub(super) fn string(&self, key: &str) -> &[u8] {
         let found = self.strings.iter().rev().find(|(found, _)| found == key);
         found.map_or(b"", |(_, value)| value)
+    }
+
+    /// Whether it comes from a file or archive member of this name, with or without its folder.
+    pub(super) fn is_of_member(&self, name: &[u8]) -> bool {
+        let file_name = self.origin.rsplit(|byte| *byte == b'/').next();
+        self.origin == name || file_name == Some(name)
+    }
+
+    /// The images of the offload binaries that it consists of; `None` if it is something else.
+    pub(super) fn inner(&self, path: &Path) -> Option<Result<Vec<Found>, String>> {
+        if !self.bytes().starts_with(&MAGIC) {
+            return None;
+        }
+        let mut found = Vec::new();
+        let walked =
+            Walk { path, found: &mut found }.binaries(&self.input, self.bytes(), self.range.start, &self.origin);
+        Some(walked.map(|()| found))
     }
 
     /// The image, to be copied.

@@ -4,6 +4,7 @@
 //! | module | has |
 //! |---|---|
 //! | `arguments` | what stands behind `--image` |
+//! | `nested` | offload binaries inside of images |
 //! | `pack` | from files to offload binaries |
 //! | `images` | what is in a file: offload binaries, or anything that has them in it |
 //! | `extract` | from a file to its images |
@@ -13,6 +14,7 @@
 mod arguments;
 mod extract;
 mod images;
+mod nested;
 mod pack;
 
 use crate::files::{self, Output};
@@ -24,29 +26,50 @@ use std::path::Path;
 use std::process::ExitCode;
 
 const GRAMMAR: Grammar = Grammar {
-    overview: "Packs images for devices, with what is known of each, into one file that can be\n\
-        embedded in a section of a host object; takes images out of such files, and out\n\
-        of the objects, programs and archives that have them in them.",
+    // LLVM's words, which other people's scripts look for.
+    overview: "A utility for bundling several object files into a single binary.\n\
+        The output binary can then be embedded into the host section table\n\
+        to create a fatbinary containing offloading code.\n",
     version: concat!("offload-tools LLVM version 22.1.8\n  offload-tools ", env!("CARGO_PKG_VERSION"), ".\n"),
     options: &[
-        Spec { name: "o", value: Value::Text, placeholder: "file", help: "Pack into <file>", required: false },
+        Spec { name: "o", value: Value::Text, placeholder: "file", help: "Write output to <file>.", required: false },
         Spec {
             name: "archive",
             value: Value::Flag,
             placeholder: "",
-            help: "Put what is extracted into a static library",
+            help: "Write extracted files to a static archive",
+            required: false,
+        },
+        Spec {
+            name: "compress",
+            value: Value::Flag,
+            placeholder: "",
+            help: "Write one compressed offload binary of version 3, which LLVM 23 and later read",
+            required: false,
+        },
+        Spec {
+            name: "compression-format",
+            value: Value::Text,
+            placeholder: "string",
+            help: "zlib or zstd; zstd unless given",
+            required: false,
+        },
+        Spec {
+            name: "compression-level",
+            value: Value::Integer,
+            placeholder: "int",
+            help: "Compression level of the format",
             required: false,
         },
         Spec {
             name: "image",
             value: Value::List,
             placeholder: "<key>=<value>,...",
-            help: "What is known of an image. To pack, 'file' names it; to extract, it is where\n\
-                matching images go. 'kind' is openmp, cuda, hip or sycl",
+            help: "List of key and value arguments. Required keywords are 'file' and 'triple'.",
             required: false,
         },
     ],
-    positional: Some("<file to extract from>"),
+    positional: Some("Extract from <file>."),
 };
 
 /// The name that LLVM gave up.
@@ -95,7 +118,7 @@ fn work(program: &str, parsed: &Parsed) -> Result<(), String> {
         (Some(_), Some(_)) => {
             Err("Packaging to an output file and extracting from an input file are mutually exclusive.".to_owned())
         }
-        (None, Some(output)) => pack::pack(images, output),
+        (None, Some(output)) => pack::pack(images, output, pack::Compression::of(parsed)?),
         (Some(input), None) => extract::extract(program, input, images, parsed.flag("archive") == Some(true)),
     }
 }

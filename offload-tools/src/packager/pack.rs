@@ -3,13 +3,58 @@
 use super::arguments::{Arguments, offload_kind, split, stem_and_extension};
 use super::write;
 use crate::files::{Input, Source, os_message};
+use crate::llvm_args::Parsed;
+use crate::text::escaped_str;
+use offload_format::compression::Method;
 use offload_format::image::Bitcode;
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
 use std::ffi::{OsStr, OsString};
+use std::io::Write;
 use std::path::Path;
 
+/// How to compress: `--compress`, `--compression-format` and `--compression-level` of LLVM's main branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Compression {
+    method: Method,
+    level: Option<i32>,
+}
+
+impl Compression {
+    /// Reads the options; `None` without `--compress`.
+    ///
+    /// Returns an error for a format or a level that does not exist.
+    pub(super) fn of(parsed: &Parsed) -> Result<Option<Self>, String> {
+        if parsed.flag("compress") != Some(true) {
+            return Ok(None);
+        }
+        let method = match parsed.last("compression-format").map(OsStr::to_string_lossy).as_deref() {
+            None | Some("zstd") => Method::Zstd,
+            Some("zlib") => Method::Zlib,
+            Some(other) => {
+                return Err(format!("unknown compression format '{}'; expected 'zlib' or 'zstd'", escaped_str(other)));
+            }
+        };
+        let range = match method {
+            Method::Zlib => 0..=9,
+            Method::Zstd => zstd::compression_level_range(),
+        };
+        match parsed.number("compression-level") {
+            None => Ok(Some(Self { method, level: None })),
+            Some(level) => match i32::try_from(level).ok().filter(|level| range.contains(level)) {
+                Some(level) => Ok(Some(Self { method, level: Some(level) })),
+                // The words are LLVM's.
+                None => Err(format!(
+                    "invalid {method} compression level {level}; expected a value in [{}, {}]",
+                    range.start(),
+                    range.end()
+                )),
+            },
+        }
+    }
+}
+
 /// Writes the images that `arguments`, one text for each `--image`, name.
-pub(super) fn pack(arguments: &[OsString], output: &OsStr) -> Result<(), String> {
+pub(super) fn pack(arguments: &[OsString], output: &OsStr, compression: Option<Compression>) -> Result<(), String> {
     let mut builder = OffloadBinaryBuilder::new();
     let mut inputs = Vec::new();
     for text in arguments {
@@ -21,6 +66,11 @@ pub(super) fn pack(arguments: &[OsString], output: &OsStr) -> Result<(), String>
             add(&mut builder, &arguments, &file, &input)?;
             inputs.push(input);
         }
+    }
+    if let Some(Compression { method, level }) = compression {
+        let images: Vec<&[u8]> = inputs.iter().map(Input::bytes).collect();
+        let binary = builder.compressed(method, level, &images).map_err(|error| error.to_string())?;
+        return write(output, |output| output.write_all(&binary));
     }
     let payloads: Vec<Source<'_>> = inputs.iter().map(Source::File).collect();
     write(output, |output| output.layout(&builder.layout(Version::V1), &payloads))

@@ -26,7 +26,7 @@ const ARCHITECTURES: &str = "aarch64 aarch64_32 aarch64_be amd64 amdgcn amdil am
     shave sparc sparc64 sparcel sparcv9 spir spir64 spirv spirv1.5 spirv1.6 spirv32 spirv32v1.2 spirv64 spirv64v1.6 \
     systemz tce tcele thumb thumbeb thumbv6m thumbv7em ve wasm32 wasm64 x86_64 x86_64h xcore xscale xscaleeb xtensa";
 
-const NO_ARCHITECTURES: &str = "x86 x64 riscv riscv64gc amdgpu nvptx32 arm64v arm64_64 armvx armebv7eb thumbv3 aarch64eb \
+const NO_ARCHITECTURES: &str = "x86 x64 riscv riscv64gc nvptx32 arm64v arm64_64 armvx armebv7eb thumbv3 aarch64eb \
     bpfx spirv1.4 spirv64v1.7 dxilv1.10 powerpc32 mips32 wasm AMDGCN gfx906 linux amd unknown pe";
 
 const VENDORS: &str = "amd apple csr fsl ibm img intel mesa meta mti nvidia oe pc scei sie suse w64 unknown none foo";

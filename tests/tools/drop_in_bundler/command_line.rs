@@ -3,7 +3,6 @@
 use super::{GFX906, GFX908, HOST, bundler};
 use offload_tests::registry::LLVM;
 use offload_tests::side_by_side::{Case, Whose};
-use std::collections::BTreeSet;
 
 offload_tests::tests! {
     LLVM => [
@@ -165,21 +164,24 @@ fn standard_input_and_output() {
     }
 }
 
-/// The texts are ours; the options are LLVM's, and the one that its release builds leave out.
+/// LLVM's words, which scripts look for, and the one option that its release builds leave out.
 fn help_and_version() {
     for option in ["--help", "-help", "--help-hidden", "--help-list", "--help-list-hidden", "-bogus --help"] {
         let (theirs, ours) = bundler(option).both();
-        let options = |text: &[u8]| -> BTreeSet<String> {
-            let text = String::from_utf8_lossy(text).into_owned();
-            let names = text.lines().filter_map(|line| line.strip_prefix("  -")?.split(['=', ' ']).next());
-            names.map(str::to_owned).collect()
+        let lines = |text: &[u8]| -> Vec<String> {
+            String::from_utf8_lossy(text).lines().map(|line| line.trim_end().to_owned()).collect()
         };
-        let mut ours_options = options(&ours.stdout);
-        assert!(ours_options.remove("-debug-only"), "{option}");
-        assert_eq!(ours_options, options(&theirs.stdout), "{option}");
+        let mut ours_lines = lines(&ours.stdout);
+        let with_it = ours_lines.len();
+        ours_lines.retain(|line| !line.trim_start().starts_with("--debug-only"));
+        assert_eq!(ours_lines.len() + 1, with_it, "{option}");
+        // Two that have no effect here, and do not say that they had one.
+        let mut their_lines = lines(&theirs.stdout);
+        for lines in [&mut ours_lines, &mut their_lines] {
+            lines.retain(|line| !line.starts_with("  --print-"));
+        }
+        assert_eq!(ours_lines, their_lines, "{option}");
         assert_eq!((&ours.status, &ours.stderr), (&theirs.status, &theirs.stderr), "{option}");
-        let widest = String::from_utf8_lossy(&ours.stdout).lines().map(|line| line.chars().count()).max();
-        assert!(widest.is_some_and(|width| width <= 100), "{option}: {widest:?} columns");
     }
     let with_type = bundler("-type=bc -h").run(Whose::Ours);
     assert!(with_type.succeeded(), "{}", with_type.stderr);

@@ -139,8 +139,6 @@ fn objects() {
         let ran = bundler(&line).file("h", bytes).assert_same();
         assert!(ran.file("x").starts_with(b"__CLANG_OFFLOAD_BUNDLE__"));
     }
-    // The sections of a linked file are not those of an object bundle.
-    bundler("-type=o -list -input=x").file("x", corpus_bytes("fat_file/hip_nordc.o")).assert_same();
 }
 
 /// `-###` prints what LLVM's tool would run. The name of its temporary file differs from run to run.

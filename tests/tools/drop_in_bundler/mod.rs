@@ -6,6 +6,7 @@ mod command_line;
 mod compression;
 mod differences;
 mod forms;
+mod next_llvm;
 mod targets;
 
 use offload_tests::side_by_side::Case;
@@ -18,6 +19,7 @@ offload_tests::tests! {
     archives::tests(),
     compression::tests(),
     differences::tests(),
+    next_llvm::tests(),
 }
 
 const HOST: &str = "host-x86_64-unknown-linux-gnu-";

@@ -199,7 +199,7 @@ fn response_files() {
     }
 }
 
-/// The words of the help are our own; its layout and the options in it are LLVM's.
+/// The words of the help are LLVM's, which scripts look for; so are its layout and the options in it.
 fn help_and_version() {
     for arguments in [
         &["--help"][..],
@@ -235,6 +235,10 @@ fn help_and_version() {
             let structure = |help: &str| -> Vec<String> {
                 let mut lines = Vec::new();
                 for line in help.lines() {
+                    // The options of LLVM's main branch.
+                    if line.trim_start().starts_with("--compress") {
+                        continue;
+                    }
                     match line.split_once(" - ") {
                         Some((option, _)) => lines.push(option.trim_end().to_owned()),
                         None if line.starts_with("OVERVIEW") => lines.push("OVERVIEW".to_owned()),
@@ -251,7 +255,10 @@ fn help_and_version() {
                 }
                 lines
             };
-            assert_eq!(structure(&ours), structure(&theirs), "{arguments:?}\n{ours}");
+            let squeezed = |lines: Vec<String>| -> Vec<String> {
+                lines.iter().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+            };
+            assert_eq!(squeezed(structure(&ours)), squeezed(structure(&theirs)), "{arguments:?}\n{ours}");
             assert!(ours.contains("--image=<<key>=<value>,...>"), "{ours}");
             assert!(ours.lines().all(|line| line.len() <= 120), "{ours}");
         }

@@ -36,9 +36,6 @@ fn images_are_extracted() {
         let ran = case(&[name, "--image=kind=cuda"]).file(name, several()).assert_same();
         assert_eq!(names(&ran).len(), 3, "{name}");
     }
-    // Nothing is asked for.
-    let ran = case(&["in.bin"]).file("in.bin", several()).assert_same();
-    assert_eq!(names(&ran), ["in.bin"]);
     // A file that is there is written anew.
     let old = case(&["in", "--image=kind=openmp"]).file("in-amdgcn-amd-amdhsa-gfx90a:xnack+.0.bc", [0; 100]);
     let ran = old.file("in", several()).assert_same();

@@ -10,6 +10,7 @@ mod differences;
 mod extraction;
 mod faults;
 mod malformed;
+mod next_llvm;
 mod packing;
 
 use offload_format::offload_binary::{ImageKind, OffloadBinaryBuilder, OffloadKind, Version};
@@ -29,6 +30,7 @@ offload_tests::tests! {
     malformed::tests(),
     differences::tests(),
     faults::tests(),
+    next_llvm::tests(),
 }
 
 const TOOL: &str = "llvm-offload-binary";

@@ -2,7 +2,7 @@
 
 use super::argument::Argument;
 use crate::Result;
-use crate::image::msgpack::Cursor;
+use crate::msgpack::Cursor;
 
 /// The arguments of a kernel that are left.
 #[derive(Debug, Clone)]

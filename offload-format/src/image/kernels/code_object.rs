@@ -18,7 +18,7 @@ use super::kernel::Kernel;
 use crate::image::arguments::{MetadataArguments, read_argument};
 use crate::image::budget::Budget;
 use crate::image::elf::{Elf, HashTable};
-use crate::image::msgpack::Cursor;
+use crate::msgpack::Cursor;
 use crate::{Error, ErrorKind, Result};
 
 const NT_AMDGPU_METADATA: u32 = 32;
@@ -46,15 +46,21 @@ impl<'data> CodeObjectKernels<'data> {
             _ => None,
         })?;
         let note = match note {
-            None => return Ok(Self { cursor: Cursor::new(b""), left: 0, base: 0, symbols: None }),
+            None => {
+                return Ok(Self { cursor: Cursor::new(b"", "code object metadata"), left: 0, base: 0, symbols: None });
+            }
             Some(Ok(note)) => note,
             Some(Err(offset)) => {
                 let version = ErrorKind::UnsupportedVersion { version: u64::from(version) };
                 return Err(Error::new(version, "code object with metadata in YAML", offset));
             }
         };
-        let mut kernels =
-            Self { cursor: Cursor::new(note.description), left: 0, base: note.offset, symbols: symbols(&elf)? };
+        let mut kernels = Self {
+            cursor: Cursor::new(note.description, "code object metadata"),
+            left: 0,
+            base: note.offset,
+            symbols: symbols(&elf)?,
+        };
         let mut top = kernels.cursor;
         kernels.find(&mut top).map_err(|error| error.shifted(note.offset))?;
         Ok(kernels)

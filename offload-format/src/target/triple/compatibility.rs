@@ -1,10 +1,11 @@
 //! Whether code for one triple serves another.
 
-use super::{TargetTriple, names};
+use super::{TargetTriple, amdgpu, names};
 
 impl TargetTriple<'_> {
     /// Whether code for one of the two serves the other, as LLVM 22 sees it: each field has to stand for the same, versions
-    /// aside. ARM and Thumb are one; on Apple's systems the environment does not count; for Windows with GNU's
+    /// aside. ARM and Thumb are one; a numbered architecture of AMD goes with its family and
+    /// with `amdgcn` (LLVM's main branch); on Apple's systems the environment does not count; for Windows with GNU's
     /// environment the vendor does not. Names that are not known are all the same, except for architectures.
     pub fn is_compatible_with(&self, other: &TargetTriple<'_>) -> bool {
         let [a, b] = [self, other].map(Meaning::of);
@@ -15,8 +16,12 @@ impl TargetTriple<'_> {
         let same_vendor = a.vendor == b.vendor;
         let both_apple = same_vendor && a.vendor == Some("apple");
         let vendor_counts = !(a.os == Some("windows") && a.env == Some("gnu"));
+        let same_sub_arch = match a.arch {
+            "amdgcn" => amdgpu::go_together(a.sub_arch, b.sub_arch),
+            _ => a.sub_arch == b.sub_arch,
+        };
         same_arch
-            && a.sub_arch == b.sub_arch
+            && same_sub_arch
             && a.os == b.os
             && (same_vendor || !vendor_counts)
             && (both_apple || (a.env, a.format) == (b.env, b.format))
@@ -66,6 +71,13 @@ mod tests {
             ("x86_64-unknown-linux-gnu", "x86_64-pc-linux-gnu", false),
             ("x86_64-unknown-linux-gnu", "x86_64-unknown-linux-musl", false),
             ("amdgcn-amd-amdhsa1.2", "amdgcn-amd-amdhsa-", true),
+            ("amdgpu9.06-amd-amdhsa", "amdgcn-amd-amdhsa", true),
+            ("amdgpu-amd-amdhsa", "amdgcn-amd-amdhsa-", true),
+            ("amdgpu9-amd-amdhsa", "amdgpu9.06-amd-amdhsa", true),
+            ("amdgpu9-amd-amdhsa", "amdgpu9.0a-amd-amdhsa", false),
+            ("amdgpu9.00-amd-amdhsa", "amdgpu9.06-amd-amdhsa", false),
+            ("amdgpu9.06-amd-amdhsa", "amdgcn-amd-amdpal", false),
+            ("amdgpu9.06-amd-amdhsa", "r600-amd-amdhsa", false),
             ("spirv64-amd-amdhsa", "amdgcn-amd-amdhsa", false),
             ("quantum-unknown-linux", "quark-unknown-linux", false),
         ] {

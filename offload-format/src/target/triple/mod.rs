@@ -1,5 +1,6 @@
 //! Target triples, `<arch>-<vendor>-<os>[-<env>]`, as LLVM and Cargo write them.
 
+mod amdgpu;
 mod arm;
 #[cfg(feature = "read")]
 mod compatibility;
@@ -71,14 +72,29 @@ impl<'a> TargetTriple<'a> {
         Ok(triple)
     }
 
-    /// Whether LLVM 22 knows the architecture. It calls only such triples valid; the other fields may be anything.
+    /// Whether LLVM knows the architecture. It calls only such triples valid; the other fields may be anything.
+    /// `amdgpu9.06` and its kin count as known, although LLVM 22 knows only `amdgcn`.
     pub fn is_known(&self) -> bool {
         names::architecture(self.arch).is_some()
     }
 
     /// Whether this is an AMD GPU as such, whose target IDs name processors and features. SPIR-V for AMD is not.
     pub fn is_amdgpu(&self) -> bool {
-        matches!(self.arch, "amdgcn" | "r600")
+        matches!(self.arch, "amdgcn" | "r600") || amdgpu::is_name(self.arch)
+    }
+
+    /// The processor or generic target that the architecture names by itself, as LLVM's main branch spells triples: `gfx906`
+    /// for `amdgpu9.06-amd-amdhsa`, `gfx9-generic` for `amdgpu9-amd-amdhsa`. `None` for `amdgcn` and bare `amdgpu`.
+    #[cfg(feature = "read")]
+    pub fn amdgpu_processor(&self) -> Option<&'static str> {
+        amdgpu::processor(self.arch)
+    }
+
+    /// Whether a processor can go with the architecture: `amdgpu9` covers `gfx906` and not `gfx90a`; `amdgcn` and bare `amdgpu`
+    /// cover all. A processor that no table holds is covered: nothing is known against it.
+    #[cfg(feature = "read")]
+    pub fn covers_amdgpu_processor(&self, processor: &str) -> bool {
+        amdgpu::number_of(processor).is_none_or(|number| amdgpu::go_together(number, amdgpu::number(self.arch)))
     }
 
     /// Whether the operating system is AMD's HSA runtime, whose triples have no environment.
@@ -141,6 +157,7 @@ mod tests {
             ("x86_64-unknown-elf-", "x86_64-unknown-unknown-elf"),
             ("dxil-unknown-shadermodel6.3-library", "dxilv1.3-unknown-shadermodel6.3-library"),
             ("amdgcn-amd-amdhsa", "amdgcn-amd-amdhsa-"),
+            ("amdgpu9.06-amd-amdhsa", "amdgpu9.06-amd-amdhsa-"),
             ("x86_64-unknown-linux-gnu-elf", "x86_64-unknown-linux-gnu"),
             ("quantum-foo-bar-baz", "quantum-foo-bar-baz"),
         ] {
@@ -151,6 +168,8 @@ mod tests {
     #[test]
     fn only_the_architecture_is_judged() {
         assert!(triple("amdgcn-x-y-z").is_known());
+        assert!(triple("amdgpu9.06-amd-amdhsa").is_known());
+        assert!(triple("amdgpu-amd-amdhsa").is_known());
         assert!(!triple("quantum-unknown-linux-gnu").is_known());
         assert!(!triple("linux-x86_64").is_known());
     }

@@ -3,7 +3,7 @@
 //! Source: what LLVM 22.1.8 makes of each name, asked of its own library; LLVM's Triple for where to look.
 //! Each function returns what the name stands for: names that stand for the same have the same result.
 
-use super::arm;
+use super::{amdgpu, arm};
 
 /// Architectures, with the other spellings of each. A spelling counts if all of it is equal.
 const ARCHITECTURES: &[(&str, &[&str])] = &[
@@ -204,7 +204,8 @@ const FORMATS: &[&str] = &["xcoff", "coff", "elf", "goff", "macho", "spirv", "wa
 pub(super) fn architecture(name: &str) -> Option<&'static str> {
     let row = ARCHITECTURES.iter().find(|(first, others)| *first == name || others.contains(&name));
     let kalimba = || name.starts_with("kalimba").then_some("kalimba");
-    row.map(|(first, _)| *first).or_else(kalimba).or_else(|| arm::architecture(name))
+    let numbered = || amdgpu::is_name(name).then_some("amdgcn");
+    row.map(|(first, _)| *first).or_else(kalimba).or_else(numbered).or_else(|| arm::architecture(name))
 }
 
 /// The part of an architecture's name that says which of its versions is meant; empty where none does.
@@ -213,6 +214,7 @@ pub(super) fn sub_architecture(name: &str) -> &str {
     let release_6 = name.starts_with("mips") && (name.ends_with("r6") || name.ends_with("r6el"));
     match name {
         _ if release_6 => "r6",
+        _ if amdgpu::is_name(name) => amdgpu::number(name),
         "powerpcspe" => "spe",
         _ if name.starts_with("spirv") || name.starts_with("dxil") => {
             name.rsplit_once('v').map_or("", |(_, version)| version)

@@ -3,6 +3,7 @@
 mod names;
 mod wanted;
 
+use super::kernel_packs::KernelPacks;
 use super::progress::Progress;
 use super::{Context, Error, Result, out};
 use crate::describe::problem_text;
@@ -67,6 +68,14 @@ pub fn run(args: &Args, context: &Context) -> Result {
         context.warn_if_unopened(&args.file, &input, &inventory);
         let name = args.file.file_name().unwrap_or_default().as_encoded_bytes();
         task.extract(&args.file, &input, &inventory, &mut Names::new(name, &mut used))?;
+        let beside = KernelPacks::of(&args.file, &input, &inventory);
+        task.all_read &= beside.warn(context, &args.file);
+        for pack in &beside.packs {
+            let inventory = pack.inventory(context);
+            task.all_read &= inventory.problems.is_empty();
+            inventory.problems.iter().for_each(|problem| context.warn_of(&pack.path, problem_text(problem)));
+            task.extract(&pack.path, &pack.input, &inventory, &mut Names::new(name, &mut used))?;
+        }
         task.out.flush()?;
     }
     if task.chosen == 0 {

@@ -3,6 +3,7 @@
 mod kernels;
 mod table;
 
+use super::kernel_packs::KernelPacks;
 use super::progress::Progress;
 use super::{Context, Result, out};
 use crate::describe::{FileRecord, ImageRecord, problem_text};
@@ -20,7 +21,7 @@ use std::process::ExitCode;
 #[command(
     after_help = "Wheels, zip and tar archives, crates and packages of Debian are looked into. The JSON of an archive \
     has its kind as 'archive' and 'files', those in it with device code; of a FILE 'file', 'size' and 'images'. Of several \
-    FILEs it is an array. The exit status is 1 if something in a file cannot be read; what can be is listed."
+    FILEs it is an array, as of one whose code objects are in kernel packs beside it. The exit status is 1 if something in a file cannot be read; what can be is listed."
 )]
 pub struct Args {
     /// Executables, libraries, objects, bundles, fatbins, code objects, wheels and other archives
@@ -72,6 +73,19 @@ pub fn run(args: &Args, context: &Context) -> Result {
             out::note(&format!("{}: not listed, as it is in a file of its own", text::escaped(member)));
         }
         all_read &= !context.warn_if_unopened(path, &input, &inventory);
+        let beside = KernelPacks::of(path, &input, &inventory);
+        all_read &= beside.warn(context, path);
+        for pack in &beside.packs {
+            if !args.json {
+                writeln!(out)?;
+            }
+            let (name, inventory) = (pack.path.as_os_str().as_encoded_bytes(), pack.inventory(context));
+            let (listed, problems) = list(&mut out, args, context, name, &pack.input, &inventory)?;
+            records.extend(listed.map(Record::File));
+            out.flush()?;
+            all_read &= problems.is_empty();
+            problems.iter().for_each(|problem| context.warn_of(&pack.path, problem));
+        }
     }
     if args.json {
         match &records[..] {

@@ -107,6 +107,7 @@ fn count(inventory: &Inventory<'_>) -> String {
     let images = inventory.images.iter().filter(|image| image.known_kind() != Some(ImageKind::Empty)).count();
     match (inventory.containers.len(), containers) {
         (0, _) if !inventory.problems.is_empty() => "nothing that can be read".to_owned(),
+        (0, _) if !inventory.references.is_empty() => "its device code is in kernel packs".to_owned(),
         (0, _) => "no device code".to_owned(),
         (_, 0) => plural(images, "image"),
         (_, containers) => format!("{} in {}", plural(images, "image"), plural(containers, "container")),

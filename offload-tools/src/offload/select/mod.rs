@@ -10,6 +10,7 @@ mod judged;
 mod modules;
 mod shown;
 
+use super::kernel_packs::{KernelPack, KernelPacks};
 use super::{Context, Error, Result, out};
 use crate::describe::{ImageRecord, problem_text};
 use crate::files::{Input, Output, Source};
@@ -69,15 +70,88 @@ fn select_in_file(
     input: &Input,
 ) -> Result<bool> {
     let inventory = context.inventory(input);
+    let beside = KernelPacks::of(&args.file, input, &inventory);
+    beside.warn(context, &args.file);
+    if inventory.images.is_empty() && !beside.packs.is_empty() {
+        return select_beside(out, args, context, device, &beside);
+    }
+    select_of(out, args, context, device, input, &inventory)
+}
+
+/// Shows what a device gets of kernel packs, of which each is mostly for one processor: of those that have something for it, else of
+/// all. Returns whether that is anything.
+fn select_beside(
+    out: &mut out::Out,
+    args: &Args,
+    context: &Context,
+    device: &DeviceInfo,
+    beside: &KernelPacks,
+) -> Result<bool> {
+    let has_any = |pack: &&KernelPack| {
+        let inventory = pack.inventory(context);
+        let verdicts = judge_all(&inventory, &mut Images::new(context.max_size), device, &mut |_, _| {});
+        modules(&inventory, verdicts).iter().any(|module| module.chosen.is_some())
+    };
+    let mut packs: Vec<&KernelPack> = beside.packs.iter().filter(has_any).collect();
+    if packs.is_empty() {
+        packs = beside.packs.iter().collect();
+    }
+    if args.output.is_some() && packs.len() > 1 {
+        return Err(too_many(args, packs.len()));
+    }
+    let mut is_chosen = false;
+    if args.json && packs.len() > 1 {
+        return json_of_packs(out, args, context, device, &packs);
+    }
+    for pack in packs {
+        let args =
+            Args { file: pack.path.clone(), device: args.device.clone(), json: args.json, output: args.output.clone() };
+        is_chosen |= select_of(out, &args, context, device, &pack.input, &pack.inventory(context))?;
+    }
+    Ok(is_chosen)
+}
+
+/// Prints one document for several kernel packs: null if none has anything for the device. Returns whether one has.
+fn json_of_packs(
+    out: &mut out::Out,
+    args: &Args,
+    context: &Context,
+    device: &DeviceInfo,
+    packs: &[&KernelPack],
+) -> Result<bool> {
+    let mut files = Vec::new();
+    for pack in packs {
+        let inventory = pack.inventory(context);
+        let mut images = Images::new(context.max_size);
+        let modules = modules(&inventory, judge_all(&inventory, &mut images, device, &mut |_, _| {}));
+        if modules.iter().any(|module| module.chosen.is_some()) {
+            files.push(FileRecord::new(&pack.path.to_string_lossy(), &modules, &inventory, &mut images));
+        }
+    }
+    let is_chosen = !files.is_empty();
+    let file = args.file.to_string_lossy().into_owned();
+    super::ls::print_json(out, &is_chosen.then_some(PacksRecord { file, files }))?;
+    Ok(is_chosen)
+}
+
+/// Shows what a device gets of what is in a file. Returns whether that is anything.
+fn select_of<'a>(
+    out: &mut out::Out,
+    args: &Args,
+    context: &Context,
+    device: &DeviceInfo,
+    input: &Input,
+    inventory: &Inventory<'a>,
+) -> Result<bool> {
     inventory.problems.iter().for_each(|problem| context.warn_of(&args.file, problem_text(problem)));
-    context.warn_if_unopened(&args.file, input, &inventory);
+    context.warn_if_unopened(&args.file, input, inventory);
     for member in &inventory.elsewhere {
         out::note(&format!("{}: not looked at, as it is in a file of its own", text::escaped(member)));
     }
     let mut images = Images::new(context.max_size);
     let modules = modules(
-        &inventory,
-        judge_all(&inventory, &mut images, device, &mut |image, error| {
+        inventory,
+        judge_all(inventory, &mut images, device, &mut |image, error| {
             context.warn_of(&args.file, problem_text(&inventory.problem_of(image, error)));
         }),
     );
@@ -86,7 +160,7 @@ fn select_in_file(
             [] => {}
             [module] => {
                 if let Some((image, _)) = module.chosen {
-                    write(path, input, &inventory, image, &mut images)?;
+                    write(path, input, inventory, image, &mut images)?;
                 }
             }
             modules => return Err(too_many(args, modules.len())),
@@ -95,15 +169,15 @@ fn select_in_file(
     if args.json {
         match &modules[..] {
             [] => super::ls::print_json(out, &None::<ImageRecord>)?,
-            [module] => super::ls::print_json(out, &record(module, &inventory, &mut images))?,
+            [module] => super::ls::print_json(out, &record(module, inventory, &mut images))?,
             modules => super::ls::print_json(
                 out,
-                &FileRecord::new(&args.file.to_string_lossy(), modules, &inventory, &mut images),
+                &FileRecord::new(&args.file.to_string_lossy(), modules, inventory, &mut images),
             )?,
         }
     } else {
         let file = text::escaped(args.file.as_os_str().as_encoded_bytes());
-        shown::print(out, &file, &inventory, device, &modules)?;
+        shown::print(out, &file, inventory, device, &modules)?;
     }
     Ok(modules.iter().any(|module| module.chosen.is_some()))
 }
@@ -185,6 +259,13 @@ struct ArchiveRecord {
     file: String,
     archive: &'static str,
     /// The files in it that have device code.
+    files: Vec<FileRecord>,
+}
+
+/// A library in JSON whose images for the device are in several kernel packs.
+#[derive(Serialize)]
+struct PacksRecord {
+    file: String,
     files: Vec<FileRecord>,
 }
 

@@ -32,7 +32,7 @@ pub(super) fn modules<'i, 'a>(inventory: &'i Inventory<'a>, verdicts: Verdicts<'
         let container = inventory.container(image);
         let place = &container.place;
         let key = match container.kind {
-            ContainerKind::OffloadBinary | ContainerKind::Raw => {
+            ContainerKind::OffloadBinary | ContainerKind::Kpack | ContainerKind::Raw => {
                 Key::Named(place.slice.map(u64::from), place.member, place.section, image.module.as_deref())
             }
             ContainerKind::Bundle

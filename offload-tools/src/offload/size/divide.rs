@@ -2,6 +2,7 @@
 
 use super::claims::{Claims, Split};
 use offload_format::inventory::{Container, Image, Inventory, View};
+use offload_format::kpack::Kpack;
 use offload_format::nv_fatbin::{Compression, NvFatbin};
 use std::ops::Range;
 
@@ -43,6 +44,7 @@ fn claim(claims: &mut Claims, container: &Container<'_>, images: &[Image<'_>], s
     match (container.view, container.inflated_size) {
         (_, Some(inflated)) => split(claims.claim(range), inflated, images, shares),
         (View::Fatbin(fatbin), None) => claim_fatbin(claims, start, fatbin, images, shares) + claims.claim(range),
+        (View::Kpack(file), None) => claim_kpack(claims, start, file, images, shares) + claims.claim(range),
         (_, None) => {
             claim_images(claims, images, shares);
             if container.kind.is_in_pieces() { 0 } else { claims.claim(range) }
@@ -92,6 +94,16 @@ fn claim_fatbin(
         }
     }
     rest
+}
+
+/// The same for a kernel pack, which compresses its code objects each by itself. Returns what none of them gets.
+fn claim_kpack(claims: &mut Claims, start: u64, file: &[u8], images: &[Image<'_>], shares: &mut [u64]) -> u64 {
+    let Ok(kpack) = Kpack::parse(file) else { return 0 };
+    for ((kernel, _), share) in kpack.kernels().iter().zip(images).zip(shares) {
+        let offset = start.saturating_add(kernel.offset());
+        *share = claims.claim(offset..offset.saturating_add(kernel.stored().len() as u64));
+    }
+    0
 }
 
 /// The zeros between two containers of the same section, or of the same file without sections.

@@ -11,6 +11,7 @@ mod part;
 mod record;
 mod tree;
 
+use super::kernel_packs::KernelPacks;
 use super::{Context, Error, Result, out};
 use crate::describe::problem_text;
 use crate::files::{Input, Output};
@@ -91,6 +92,9 @@ fn account_of_file(args: &Args, context: &Context, input: &Input, kernels: Kerne
     for member in &inventory.elsewhere {
         out::note(&format!("{}: not counted, as it is in a file of its own", escaped(member)));
     }
+    let beside = KernelPacks::of(&args.file, input, &inventory);
+    *all_read &= beside.warn(context, &args.file);
+    beside.note(&args.file);
     *all_read &= problems.is_empty() && !context.warn_if_unopened(&args.file, input, &inventory);
     account
 }

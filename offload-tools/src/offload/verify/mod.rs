@@ -16,6 +16,7 @@ mod images;
 mod parameters;
 mod wrappers;
 
+use super::kernel_packs::KernelPacks;
 use super::progress::Progress;
 use super::{Context, Result, out};
 use crate::describe::problem_text;
@@ -75,6 +76,16 @@ pub fn run(args: &Args, context: &Context) -> Result {
         }
         let inventory = context.inventory(&input);
         let mut is_good = check_file(&mut out, args, context, &name, &input, &inventory)?;
+        let beside = KernelPacks::of(path, &input, &inventory);
+        for problem in &beside.problems {
+            let check = styled(FAINT, &format!("[{}]", Check::KernelPack.name()));
+            writeln!(out, "{name}: {} {check}", styled(BAD, problem))?;
+            is_good = false;
+        }
+        for pack in &beside.packs {
+            let name = text::escaped(pack.path.as_os_str().as_encoded_bytes());
+            is_good &= check_file(&mut out, args, context, &name, &pack.input, &pack.inventory(context))?;
+        }
         if is_good && context.warn_if_unopened(path, &input, &inventory) {
             is_good = false;
         } else if is_good && !args.quiet {
@@ -139,6 +150,7 @@ fn check_archive(
 fn count(inventory: &Inventory<'_>) -> String {
     let images = inventory.images.iter().filter(|image| image.known_kind() != Some(ImageKind::Empty)).count();
     match inventory.containers.len() {
+        0 if !inventory.references.is_empty() => "its device code is in kernel packs".to_owned(),
         0 => "no device code".to_owned(),
         containers => format!("{}, {}", plural(containers, "container"), plural(images, "image")),
     }

@@ -3,6 +3,7 @@
 use super::check::{Check, Finding, Report};
 use offload_format::fat_file::{WrapperKind, wrappers};
 use offload_format::image::Image;
+use offload_format::kpack::KpackReference;
 use offload_format::{bundle, compressed, nv_fatbin};
 
 /// Checks where the structures point that a program registers its device code with.
@@ -17,6 +18,7 @@ pub(super) fn check(report: &mut Report, file: &[u8]) {
                 "HIP",
                 starts(&[bundle::MAGIC, &compressed::MAGIC]) || matches!(Image::parse(image), Ok(Image::CodeObject(_))),
             ),
+            WrapperKind::HipKpack => ("HIP", KpackReference::parse(image).is_ok()),
             WrapperKind::Cuda => ("CUDA", starts(&[&nv_fatbin::MAGIC])),
             _ => return,
         };

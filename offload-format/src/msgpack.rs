@@ -1,11 +1,11 @@
-//! MessagePack, as far as metadata of code objects needs it (<https://msgpack.org>, specification of 2013).
+//! MessagePack, as far as metadata of code objects and kernel packs need it (<https://msgpack.org>, specification of 2013).
 
 use crate::reader::Reader;
 use crate::{Error, ErrorKind, Result};
 
 /// One value. Of arrays and maps only the head was read; their items follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Value<'data> {
+pub(crate) enum Value<'data> {
     Uint(u64),
     Str(&'data [u8]),
     /// So many items.
@@ -18,24 +18,32 @@ pub(super) enum Value<'data> {
 
 /// A place in a run of values.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Cursor<'data> {
+pub(crate) struct Cursor<'data> {
     reader: Reader<'data>,
     at: u64,
+    /// What the values are of, for errors.
+    what: &'static str,
 }
 
 impl<'data> Cursor<'data> {
-    pub(super) fn new(data: &'data [u8]) -> Self {
-        Self { reader: Reader::new(data), at: 0 }
+    pub(crate) fn new(data: &'data [u8], what: &'static str) -> Self {
+        Self { reader: Reader::new(data), at: 0, what }
+    }
+
+    /// Offset in bytes of the next value.
+    #[cfg(feature = "containers")]
+    pub(crate) fn at(&self) -> u64 {
+        self.at
     }
 
     /// Reads a value and steps behind it, or behind its head.
-    pub(super) fn next(&mut self) -> Result<Value<'data>> {
-        const WHAT: &str = "code object metadata";
+    pub(crate) fn next(&mut self) -> Result<Value<'data>> {
+        let what = self.what;
         let start = self.at;
-        let code = self.reader.u8(start, WHAT)?;
+        let code = self.reader.u8(start, what)?;
         // A big-endian number of so many bytes behind the code, or behind the part that was read before.
         let mut number = |size: u64| {
-            let bytes = self.reader.bytes(self.at + 1, size, WHAT)?;
+            let bytes = self.reader.bytes(self.at + 1, size, what)?;
             self.at += size;
             Ok::<u64, Error>(bytes.iter().fold(0, |number, &byte| number << 8 | u64::from(byte)))
         };
@@ -57,16 +65,16 @@ impl<'data> Cursor<'data> {
             0xd9..=0xdb => (Value::Str(b""), number(1 << (code - 0xd9))?),
             0xdc | 0xdd => (Value::Array(number(2 << (code - 0xdc))?), 0),
             0xde | 0xdf => (Value::Map(number(2 << (code - 0xde))?), 0),
-            0xc1 => return Err(Error::new(ErrorKind::Malformed, WHAT, start)),
+            0xc1 => return Err(Error::new(ErrorKind::Malformed, what, start)),
         };
-        let bytes = self.reader.range(self.at + 1, size, start, WHAT)?;
+        let bytes = self.reader.range(self.at + 1, size, start, what)?;
         self.at += 1 + size;
         Ok(if let Value::Str(_) = value { Value::Str(bytes) } else { value })
     }
 
     /// Steps behind a whole value, with all that is in it. No value is smaller than a byte, so a count of items that are
     /// not there ends at the end of the bytes.
-    pub(super) fn skip(&mut self) -> Result<()> {
+    pub(crate) fn skip(&mut self) -> Result<()> {
         let mut left: u64 = 1;
         while left > 0 {
             let items = match self.next()? {
@@ -79,7 +87,7 @@ impl<'data> Cursor<'data> {
         Ok(())
     }
 
-    pub(super) fn str(&mut self, what: &'static str) -> Result<&'data str> {
+    pub(crate) fn str(&mut self, what: &'static str) -> Result<&'data str> {
         let at = self.at;
         match self.next()? {
             Value::Str(bytes) => str::from_utf8(bytes).map_err(|_| Error::new(ErrorKind::Malformed, what, at)),
@@ -87,7 +95,7 @@ impl<'data> Cursor<'data> {
         }
     }
 
-    pub(super) fn uint(&mut self, what: &'static str) -> Result<u64> {
+    pub(crate) fn uint(&mut self, what: &'static str) -> Result<u64> {
         let at = self.at;
         match self.next()? {
             Value::Uint(number) => Ok(number),
@@ -96,7 +104,7 @@ impl<'data> Cursor<'data> {
     }
 
     /// The number of items of an array, which follow.
-    pub(super) fn array(&mut self, what: &'static str) -> Result<u64> {
+    pub(crate) fn array(&mut self, what: &'static str) -> Result<u64> {
         let at = self.at;
         match self.next()? {
             Value::Array(items) => Ok(items),
@@ -105,7 +113,7 @@ impl<'data> Cursor<'data> {
     }
 
     /// The number of pairs of a map, which follow.
-    pub(super) fn map(&mut self, what: &'static str) -> Result<u64> {
+    pub(crate) fn map(&mut self, what: &'static str) -> Result<u64> {
         let at = self.at;
         match self.next()? {
             Value::Map(pairs) => Ok(pairs),
@@ -114,7 +122,7 @@ impl<'data> Cursor<'data> {
     }
 
     /// The error that says that something is missing or wrong here.
-    pub(super) fn wrong(&self, what: &'static str) -> Error {
+    pub(crate) fn wrong(&self, what: &'static str) -> Error {
         Error::new(ErrorKind::Malformed, what, self.at)
     }
 }
@@ -149,20 +157,20 @@ mod tests {
             (&[0xc7, 2, 9, 9, 9], Value::Other),
         ];
         for (bytes, value) in forms {
-            assert_eq!(Cursor::new(bytes).next(), Ok(value), "{bytes:x?}");
-            let mut cursor = Cursor::new(bytes);
+            assert_eq!(Cursor::new(bytes, "test").next(), Ok(value), "{bytes:x?}");
+            let mut cursor = Cursor::new(bytes, "test");
             assert_eq!((cursor.skip(), cursor.at), (Ok(()), bytes.len() as u64), "{bytes:x?}");
-            assert!(Cursor::new(&bytes[..bytes.len() - 1]).skip().is_err(), "{bytes:x?}");
+            assert!(Cursor::new(&bytes[..bytes.len() - 1], "test").skip().is_err(), "{bytes:x?}");
         }
     }
 
     #[test]
     fn depth_and_counts_cost_nothing_that_is_not_there() {
         let mut deep = vec![0x91; 1 << 20];
-        assert!(Cursor::new(&deep).skip().is_err());
+        assert!(Cursor::new(&deep, "test").skip().is_err());
         deep.push(0xc0);
-        assert!(Cursor::new(&deep).skip().is_ok());
-        assert!(Cursor::new(&[0xdf, 0xff, 0xff, 0xff, 0xff]).skip().is_err());
-        assert!(Cursor::new(&[0xdb, 0xff, 0xff, 0xff, 0xff]).next().is_err());
+        assert!(Cursor::new(&deep, "test").skip().is_ok());
+        assert!(Cursor::new(&[0xdf, 0xff, 0xff, 0xff, 0xff], "test").skip().is_err());
+        assert!(Cursor::new(&[0xdb, 0xff, 0xff, 0xff, 0xff], "test").next().is_err());
     }
 }

@@ -1,0 +1,70 @@
+//! Lists of `.kpack` files.
+
+use crate::msgpack::Cursor;
+use crate::{Error, ErrorKind, Result};
+use alloc::vec::Vec;
+
+const WHAT: &str = "kpack manifest";
+
+/// A `.kpm` file: which `.kpack` file beside it is for which target. It has no magic. MessagePack: a map with `component_name`, `prefix` and
+/// `kpack_files`, which maps target IDs to maps with `file`, `size` and `kernel_count`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KpackManifest<'data> {
+    /// `blas_lib`.
+    pub component: &'data str,
+    /// The files, in the order of the manifest.
+    pub files: Vec<ManifestFile<'data>>,
+}
+
+/// One `.kpack` file of a manifest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ManifestFile<'data> {
+    /// The target ID that it is for.
+    pub target: &'data str,
+    /// Its name, in the manifest's folder.
+    pub file: &'data str,
+    /// Its size in bytes, as the manifest has it.
+    pub size: u64,
+    /// How many code objects it has, as the manifest has it.
+    pub kernels: u64,
+}
+
+impl<'data> KpackManifest<'data> {
+    /// Reads a manifest.
+    ///
+    /// Returns an error if it is malformed, if it has no files, or if the name of one has a folder: they lie beside the manifest.
+    pub fn parse(data: &'data [u8]) -> Result<Self> {
+        let mut cursor = Cursor::new(data, WHAT);
+        let (mut component, mut files) = ("", None);
+        for _ in 0..cursor.map(WHAT)? {
+            match cursor.str("key of the kpack manifest")? {
+                "component_name" => component = cursor.str("component_name of the kpack manifest")?,
+                "kpack_files" => files = Some(Self::files(&mut cursor)?),
+                _ => cursor.skip()?,
+            }
+        }
+        let files = files.ok_or(Error::new(ErrorKind::Malformed, "kpack manifest (without kpack_files)", 0))?;
+        Ok(Self { component, files })
+    }
+
+    fn files(cursor: &mut Cursor<'data>) -> Result<Vec<ManifestFile<'data>>> {
+        let mut files = Vec::new();
+        for _ in 0..cursor.map("kpack_files of the kpack manifest")? {
+            let target = cursor.str("target in the kpack manifest")?;
+            let mut found = ManifestFile { target, file: "", size: 0, kernels: 0 };
+            for _ in 0..cursor.map("file in the kpack manifest")? {
+                match cursor.str("key of a file in the kpack manifest")? {
+                    "file" => found.file = cursor.str("name of a file in the kpack manifest")?,
+                    "size" => found.size = cursor.uint("size of a file in the kpack manifest")?,
+                    "kernel_count" => found.kernels = cursor.uint("kernel_count of a file in the kpack manifest")?,
+                    _ => cursor.skip()?,
+                }
+            }
+            if matches!(found.file, "" | "." | "..") || found.file.contains(['/', '\\', '\0']) {
+                return Err(cursor.wrong("name of a file in the kpack manifest (with a folder)"));
+            }
+            files.push(found);
+        }
+        Ok(files)
+    }
+}

@@ -1,0 +1,46 @@
+//! ROCm's kernel packs: code objects in files of their own, beside the programs and libraries that load them.
+//!
+//! A library that is split has a wrapper with the magic `HIPK` in the place of `HIPF`, a section with a [`KpackReference`], and zeros
+//! where its bundles were. The code objects of one processor are in a `.kpack` file, and a `.kpm` manifest may list several of these.
+//!
+//! A `.kpack` file, integers little-endian:
+//!
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 4 | [`MAGIC`] |
+//! | 4 | 4 | version, 1 |
+//! | 8 | 8 | offset of the table, which goes to the end of the file |
+//! | 64 | | the code objects |
+//!
+//! The table is a map in MessagePack:
+//!
+//! | key | value |
+//! |---|---|
+//! | `format_version`, `group_name`, `gfx_arch_family` | 1, two texts |
+//! | `gfx_arches` | target IDs |
+//! | `compression_scheme` | `none` or `zstd-per-kernel` |
+//! | `blobs` | of `none`: an array of maps with `offset` and `size`, from the start of the file |
+//! | `zstd_offset`, `zstd_size` | of `zstd-per-kernel`: where a number of 4 bytes counts the streams, which follow, each behind its size in 4 bytes |
+//! | `toc` | binary (`lib/libfoo.so#0`) to target ID to a map with `type` (`hsaco`), `ordinal`, `original_size` |
+//!
+//! Source: ROCm's sources `rocm-kpack` (e3483286, February 2026) and `rocm-systems/shared/kpack` (80fa6b72 and later, 2026), and
+//! files that its packer wrote.
+
+#[cfg(feature = "containers")]
+mod manifest;
+#[cfg(feature = "containers")]
+mod read;
+#[cfg(feature = "containers")]
+mod reference;
+
+#[cfg(feature = "containers")]
+pub use manifest::{KpackManifest, ManifestFile};
+#[cfg(feature = "containers")]
+pub(crate) use read::is_binary_of;
+#[cfg(feature = "containers")]
+pub use read::{Kpack, KpackKernel};
+#[cfg(feature = "containers")]
+pub use reference::{GFX_ARCH, KpackReference};
+
+/// What a `.kpack` file starts with.
+pub const MAGIC: [u8; 4] = *b"KPAK";

@@ -1,0 +1,312 @@
+//! Reading `.kpack` files.
+
+use super::MAGIC;
+use crate::compression::{self, Method};
+use crate::msgpack::Cursor;
+use crate::reader::Reader;
+use crate::{Error, ErrorKind, Result};
+use alloc::borrow::Cow;
+use alloc::vec::Vec;
+use core::fmt;
+
+const WHAT: &str = "kpack table";
+const VERSION: u32 = 1;
+const TABLE_OFFSET: u64 = 8;
+
+/// A `.kpack` file.
+///
+/// Kernels are named in one place of the table and found by another, so that this keeps a list of them: it takes no more than 16
+/// times the table's size.
+#[derive(Clone)]
+pub struct Kpack<'data> {
+    group: &'data str,
+    family: &'data str,
+    scheme: &'data str,
+    targets: Vec<&'data str>,
+    kernels: Vec<KpackKernel<'data>>,
+    size: u64,
+}
+
+/// The code object of one binary for one target.
+#[derive(Clone, Copy)]
+pub struct KpackKernel<'data> {
+    binary: &'data str,
+    target: &'data str,
+    kind: &'data str,
+    stored: &'data [u8],
+    offset: u64,
+    size: u64,
+    is_compressed: bool,
+}
+
+/// Where the parts of the table begin, whose keys may come in any order.
+#[derive(Default)]
+struct Table<'data> {
+    group: &'data str,
+    family: &'data str,
+    scheme: &'data str,
+    targets: Vec<&'data str>,
+    blobs: Option<Cursor<'data>>,
+    zstd: (Option<u64>, Option<u64>),
+    toc: Option<Cursor<'data>>,
+}
+
+impl<'data> Kpack<'data> {
+    /// Reads the header and the table of a `.kpack` file.
+    ///
+    /// Returns an error if the bytes are none, if the version or the compression scheme is not known, or if the table is malformed
+    /// or names bytes outside of the file. Nothing is decompressed.
+    pub fn parse(data: &'data [u8]) -> Result<Self> {
+        let reader = Reader::new(data);
+        if !data.starts_with(&MAGIC) {
+            return Err(Error::new(ErrorKind::BadMagic, "kpack file", 0));
+        }
+        let version = reader.u32(4, "kpack version")?;
+        if version != VERSION {
+            return Err(Error::new(ErrorKind::UnsupportedVersion { version: version.into() }, "kpack file", 4));
+        }
+        let at = reader.u64(TABLE_OFFSET, "offset of the kpack table")?;
+        let table = reader.range(at, reader.len().saturating_sub(at), TABLE_OFFSET, WHAT)?;
+        let kernels = |table: &Table<'data>| -> Result<Vec<KpackKernel<'data>>> {
+            let places = table.places(data, at)?;
+            table.kernels(&places)
+        };
+        let table = Table::parse(table).map_err(|error| error.shifted(at))?;
+        let kernels = kernels(&table)?;
+        let Table { group, family, scheme, targets, .. } = table;
+        Ok(Self { group, family, scheme, targets, kernels, size: reader.len() })
+    }
+
+    /// The name of what was packed together: `blas`.
+    pub fn group(&self) -> &'data str {
+        self.group
+    }
+
+    /// The family of processors, in the packer's words: `gfx110X`.
+    pub fn family(&self) -> &'data str {
+        self.family
+    }
+
+    /// How the code objects are compressed, in the file's words: `none`, `zstd-per-kernel`.
+    pub fn scheme(&self) -> &'data str {
+        self.scheme
+    }
+
+    /// The target IDs that the file says it is for.
+    pub fn targets(&self) -> &[&'data str] {
+        &self.targets
+    }
+
+    /// The code objects, in the order of the table.
+    pub fn kernels(&self) -> &[KpackKernel<'data>] {
+        &self.kernels
+    }
+
+    /// The file's size in bytes.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+}
+
+/// The bytes of one code object as stored, and where in the file they are.
+type Place<'data> = (&'data [u8], u64);
+
+impl<'data> Table<'data> {
+    fn parse(bytes: &'data [u8]) -> Result<Self> {
+        let mut cursor = Cursor::new(bytes, WHAT);
+        let mut table = Self::default();
+        for _ in 0..cursor.map(WHAT)? {
+            match cursor.str("key of the kpack table")? {
+                "format_version" if cursor.clone().uint(WHAT)? != u64::from(VERSION) => {
+                    let version = cursor.uint(WHAT)?;
+                    return Err(Error::new(ErrorKind::UnsupportedVersion { version }, WHAT, cursor.at()));
+                }
+                "group_name" => table.group = cursor.str("group name of the kpack table")?,
+                "gfx_arch_family" => table.family = cursor.str("family of the kpack table")?,
+                "compression_scheme" => table.scheme = cursor.str("compression scheme of the kpack table")?,
+                "gfx_arches" => {
+                    for _ in 0..cursor.array("targets of the kpack table")? {
+                        table.targets.push(cursor.str("target of the kpack table")?);
+                    }
+                }
+                "zstd_offset" => table.zstd.0 = Some(cursor.uint("zstd_offset of the kpack table")?),
+                "zstd_size" => table.zstd.1 = Some(cursor.uint("zstd_size of the kpack table")?),
+                "blobs" => {
+                    table.blobs = Some(cursor);
+                    cursor.skip()?;
+                }
+                "toc" => {
+                    table.toc = Some(cursor);
+                    cursor.skip()?;
+                }
+                _ => cursor.skip()?,
+            }
+        }
+        Ok(table)
+    }
+
+    /// Where the code objects are, by ordinal; `at` is the table's offset in the file.
+    fn places(&self, data: &'data [u8], at: u64) -> Result<Vec<Place<'data>>> {
+        let reader = Reader::new(data);
+        let mut places = Vec::new();
+        match (self.scheme, &self.blobs, self.zstd) {
+            ("none", Some(blobs), _) => {
+                let mut cursor = *blobs;
+                let shifted = |error: Error| error.shifted(at);
+                for _ in 0..cursor.array("blobs of the kpack table").map_err(shifted)? {
+                    let field = at + cursor.at();
+                    let (offset, size) = blob(&mut cursor).map_err(shifted)?;
+                    places.push((reader.range(offset, size, field, "kpack code object")?, offset));
+                }
+            }
+            ("zstd-per-kernel", _, (Some(start), Some(size))) => {
+                const STREAMS: &str = "kpack streams";
+                let streams = Reader::new(reader.range(start, size, at, STREAMS)?);
+                let shifted = |error: Error| error.shifted(start);
+                let mut inside = 4;
+                for _ in 0..streams.u32(0, STREAMS).map_err(shifted)? {
+                    let size = u64::from(streams.u32(inside, STREAMS).map_err(shifted)?);
+                    let stream = streams.range(inside + 4, size, inside, STREAMS).map_err(shifted)?;
+                    places.push((stream, start + inside + 4));
+                    inside += 4 + size;
+                }
+            }
+            ("none" | "zstd-per-kernel", ..) => {
+                return Err(Error::new(ErrorKind::Malformed, "kpack table (without its blobs or streams)", at));
+            }
+            _ => return Err(Error::new(ErrorKind::Malformed, "compression scheme of the kpack table (unknown)", at)),
+        }
+        Ok(places)
+    }
+
+    fn kernels(&self, places: &[Place<'data>]) -> Result<Vec<KpackKernel<'data>>> {
+        let mut kernels = Vec::new();
+        let Some(mut cursor) = self.toc else { return Ok(kernels) };
+        for _ in 0..cursor.map("toc of the kpack table")? {
+            let binary = cursor.str("binary in the kpack table")?;
+            for _ in 0..cursor.map("targets of a binary in the kpack table")? {
+                let target = cursor.str("target in the kpack table")?;
+                let index = kernels.len() as u64;
+                kernels.push(self.kernel(binary, target, &mut cursor, places).map_err(|error| error.in_entry(index))?);
+            }
+        }
+        Ok(kernels)
+    }
+
+    fn kernel(
+        &self,
+        binary: &'data str,
+        target: &'data str,
+        cursor: &mut Cursor<'data>,
+        places: &[Place<'data>],
+    ) -> Result<KpackKernel<'data>> {
+        let (mut kind, mut ordinal, mut original) = ("", None, None);
+        for _ in 0..cursor.map("kernel in the kpack table")? {
+            match cursor.str("key of a kernel in the kpack table")? {
+                "type" => kind = cursor.str("type of a kernel")?,
+                "ordinal" => ordinal = Some(cursor.uint("ordinal of a kernel")?),
+                "original_size" => original = Some(cursor.uint("original_size of a kernel")?),
+                _ => cursor.skip()?,
+            }
+        }
+        let place = ordinal.and_then(|ordinal| places.get(usize::try_from(ordinal).ok()?));
+        let Some(&(stored, offset)) = place else { return Err(cursor.wrong("ordinal of a kernel (no such blob)")) };
+        let is_compressed = self.scheme != "none";
+        let size = match (is_compressed, original) {
+            (false, _) => stored.len() as u64,
+            (true, Some(size)) => size,
+            (true, None) => return Err(cursor.wrong("kernel without original_size")),
+        };
+        Ok(KpackKernel { binary, target, kind, stored, offset, size, is_compressed })
+    }
+}
+
+/// Whether a binary in a table, with its number or not, is the one of this name.
+pub(crate) fn is_binary_of(binary: &str, name: &str) -> bool {
+    binary.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('#'))
+}
+
+/// The offset and size of a blob.
+fn blob(cursor: &mut Cursor<'_>) -> Result<(u64, u64)> {
+    let (mut offset, mut size) = (0, 0);
+    for _ in 0..cursor.map("blob of the kpack table")? {
+        match cursor.str("key of a blob")? {
+            "offset" => offset = cursor.uint("offset of a blob")?,
+            "size" => size = cursor.uint("size of a blob")?,
+            _ => cursor.skip()?,
+        }
+    }
+    Ok((offset, size))
+}
+
+impl<'data> KpackKernel<'data> {
+    /// The program or library that it is for, with its number among those of that file: `lib/libfoo.so#0`.
+    pub fn binary(&self) -> &'data str {
+        self.binary
+    }
+
+    /// Whether it is for the program or library that a [`KpackReference`](super::KpackReference) calls so.
+    pub fn is_of(&self, name: &str) -> bool {
+        is_binary_of(self.binary, name)
+    }
+
+    /// Its target ID: `gfx90a:xnack-`.
+    pub fn target(&self) -> &'data str {
+        self.target
+    }
+
+    /// What it is, in the file's words: `hsaco`.
+    pub fn kind(&self) -> &'data str {
+        self.kind
+    }
+
+    /// Its bytes in the file, compressed or not.
+    pub fn stored(&self) -> &'data [u8] {
+        self.stored
+    }
+
+    /// Offset in bytes of [`KpackKernel::stored`] from the start of the file.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Its size in bytes once decompressed, as the table has it.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Whether it is compressed with zstd.
+    pub fn is_compressed(&self) -> bool {
+        self.is_compressed
+    }
+
+    /// The code object.
+    ///
+    /// Returns an error if its size is over `limit` bytes, if zstd was not built in, or if the stream is damaged or has another
+    /// size than the table says.
+    pub fn read(&self, limit: u64) -> Result<Cow<'data, [u8]>> {
+        const OBJECT: &str = "kpack code object";
+        if !self.is_compressed {
+            return Ok(Cow::Borrowed(self.stored));
+        }
+        let bytes = compression::decompress(Method::Zstd, self.stored, self.size, limit, OBJECT, self.offset)?;
+        match bytes.len() as u64 == self.size {
+            true => Ok(Cow::Owned(bytes)),
+            false => {
+                Err(Error::new(ErrorKind::Malformed, "kpack code object (shorter than its table says)", self.offset))
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Kpack<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} by {}: {:?}", self.group, self.scheme, self.kernels)
+    }
+}
+
+impl fmt::Debug for KpackKernel<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} for {}: {} bytes at {}", self.binary, self.target, self.stored.len(), self.offset)
+    }
+}

@@ -1,0 +1,52 @@
+//! What a library has in the place of its code objects.
+
+use crate::msgpack::{Cursor, Value};
+use crate::{Error, ErrorKind, Result};
+use alloc::vec::Vec;
+
+/// What stands in a search path for the processor: the loader tries the device's target ID there.
+pub const GFX_ARCH: &str = "@GFXARCH@";
+
+const WHAT: &str = "kpack reference";
+
+/// HIP's runtime reads no more than this of a reference.
+const MOST: usize = 64 * 1024;
+
+/// The section `.rocm_kpack_ref` (`.kpackrf` in images for Windows): where the code objects of a program or library are. MessagePack: a
+/// map with `kernel_name` and the array `kpack_search_paths`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KpackReference<'data> {
+    /// The name of this program or library in the tables of the `.kpack` files.
+    pub kernel_name: &'data str,
+    /// Paths of `.kpack` files, from the folder of the program or library; [`GFX_ARCH`] stands for the processor.
+    pub search_paths: Vec<&'data str>,
+}
+
+impl<'data> KpackReference<'data> {
+    /// Reads a reference; what follows it in the section is passed over.
+    ///
+    /// Returns an error if it is malformed, or has no name or no path: HIP's runtime refuses these, too.
+    pub fn parse(section: &'data [u8]) -> Result<Self> {
+        let mut cursor = Cursor::new(section.get(..MOST).unwrap_or(section), WHAT);
+        let (mut name, mut search_paths) = (None, Vec::new());
+        for _ in 0..cursor.map(WHAT)? {
+            match cursor.str("key of the kpack reference")? {
+                "kernel_name" => name = Some(cursor.str("kernel_name of the kpack reference")?),
+                "kpack_search_paths" => {
+                    for _ in 0..cursor.array("kpack_search_paths of the kpack reference")? {
+                        // As HIP's runtime does, which passes over what is no text.
+                        match cursor.clone().next()? {
+                            Value::Str(_) => search_paths.push(cursor.str("path of the kpack reference")?),
+                            _ => cursor.skip()?,
+                        }
+                    }
+                }
+                _ => cursor.skip()?,
+            }
+        }
+        match name {
+            Some(kernel_name) if !search_paths.is_empty() => Ok(Self { kernel_name, search_paths }),
+            _ => Err(Error::new(ErrorKind::Malformed, "kpack reference (without a name or a path)", 0)),
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Kernel packs beside programs and libraries: found by the paths that these have in the place of their code objects.
+//!
+//! The rule is that of ROCm's loader (`rocm-systems/shared/kpack/runtime`, 2026): a path counts from the folder of the program or library, or is
+//! absolute; the loader puts a device's target ID in the place of `@GFXARCH@`, and here every file that such a name could mean is
+//! taken. Nothing else leads to another file, and only regular files with the magic of kernel packs are read. The loader's
+//! environment variables (`ROCM_KPACK_PATH`) are not followed: what is shown depends on the files alone.
+
+use super::{Context, out};
+use crate::files::{Input, os_message};
+use crate::text::{escaped, escaped_str};
+use offload_format::fat_file::FileKind;
+use offload_format::inventory::Inventory;
+use offload_format::kpack::{GFX_ARCH, KpackManifest};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// No more files than these are looked at in one folder, and no more packs are opened for one file.
+const MOST: usize = 4096;
+
+/// A kernel pack that has code objects of a program or library.
+#[derive(Debug)]
+pub(super) struct KernelPack {
+    pub(super) path: PathBuf,
+    pub(super) input: Input,
+    /// What the program or library is called in the pack; `None` for all that is in it.
+    name: Option<String>,
+}
+
+/// The kernel packs of a file.
+#[derive(Debug, Default)]
+pub(super) struct KernelPacks {
+    pub(super) packs: Vec<KernelPack>,
+    /// What is wrong, in words that follow the file's name.
+    pub(super) problems: Vec<String>,
+}
+
+impl KernelPack {
+    /// What the pack has for the program or library.
+    pub(super) fn inventory(&self, context: &Context) -> Inventory<'_> {
+        let mut inventory = context.inventory(&self.input);
+        if let Some(name) = &self.name {
+            inventory.retain_kernels_of(name);
+        }
+        inventory
+    }
+}
+
+impl KernelPacks {
+    /// Opens the packs that the references of a file, or a manifest, name.
+    pub(super) fn of(path: &Path, input: &Input, inventory: &Inventory<'_>) -> Self {
+        let mut found = Self::default();
+        if path.extension().is_some_and(|it| it == "kpm") && inventory.containers.is_empty() {
+            found.manifest(path, input.bytes(), None);
+        }
+        // A link is followed as the loader follows it: the paths count from where the file is.
+        let is_link = fs::symlink_metadata(path).is_ok_and(|it| it.is_symlink());
+        let real = if is_link { fs::canonicalize(path).ok() } else { None }.unwrap_or_else(|| path.to_owned());
+        let folder = real.parent().unwrap_or(Path::new(""));
+        for reference in &inventory.references {
+            let reference = &reference.reference;
+            let (before, mut tried) = (found.packs.len(), Vec::new());
+            for search in &reference.search_paths {
+                let pattern = folder.join(search);
+                let candidates = candidates(&pattern);
+                if candidates.is_empty() {
+                    tried.push(escaped(pattern.as_os_str().as_encoded_bytes()));
+                }
+                for candidate in candidates {
+                    found.open(&candidate, Some(reference.kernel_name), &mut tried);
+                }
+            }
+            if found.packs.len() == before {
+                found.problems.push(format!(
+                    "its code objects are in kernel packs, and there is none for '{}'; tried {}",
+                    escaped_str(reference.kernel_name),
+                    tried.join(", ")
+                ));
+            }
+        }
+        found
+    }
+
+    /// Warns of what is wrong with the packs of a file. Returns whether nothing is.
+    pub(super) fn warn(&self, context: &Context, path: &Path) -> bool {
+        self.problems.iter().for_each(|problem| context.warn_of(path, problem));
+        self.problems.is_empty()
+    }
+
+    /// Says which packs there are, where they are not gone into.
+    pub(super) fn note(&self, path: &Path) {
+        for pack in &self.packs {
+            let [path, pack] = [path, &pack.path].map(|path| escaped(path.as_os_str().as_encoded_bytes()));
+            out::note(&format!("{path}: its code objects are in {pack}, which is not counted"));
+        }
+    }
+
+    fn open(&mut self, path: &Path, name: Option<&str>, tried: &mut Vec<String>) {
+        let shown = escaped(path.as_os_str().as_encoded_bytes());
+        if self.packs.len() >= MOST || self.packs.iter().any(|pack| pack.path == path) {
+            return;
+        }
+        let is_regular = fs::metadata(path).map(|it| it.is_file());
+        let input = match is_regular {
+            Ok(true) => Input::open_thin_member(path),
+            Ok(false) => return self.problems.push(format!("{shown}: not a regular file, as kernel packs must be")),
+            Err(error) => Err(error),
+        };
+        let input = match input {
+            Ok(input) => input,
+            Err(error) => return tried.push(format!("{shown} ({})", os_message(&error))),
+        };
+        if FileKind::identify(input.bytes()) == Some(FileKind::Kpack) {
+            self.packs.push(KernelPack { path: path.to_owned(), input, name: name.map(str::to_owned) });
+        } else if path.extension().is_some_and(|it| it == "kpm") {
+            self.manifest(path, input.bytes(), name);
+        } else {
+            self.problems.push(format!("{shown}: not a kernel pack"));
+        }
+    }
+
+    /// Opens the packs that a manifest lists, which are beside it.
+    fn manifest(&mut self, path: &Path, bytes: &[u8], name: Option<&str>) {
+        let shown = escaped(path.as_os_str().as_encoded_bytes());
+        let manifest = match KpackManifest::parse(bytes) {
+            Ok(manifest) => manifest,
+            Err(error) => return self.problems.push(format!("{shown}: {error}")),
+        };
+        let names: BTreeSet<&str> = manifest.files.iter().map(|file| file.file).collect();
+        for file in names {
+            // A manifest has no manifests: what is listed is opened as a pack, or is a problem.
+            let (beside, mut tried) = (path.with_file_name(file), Vec::new());
+            if beside.extension().is_some_and(|it| it == "kpm") {
+                self.problems.push(format!("{shown}: it lists the manifest '{}'", escaped_str(file)));
+                continue;
+            }
+            self.open(&beside, name, &mut tried);
+            self.problems.extend(tried.into_iter().map(|tried| format!("{shown} lists {tried}")));
+        }
+    }
+}
+
+/// The files that a path can mean: itself, or those with a target ID in the place of [`GFX_ARCH`].
+fn candidates(pattern: &Path) -> Vec<PathBuf> {
+    let mut parent = PathBuf::new();
+    let mut parts = pattern.components();
+    while let Some(part) = parts.next() {
+        let Some((start, end)) = part.as_os_str().to_str().and_then(|name| name.split_once(GFX_ARCH)) else {
+            parent.push(part);
+            continue;
+        };
+        let rest = parts.as_path();
+        let folder = if parent.as_os_str().is_empty() { Path::new(".") } else { &parent };
+        let entries = fs::read_dir(folder).into_iter().flatten().take(MOST).filter_map(Result::ok);
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        // In order, so that the same is shown on every machine.
+        let names: BTreeSet<String> = names.filter(|name| is_for_a_target(name, start, end)).collect();
+        // Joined with nothing, a path would get a slash at its end.
+        let with_rest = |it: PathBuf| if rest.as_os_str().is_empty() { it } else { it.join(rest) };
+        return names.into_iter().map(|name| with_rest(parent.join(name))).collect();
+    }
+    vec![pattern.to_owned()]
+}
+
+/// Whether a name has what can be a target ID between these two texts.
+fn is_for_a_target(name: &str, start: &str, end: &str) -> bool {
+    let target = name.strip_prefix(start).and_then(|it| it.strip_suffix(end));
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, ':' | '+' | '-' | '_');
+    target.is_some_and(|target| target.starts_with("gfx") && target.chars().all(fits))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_with_a_target() {
+        for (name, expected) in [
+            ("blas_gfx906.kpack", true),
+            ("blas_gfx90a:sramecc+:xnack-.kpack", true),
+            ("blas_gfx9-4-generic.kpack", true),
+            ("blas_.kpack", false),
+            ("blas_other.kpack", false),
+            ("blas_gfx906.kpack.bak", false),
+            ("blas_gfx906..kpack", false),
+            ("fft_gfx906.kpack", false),
+        ] {
+            assert_eq!(is_for_a_target(name, "blas_", ".kpack"), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_path_without_a_target_is_itself() {
+        assert_eq!(candidates(Path::new("../.kpack/a.kpack")), [PathBuf::from("../.kpack/a.kpack")]);
+        assert!(candidates(Path::new("/nowhere/at/all/@GFXARCH@.kpack")).is_empty());
+    }
+}

@@ -1,0 +1,34 @@
+//! Images that are offload binaries themselves.
+
+use super::images::Found;
+use std::path::Path;
+
+/// Offload binaries inside of each other, so many deep. LLVM sets no limit.
+const DEPTH: u32 = 16;
+
+/// So many images are looked at in one file, those that are offload binaries too: many entries can name the same bytes on each
+/// level.
+const MOST_IMAGES: usize = 1 << 16;
+
+/// Replaces each image that consists of offload binaries by their images, in order.
+///
+/// Returns an error if one is malformed, or if there are too many or too deep.
+pub(super) fn expand(path: &Path, images: Vec<Found>) -> Result<Vec<Found>, String> {
+    let (mut all, mut left) = (Vec::new(), MOST_IMAGES);
+    add(path, images, DEPTH, &mut left, &mut all)?;
+    Ok(all)
+}
+
+fn add(path: &Path, images: Vec<Found>, depth: u32, left: &mut usize, all: &mut Vec<Found>) -> Result<(), String> {
+    for image in images {
+        *left = left.checked_sub(1).ok_or_else(|| format!("'{}': more than {MOST_IMAGES} images", path.display()))?;
+        match image.inner(path) {
+            None => all.push(image),
+            Some(_) if depth == 0 => {
+                return Err(format!("'{}': offload binaries more than {DEPTH} deep in each other", path.display()));
+            }
+            Some(inner) => add(path, inner?, depth - 1, left, all)?,
+        }
+    }
+    Ok(())
+}

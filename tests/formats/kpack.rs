@@ -1,0 +1,218 @@
+//! ROCm's kernel packs, field by field, and files of them that mean harm. What ROCm's packer wrote is in the corpus; the requirements are
+//! those of the tests of its reader (`runtime/tests/test_kpack_api.cpp`, `test_loader_api.cpp`, 2026).
+
+use offload_format::ErrorKind;
+use offload_format::inventory::{ContainerKind, Images, Inventory};
+use offload_format::kpack::{Kpack, KpackManifest, KpackReference, MAGIC};
+use offload_tests::data::read;
+use offload_tests::registry::NOTHING;
+use offload_tests::scratch;
+
+offload_tests::tests! {
+    NOTHING => [
+        what_the_packer_wrote,
+        both_schemes_have_the_same_code_objects,
+        references_and_manifests,
+        headers_that_are_wrong,
+        tables_that_are_wrong,
+        kernels_that_are_wrong,
+        limits,
+        kernels_of_one_binary,
+    ],
+}
+
+fn corpus(file: &str) -> Vec<u8> {
+    read(scratch::workspace().join("tests/corpus/kpack").join(file))
+}
+
+fn what_the_packer_wrote() {
+    for (file, scheme) in [("none.kpack", "none"), ("zstd.kpack", "zstd-per-kernel")] {
+        let bytes = corpus(file);
+        let kpack = Kpack::parse(&bytes).unwrap();
+        assert_eq!((kpack.group(), kpack.family(), kpack.scheme()), ("demo", "gfx9", scheme));
+        assert_eq!((kpack.targets(), kpack.size()), (&["gfx906", "gfx90a:xnack-"][..], bytes.len() as u64));
+        let names = kpack.kernels().iter().map(|kernel| (kernel.binary(), kernel.target(), kernel.kind()));
+        let expected = [
+            ("lib/libk.so#0", "gfx906", "hsaco"),
+            ("lib/libk.so#0", "gfx90a:xnack-", "hsaco"),
+            ("lib/k.dll#0", "gfx906", "hsaco"),
+        ];
+        assert!(names.eq(expected), "{kpack:?}");
+        for kernel in kpack.kernels() {
+            assert_eq!(kernel.is_compressed(), scheme != "none");
+            let start = kernel.offset() as usize;
+            assert_eq!(kernel.stored(), &bytes[start..start + kernel.stored().len()]);
+        }
+    }
+}
+
+fn both_schemes_have_the_same_code_objects() {
+    let [none, zstd] = ["none.kpack", "zstd.kpack"].map(corpus);
+    let [none, zstd] = [&none, &zstd].map(|bytes| Kpack::parse(bytes).unwrap());
+    for (plain, compressed) in none.kernels().iter().zip(zstd.kernels()) {
+        assert_eq!(plain.size(), compressed.size());
+        assert_eq!(plain.read(0).unwrap(), compressed.read(1 << 20).unwrap());
+    }
+}
+
+fn references_and_manifests() {
+    // The keys in either order, what is not known passed over, bytes behind.
+    for bytes in [
+        &b"\x82\xaekpack_unknown_\x91\xc0\xabkernel_name\xa1a"[..],
+        b"\x81\xabkernel_name\xa1a",
+        b"\x82\xabkernel_name\xa1a\xb2kpack_search_paths\x90",
+        b"\x82\xabkernel_name\x01\xb2kpack_search_paths\x91\xa1p",
+        b"\x81\xb2kpack_search_paths\x91\xa1p",
+        b"\x82\xabkernel_name\xa1a",
+        b"\x90",
+        b"",
+    ] {
+        assert!(KpackReference::parse(bytes).is_err(), "{}", bytes.escape_ascii());
+    }
+    let with_more = b"\x83\xb2kpack_search_paths\x93\xa1p\xc0\xa1q\xa1x\x81\x01\x02\xabkernel_name\xa1a\0\0\0";
+    let reference = KpackReference::parse(with_more).unwrap();
+    assert_eq!((reference.kernel_name, reference.search_paths), ("a", vec!["p", "q"]));
+
+    let bytes = corpus("demo.kpm");
+    let manifest = KpackManifest::parse(&bytes).unwrap();
+    let files = manifest.files.iter().map(|file| (file.target, file.file, file.size, file.kernels));
+    assert_eq!(manifest.component, "demo");
+    assert!(files.eq([("gfx906", "demo_gfx906.kpack", 2689, 2), ("gfx1100", "demo_gfx1100.kpack", 2701, 2)]));
+    for name in ["a/b", "..", ".", "/a", "a\\b"] {
+        let mut bytes = b"\x81\xabkpack_files\x81\xa1t\x81\xa4file".to_vec();
+        bytes.push(0xa0 | name.len() as u8);
+        bytes.extend_from_slice(name.as_bytes());
+        assert!(KpackManifest::parse(&bytes).is_err(), "{name}");
+    }
+}
+
+/// A pack with this table behind 48 bytes of zeros at 16.
+fn with_table(table: &[u8]) -> Vec<u8> {
+    let mut bytes = MAGIC.to_vec();
+    bytes.extend_from_slice(&1_u32.to_le_bytes());
+    bytes.extend_from_slice(&64_u64.to_le_bytes());
+    bytes.resize(64, 0);
+    bytes.extend_from_slice(table);
+    bytes
+}
+
+fn headers_that_are_wrong() {
+    let good = corpus("none.kpack");
+    let kind = |bytes: &[u8]| Kpack::parse(bytes).map(|_| ()).unwrap_err().kind();
+    let with = |at: usize, value: &[u8]| {
+        let mut bytes = good.clone();
+        bytes[at..at + value.len()].copy_from_slice(value);
+        bytes
+    };
+    assert_eq!(kind(b"XXXX"), ErrorKind::BadMagic);
+    assert_eq!(kind(b""), ErrorKind::BadMagic);
+    assert_eq!(kind(&with(4, &[2])), ErrorKind::UnsupportedVersion { version: 2 });
+    for size in [4, 7, 8, 15] {
+        assert!(matches!(kind(&good[..size]), ErrorKind::Truncated { .. }), "{size}");
+    }
+    for offset in [good.len() as u64, good.len() as u64 + 1, 1 << 40, u64::MAX] {
+        assert!(Kpack::parse(&with(8, &offset.to_le_bytes())).is_err(), "{offset}");
+    }
+    // Cut anywhere.
+    for size in (16..good.len()).step_by(7) {
+        assert!(Kpack::parse(&good[..size]).is_err(), "{size}");
+    }
+}
+
+fn tables_that_are_wrong() {
+    let scheme = b"\xb2compression_scheme";
+    let table = |pairs: &[&[u8]]| {
+        let mut bytes = vec![0x80 | (pairs.len() / 2) as u8];
+        pairs.iter().for_each(|part| bytes.extend_from_slice(part));
+        with_table(&bytes)
+    };
+    for (what, bytes) in [
+        ("an unknown scheme", table(&[scheme, b"\xa4lzma"])),
+        ("no scheme", table(&[b"\xa3toc", b"\x80"])),
+        ("no blobs", table(&[scheme, b"\xa4none"])),
+        ("no streams", table(&[scheme, b"\xafzstd-per-kernel"])),
+        (
+            "a blob outside",
+            table(&[scheme, b"\xa4none", b"\xa5blobs", b"\x91\x82\xa6offset\x00\xa4size\xce\x00\xff\xff\xff"]),
+        ),
+        ("blobs without end", table(&[scheme, b"\xa4none", b"\xa5blobs", b"\xdd\xff\xff\xff\xff"])),
+        (
+            "streams outside",
+            table(&[scheme, b"\xafzstd-per-kernel", b"\xabzstd_offset", b"\xcd\xff\xff", b"\xa9zstd_size", b"\x04"]),
+        ),
+        (
+            "streams that overflow",
+            table(&[
+                scheme,
+                b"\xafzstd-per-kernel",
+                b"\xabzstd_offset",
+                b"\xcf\xff\xff\xff\xff\xff\xff\xff\xff",
+                b"\xa9zstd_size",
+                b"\x04",
+            ]),
+        ),
+        ("no map", with_table(b"\x90")),
+        ("another version", table(&[b"\xaeformat_version", b"\x02"])),
+    ] {
+        assert!(Kpack::parse(&bytes).is_err(), "{what}");
+    }
+    // So many streams that are not there: the count is at 16, where zeros follow.
+    let mut bytes = table(&[scheme, b"\xafzstd-per-kernel", b"\xabzstd_offset", b"\x10", b"\xa9zstd_size", b"\x30"]);
+    assert_eq!(Kpack::parse(&bytes).unwrap().kernels().len(), 0);
+    bytes[16..20].fill(0xff);
+    assert!(Kpack::parse(&bytes).is_err(), "millions of streams in 48 bytes");
+}
+
+fn kernels_that_are_wrong() {
+    let kernel = |fields: &[u8]| {
+        let mut table =
+            b"\x83\xb2compression_scheme\xa4none\xa5blobs\x91\x82\xa6offset\x10\xa4size\x08\xa3toc\x81\xa1b\x81\xa1t"
+                .to_vec();
+        table.extend_from_slice(fields);
+        with_table(&table)
+    };
+    assert_eq!(Kpack::parse(&kernel(b"\x81\xa7ordinal\x00")).unwrap().kernels()[0].size(), 8);
+    for (what, fields) in [
+        ("no ordinal", &b"\x80"[..]),
+        ("no such blob", b"\x81\xa7ordinal\x01"),
+        ("a great ordinal", b"\x81\xa7ordinal\xcf\xff\xff\xff\xff\xff\xff\xff\xff"),
+        ("no number", b"\x81\xa7ordinal\xa10"),
+        ("no map", b"\x90"),
+    ] {
+        let bytes = kernel(fields);
+        let error = Kpack::parse(&bytes).unwrap_err();
+        assert_eq!(error.entry(), Some(0), "{what}: {error}");
+    }
+}
+
+/// Sizes that a table promises are not allocated.
+fn limits() {
+    let bytes = corpus("zstd.kpack");
+    let kpack = Kpack::parse(&bytes).unwrap();
+    let kernel = kpack.kernels()[0];
+    let error = kernel.read(kernel.size() - 1).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::LimitExceeded { .. }), "{error}");
+    // Less or more than the stream has.
+    let at = bytes.windows(14).position(|window| window == b"original_size\xcd").unwrap() + 14;
+    for size in [kernel.size() - 1, kernel.size() + 1, 0xffff] {
+        let mut wrong = bytes.clone();
+        wrong[at..at + 2].copy_from_slice(&(size as u16).to_be_bytes());
+        let kpack = Kpack::parse(&wrong).unwrap();
+        assert_eq!(kpack.kernels()[0].size(), size);
+        assert!(kpack.kernels()[0].read(1 << 20).is_err(), "{size}");
+    }
+}
+
+fn kernels_of_one_binary() {
+    let bytes = corpus("zstd.kpack");
+    let mut inventory = Inventory::of(&bytes, 1 << 20);
+    assert_eq!((inventory.containers[0].kind, inventory.images.len()), (ContainerKind::Kpack, 3));
+    inventory.retain_kernels_of("lib/k.dl");
+    assert_eq!(inventory.images.len(), 0, "the beginning of a name is another name");
+    let mut inventory = Inventory::of(&bytes, 1 << 20);
+    inventory.retain_kernels_of("lib/libk.so");
+    let targets: Vec<_> = inventory.images.iter().filter_map(|image| image.target_id.as_deref()).collect();
+    assert_eq!((targets, inventory.containers[0].images.clone()), (vec!["gfx906", "gfx90a:xnack-"], 0..2));
+    let mut images = Images::new(1 << 20);
+    assert!(images.read(&inventory.images[1]).unwrap().starts_with(b"\x7fELF"));
+}
