@@ -17,7 +17,22 @@ type Call = (u32, String);
 
 /// The calls of a build script and of all processes that it started, in order.
 fn calls_of_build_script(trace: &str) -> Vec<Call> {
+    let calls = whole_calls(trace);
+    // A process that was forked may start a program before its parent's call of fork has returned, so all forks are read first.
+    let forks: Vec<(u32, u32)> = calls.iter().filter_map(|(process, call)| Some((*process, forked(call)?))).collect();
+    let is_script = |call: &str| call.starts_with("execve(") && call.contains("/build-script-build\"");
     let mut of_script: BTreeSet<u32> = BTreeSet::new();
+    let mut roots: Vec<u32> = calls.iter().filter(|(_, call)| is_script(call)).map(|(process, _)| *process).collect();
+    while let Some(process) = roots.pop() {
+        if of_script.insert(process) {
+            roots.extend(forks.iter().filter(|(parent, _)| *parent == process).map(|(_, child)| child));
+        }
+    }
+    calls.into_iter().filter(|(process, call)| of_script.contains(process) && !is_script(call)).collect()
+}
+
+/// The calls of a trace, each whole, in the order in which they ended.
+fn whole_calls(trace: &str) -> Vec<Call> {
     let mut unfinished: BTreeMap<u32, String> = BTreeMap::new();
     let mut calls = Vec::new();
     for line in trace.lines() {
@@ -33,20 +48,15 @@ fn calls_of_build_script(trace: &str) -> Vec<Call> {
             (None, Some((_, end))) => unfinished.remove(&process).unwrap_or_default() + end,
             (None, None) => call.to_owned(),
         };
-        if call.starts_with("execve(") && call.contains("/build-script-build\"") {
-            of_script.insert(process);
-            continue;
-        }
-        if !of_script.contains(&process) {
-            continue;
-        }
-        let is_fork = ["clone(", "clone3(", "fork(", "vfork("].iter().any(|name| call.starts_with(name));
-        if is_fork && let Some(child) = call.rsplit("= ").next().and_then(|text| text.trim().parse().ok()) {
-            of_script.insert(child);
-        }
         calls.push((process, call));
     }
     calls
+}
+
+/// The process that a call made.
+fn forked(call: &str) -> Option<u32> {
+    let is_fork = ["clone(", "clone3(", "fork(", "vfork("].iter().any(|name| call.starts_with(name));
+    if is_fork { call.rsplit("= ").next()?.parse().ok() } else { None }
 }
 
 /// The first text in quotes of a call.
